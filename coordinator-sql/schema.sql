@@ -457,8 +457,8 @@ CREATE TABLE everytab.fetches (
     etag text,
     last_modified text,
     redirect text,
-    object text,
-    body_object text,
+    archive integer,
+    body_archive integer,
     CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
     CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
@@ -481,9 +481,11 @@ CREATE FUNCTION api.describe(p_crawl everytab.crawls, p_fetch everytab.fetches, 
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
         p_fetch.outcome, p_fetch.bytes, p_fetch.sha256, p_fetch.mime, p_fetch.charset,
-        p_fetch.language, p_fetch.title, p_fetch.redirect, p_fetch.object, p_fetch.record_offset,
-        p_fetch.record_length, p_fetch.body_object, p_fetch.body_offset, p_fetch.body_length,
-        p_fetch.truncated)::everytab.api_fetch;
+        p_fetch.language, p_fetch.title, p_fetch.redirect,
+        (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
+        p_fetch.record_offset, p_fetch.record_length,
+        (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch;
 $$;
 
 -- Name: drop_robots(text, bytea, uuid); Type: FUNCTION; Schema: api; Owner: -
@@ -756,7 +758,7 @@ begin
              cross join lateral (
                    select f from fetches f
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
-                      and f.object is not null
+                      and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)
@@ -1384,6 +1386,46 @@ CREATE FUNCTION api.young_capture(p_key text, p_host bigint, p_url bigint, p_max
      order by f.at desc limit 1;
 $$;
 
+-- Name: crawl_archives; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.crawl_archives (
+    archive integer NOT NULL,
+    crawl integer NOT NULL,
+    object text NOT NULL
+);
+
+-- Name: add_archives(integer[], text[], text[], integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.add_archives(p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[]) RETURNS everytab.crawl_archives[]
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    named record;
+    known crawl_archives;
+    archives crawl_archives[] := '{}';
+begin
+    -- In one order, so that checkpoints that name the same new ones cannot deadlock.
+    for named in
+        select distinct n.crawl, n.object
+          from unnest(p_crawls || p_crawls, p_objects || p_body_objects) n (crawl, object)
+         where n.object is not null and n.crawl <> all (p_closed)
+         order by n.crawl, n.object
+    loop
+        select * into known from crawl_archives a
+         where a.crawl = named.crawl and a.object = named.object;
+        if known.archive is null then
+            insert into crawl_archives (crawl, object) values (named.crawl, named.object)
+            on conflict do nothing;
+            -- Another checkpoint may have written it meanwhile.
+            select * into known from crawl_archives a
+             where a.crawl = named.crawl and a.object = named.object;
+        end if;
+        archives := archives || known;
+    end loop;
+    return archives;
+end $$;
+
 -- Name: add_counts(jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.add_counts(p_counts jsonb, p_more jsonb) RETURNS jsonb
@@ -1899,6 +1941,7 @@ declare
     closed integer[] := '{}';
     answer text;
     current_epoch smallint;
+    objects crawl_archives[];
 begin
     ended := '{}';
     perform coordinator.check_links(
@@ -1937,16 +1980,25 @@ begin
         end if;
     end loop;
     select coalesce(max(r.epoch), 0) into current_epoch from restores r;
+    objects := coordinator.add_archives(p_fetch_crawls, p_objects, p_body_objects, closed);
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
-                         redirect, object, record_offset, record_length, body_object, body_offset,
-                         body_length, truncated, slot, lease_number, epoch)
-    select f.*, p_slot, p_lease_number, current_epoch
+                         redirect, archive, record_offset, record_length, body_archive,
+                         body_offset, body_length, truncated, slot, lease_number, epoch)
+    select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
+           f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
+           f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
+           f.body_offset, f.body_length, f.truncated, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_truncated) as f (crawl)
+                  p_body_lengths, p_truncated)
+           as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
+                 sha256, mime, charset, language, title, etag, last_modified, redirect, object,
+                 record_offset, record_length, body_object, body_offset, body_length, truncated)
+      left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
+      left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
     insert into fetch_texts (crawl, host_hash, url_hash, words, text)
     select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text
@@ -2109,18 +2161,44 @@ begin
     return case when may_end and coordinator.end_if_done(p_crawl) then 'ended' else 'open' end;
 end $$;
 
--- Name: crawl_fetches(uuid, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: crawl_fetches(uuid, smallint, bigint, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after bigint, p_limit integer) RETURNS TABLE(id bigint, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, object text, record_offset bigint, record_length integer, truncated text)
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) RETURNS TABLE("position" text, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, object text, record_offset bigint, record_length integer, truncated text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $$
-    select f.id, f.at, f.url, f.depth, f.status, f.outcome, f.bytes, f.duration_ms, f.mime,
-           f.title, f.redirect, f.object, f.record_offset, f.record_length, f.truncated
-      from crawls c join fetches f on f.crawl = c.crawl
-     where c.id = p_id and f.id > p_after
-     order by f.id limit p_limit;
-$$;
+#variable_conflict use_column
+declare
+    crawl_row crawls;
+    current_epoch smallint;
+    after_xid xid8 := p_after_xid::text::xid8;
+    after_id bigint := p_after_id;
+    remaining integer := p_limit;
+    returned integer;
+begin
+    select * into crawl_row from crawls c where c.id = p_id;
+    select coalesce(max(r.epoch), 0) into current_epoch from restores r;
+    for at_epoch in p_after_epoch..current_epoch loop
+        return query
+        select format('%s-%s-%s', f.epoch, f.xid, f.id), f.at, f.url, f.depth, f.status, f.outcome,
+               f.bytes, f.duration_ms, f.mime, f.title, f.redirect, a.object, f.record_offset,
+               f.record_length, f.truncated
+          from fetches f
+          left join crawl_archives a on a.archive = f.archive
+         where f.crawl = crawl_row.crawl and f.epoch = at_epoch
+           and (f.xid, f.id) > (after_xid, after_id)
+           and (at_epoch < current_epoch or crawl_row.state = 'ended'
+                or f.xid < pg_snapshot_xmin(pg_current_snapshot()))
+         order by f.xid, f.id limit remaining;
+        get diagnostics returned = row_count;
+        remaining := remaining - returned;
+        exit when remaining = 0;
+        after_xid := '0';
+        after_id := 0;
+    end loop;
+end $$;
 
 -- Name: crawl_hosts(uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -5206,6 +5284,17 @@ CREATE TABLE everytab.bundles (
     CONSTRAINT bundles_digest_check CHECK ((length(digest) = 32))
 );
 
+-- Name: crawl_archives_archive_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.crawl_archives ALTER COLUMN archive ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.crawl_archives_archive_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: crawl_slots; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.crawl_slots (
@@ -5706,6 +5795,16 @@ ALTER TABLE ONLY everytab.blocklist
 
 ALTER TABLE ONLY everytab.bundles
     ADD CONSTRAINT bundles_pkey PRIMARY KEY (scan, shard, lease_number);
+
+-- Name: crawl_archives crawl_archives_crawl_object_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_archives
+    ADD CONSTRAINT crawl_archives_crawl_object_key UNIQUE (crawl, object);
+
+-- Name: crawl_archives crawl_archives_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_archives
+    ADD CONSTRAINT crawl_archives_pkey PRIMARY KEY (archive);
 
 -- Name: crawl_slots crawl_slots_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -6297,6 +6396,10 @@ REVOKE ALL ON FUNCTION api.use_urls(p_key everytab.api_keys, p_urls bigint) FROM
 
 REVOKE ALL ON FUNCTION api.young_capture(p_key text, p_host bigint, p_url bigint, p_max_age_s integer) FROM PUBLIC;
 
+-- Name: FUNCTION add_archives(p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.add_archives(p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[]) FROM PUBLIC;
+
 -- Name: FUNCTION add_counts(p_counts jsonb, p_more jsonb); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.add_counts(p_counts jsonb, p_more jsonb) FROM PUBLIC;
@@ -6415,9 +6518,9 @@ REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind every
 
 REVOKE ALL ON FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) FROM PUBLIC;
 
--- Name: FUNCTION crawl_fetches(p_id uuid, p_after bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after bigint, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_hosts(p_id uuid, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -36,6 +36,7 @@ declare
     closed integer[] := '{}';
     answer text;
     current_epoch smallint;
+    objects crawl_archives[];
 begin
     ended := '{}';
     perform coordinator.check_links(
@@ -74,16 +75,25 @@ begin
         end if;
     end loop;
     select coalesce(max(r.epoch), 0) into current_epoch from restores r;
+    objects := coordinator.add_archives(p_fetch_crawls, p_objects, p_body_objects, closed);
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
-                         redirect, object, record_offset, record_length, body_object, body_offset,
-                         body_length, truncated, slot, lease_number, epoch)
-    select f.*, p_slot, p_lease_number, current_epoch
+                         redirect, archive, record_offset, record_length, body_archive,
+                         body_offset, body_length, truncated, slot, lease_number, epoch)
+    select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
+           f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
+           f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
+           f.body_offset, f.body_length, f.truncated, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_truncated) as f (crawl)
+                  p_body_lengths, p_truncated)
+           as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
+                 sha256, mime, charset, language, title, etag, last_modified, redirect, object,
+                 record_offset, record_length, body_object, body_offset, body_length, truncated)
+      left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
+      left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
     insert into fetch_texts (crawl, host_hash, url_hash, words, text)
     select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text

@@ -70,6 +70,7 @@ pub use frontier::{
     crawls::{
         CrawlFetch, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl,
     },
+    fetch_position::{FetchPosition, NoFetchPosition},
     health::FrontierHealth,
     links::{LinkLane, UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},

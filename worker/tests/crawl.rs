@@ -436,11 +436,13 @@ fn progress_hosts_and_fetches_are_shown() {
     let page = crawls.run(&["fetches", &id, "--limit", "2", "--json"]).expect(0);
     let fetches = page.json();
     assert_eq!((fetches.len(), &fetches[1]["url"]), (2, &"https://1.example/2".into()));
-    let last = fetches[1]["id"].as_i64().unwrap();
+    let last = fetches[1]["position"].as_str().unwrap();
     assert!(page.stderr.contains(&format!("--after {last}")), "{}", page.stderr);
-    let rest = crawls.run(&["fetches", &id, "--after", &last.to_string()]).expect(0);
+    let rest = crawls.run(&["fetches", &id, "--after", last]).expect(0);
     assert_eq!(rest.stdout.lines().count(), 1, "{}", rest.stdout);
     assert!(rest.stdout.contains("200 captured") && rest.stdout.ends_with("/3\n"));
+    let refused = crawls.run(&["fetches", &id, "--after", "7"]).expect(2);
+    assert!(refused.stderr.contains("no position: three numbers"), "{}", refused.stderr);
     for (verb, limit) in [("hosts", "0"), ("hosts", "10001"), ("fetches", "1001")] {
         crawls.run(&[verb, &id, "--limit", limit]).expect(2);
     }

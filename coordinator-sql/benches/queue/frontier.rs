@@ -34,6 +34,7 @@ const FETCHES: u32 = 300;
 /// Leases last 30 s.
 const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
+const CRAWL: &str = "LIVE-20261124000000-00000000";
 
 /// A worker that holds slots, and what it has recorded.
 struct Bench {
@@ -99,7 +100,7 @@ impl Bench {
     async fn start(server: &Server, owner: &Coordinator) -> Self {
         let new = NewCrawl {
             id: Uuid::new_v4(),
-            name: "LIVE-20261124000000-00000000".to_owned(),
+            name: CRAWL.to_owned(),
             owner: "bench".to_owned(),
             store: "file:///nowhere".to_owned(),
             settings: json!({}),
@@ -266,7 +267,10 @@ fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         etag: Some(format!("\"{hash:x}\"")),
         last_modified: None,
         redirect: None,
-        object: Some(format!("crawl-data/LIVE-20261124000000-00000000/segments/0/warc/{turn}")),
+        object: Some(format!(
+            "crawl-data/{CRAWL}/segments/0/warc/{CRAWL}-0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e-{}.warc.gz",
+            turn / CHECKPOINTS
+        )),
         record_offset: Some(i64::from(number) * 9_000),
         record_length: Some(8_999),
         body_object: None,

@@ -14,7 +14,9 @@ returns everytab.api_fetch language sql stable as $$
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
         p_fetch.outcome, p_fetch.bytes, p_fetch.sha256, p_fetch.mime, p_fetch.charset,
-        p_fetch.language, p_fetch.title, p_fetch.redirect, p_fetch.object, p_fetch.record_offset,
-        p_fetch.record_length, p_fetch.body_object, p_fetch.body_offset, p_fetch.body_length,
-        p_fetch.truncated)::everytab.api_fetch;
+        p_fetch.language, p_fetch.title, p_fetch.redirect,
+        (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
+        p_fetch.record_offset, p_fetch.record_length,
+        (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch;
 $$;

@@ -23,7 +23,7 @@ begin
              cross join lateral (
                    select f from fetches f
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
-                      and f.object is not null
+                      and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)

@@ -10,6 +10,7 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
+    frontier::fetch_position::FetchPosition,
     row::{from_row, values},
 };
 
@@ -167,8 +168,8 @@ pub struct CrawlPace {
 /// A fetch of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrawlFetch {
-    /// Its number, ascending in the order of recording.
-    pub id: i64,
+    /// Where it stands in the order of recording, as [`FetchPosition`] reads it.
+    pub position: String,
     /// When it was asked for.
     pub at: DateTime<Utc>,
     /// The URL.
@@ -256,7 +257,7 @@ from_row!(CrawlHost {
     failures
 });
 from_row!(CrawlFetch {
-    id,
+    position,
     at,
     url,
     depth,
@@ -382,18 +383,21 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
     }
 
-    /// At most `limit` fetches of a crawl in the order of recording, after the number `after`.
+    /// At most `limit` fetches of a crawl in the order of recording, after a position. None is
+    /// passed over: what was recorded beside a transaction that is not over yet comes after it.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn crawl_fetches(
         &self,
         id: Uuid,
-        after: i64,
+        after: FetchPosition,
         limit: i32,
     ) -> Result<Vec<CrawlFetch>, Error> {
-        let sql = "select * from coordinator.crawl_fetches($1, $2, $3)";
-        self.operator_rows(sql, &[bind(&id), bind(&after), bind(&limit)]).await
+        let sql = "select * from coordinator.crawl_fetches($1, $2, $3, $4, $5)";
+        let FetchPosition { epoch, xid, id: number } = after;
+        let arguments = [bind(&id), bind(&epoch), bind(&xid), bind(&number), bind(&limit)];
+        self.operator_rows(sql, &arguments).await
     }
 
     /// Deletes chunks of crawls that have ended, at most `limit`. Returns how many.

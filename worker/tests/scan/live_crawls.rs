@@ -72,17 +72,16 @@ pub(crate) fn status(database: &dyn OwnedDatabase, id: &str) -> Value {
 /// The outcome of each URL that a crawl recorded, by normalized key.
 pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<String, String> {
     let mut recorded = BTreeMap::new();
-    let mut after = 0;
+    let mut after = "0-0-0".to_owned();
     loop {
-        let last = after.to_string();
-        let page = run(database.owner(&["crawl", "fetches", id, "--json", "--after", &last]));
+        let page = run(database.owner(&["crawl", "fetches", id, "--json", "--after", &after]));
         let page = page.expect_code(0).stdout;
         if page.is_empty() {
             return recorded;
         }
         for line in page.lines() {
             let fetch: Value = serde_json::from_str(line).unwrap();
-            after = fetch["id"].as_i64().unwrap();
+            after = fetch["position"].as_str().unwrap().to_owned();
             let url = fetch["url"].as_str().unwrap();
             let key = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
             let outcome = fetch["outcome"].as_str().unwrap().to_owned();

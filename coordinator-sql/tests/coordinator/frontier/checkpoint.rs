@@ -1,11 +1,17 @@
 //! Checkpoints: recorded once, numbered, refused where their numbers do not add up.
 
 use chrono::{Duration, Utc};
-use everytab_coordinator::{CheckpointAnswer, CrawlVerb, HostManners};
+use everytab_coordinator::{
+    CheckpointAnswer, CrawlCounts, CrawlFetch, CrawlVerb, FetchPosition, HostManners,
+};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::holder::{checkpoint, chunk, counts, fetch, rows_of_links};
-use crate::{session::query, setup::Database};
+use crate::{
+    session::query,
+    setup::{Database, until_someone_waits},
+};
 
 const HOST: u64 = u64::MAX;
 const SITE: u64 = 5;
@@ -47,7 +53,7 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     assert_eq!(database.owner.crawl_status(Some(id)).await.unwrap(), std::slice::from_ref(&status));
     assert_eq!((status.known, status.pending, status.captured), (2, 1, 1));
     assert_eq!((status.seeds, status.sent, status.read), (2, 1, 2));
-    let fetched = database.owner.crawl_fetches(id, 0, 10).await.unwrap();
+    let fetched = listed(&database, id, FetchPosition::default(), 10, 1).await;
     let urls: Vec<&str> = fetched.iter().map(|fetch| fetch.url.as_str()).collect();
     assert_eq!(urls, ["https://example.com/1"]);
     assert_eq!(fetched[0].title.as_deref(), Some("a\u{fffd}b"));
@@ -69,6 +75,113 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     );
     let sums = database.worker.load_slot_sums(&[3]).await.unwrap();
     assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
+}
+
+/// The fetches after a position, once there are as many as wanted: other tests' transactions hold
+/// those of a crawl back that has not ended.
+async fn listed(
+    database: &Database,
+    id: Uuid,
+    after: FetchPosition,
+    limit: i32,
+    wanted: usize,
+) -> Vec<CrawlFetch> {
+    loop {
+        let found = database.owner.crawl_fetches(id, after, limit).await.unwrap();
+        if found.len() >= wanted {
+            return found;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Two checkpoints at once may be the first that name an archive.
+#[tokio::test]
+async fn an_archive_is_written_down_once_whoever_names_it_first() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1, 2, 3], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let of_slot = |slot: usize, number: i32, objects: [&str; 2]| {
+        let mut one = checkpoint(&leases[slot], 1);
+        one.counts = vec![CrawlCounts { known: 2, captured: 2, ..counts(crawl) }];
+        one.fetches = vec![fetch(crawl, number, "ok"), fetch(crawl, number + 1, "ok")];
+        for (fetch, object) in one.fetches.iter_mut().zip(objects) {
+            fetch.object = Some(object.into());
+        }
+        one.fetches[1].body_object = Some("a".into());
+        one
+    };
+    // Another transaction has named both, and is not over.
+    let other = database.session().await;
+    other.run("begin").await;
+    let named = "insert into everytab.crawl_archives (crawl, object) values ($1, 'a'), ($1, 'b')";
+    query(named).bind(crawl).execute(&other).await;
+    let (first, second) = (of_slot(4, 10, ["b", "a"]), of_slot(5, 20, ["a", "c"]));
+    let both = async {
+        tokio::join!(database.record_checkpoint(&first), database.record_checkpoint(&second))
+    };
+    let over = async {
+        until_someone_waits(&database).await;
+        other.run("commit").await;
+    };
+    tokio::join!(both, over);
+    let fetched = listed(&database, id, FetchPosition::default(), 10, 4).await;
+    let mut objects: Vec<_> =
+        fetched.iter().map(|one| (one.url.as_str(), one.object.as_deref().unwrap())).collect();
+    objects.sort_unstable();
+    let url = |number| format!("https://example.com/{number}");
+    let expected = [(url(10), "b"), (url(11), "a"), (url(20), "a"), (url(21), "c")];
+    assert_eq!(objects, expected.each_ref().map(|(url, object)| (url.as_str(), *object)));
+    let sql = "select count(*) from everytab.crawl_archives where $1 = crawl";
+    assert_eq!(database.value::<i64>(sql, crawl).await, 3);
+}
+
+#[tokio::test]
+async fn a_list_of_fetches_passes_over_none_that_is_recorded_late() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let mut number = 0;
+    let mut record = async |urls: std::ops::Range<i32>| {
+        number += 1;
+        let mut one = checkpoint(&leases[3], number);
+        one.counts = vec![counts(crawl)];
+        one.fetches = urls.map(|url| fetch(crawl, url, "ok")).collect();
+        database.record_checkpoint(&one).await;
+    };
+    let listed = async |after: FetchPosition, wanted| {
+        let found = listed(&database, id, after, 2, wanted).await;
+        let last = found.last().map_or(after, |fetch| fetch.position.parse().unwrap());
+        let number = |url: &str| url.rsplit('/').next().unwrap().parse::<i32>().unwrap();
+        (found.iter().map(|fetch| number(&fetch.url)).collect::<Vec<_>>(), last)
+    };
+    record(0..3).await;
+    let late = database.session().await;
+    late.run("begin").await;
+    let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome,
+                                             slot, lease_number)
+               values ($1, 9, 9, 'https://example.com/100', now(), 0, 'ok', 7, 1)";
+    query(sql).bind(crawl).execute(&late).await;
+    record(3..5).await;
+    let (urls, after) = listed(FetchPosition::default(), 2).await;
+    assert_eq!(urls, [0, 1]);
+    let (urls, after) = listed(after, 1).await;
+    assert_eq!(urls, [2]);
+    late.run("commit").await;
+    let (urls, after) = listed(after, 2).await;
+    assert_eq!(urls, [100, 3]);
+    // What a restored server records comes after all of before, whatever its transactions' numbers.
+    database.run("insert into everytab.restores (epoch) values (1)").await;
+    database
+        .run("update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8")
+        .await;
+    let after = FetchPosition { xid: after.xid + 1_000_000, ..after };
+    record(5..7).await;
+    let (urls, after) = listed(after, 2).await;
+    assert_eq!(urls, [4, 5]);
+    let (urls, after) = listed(after, 1).await;
+    assert_eq!(urls, [6]);
+    assert_eq!(listed(after, 0).await.0, Vec::<i32>::new());
 }
 
 #[tokio::test]

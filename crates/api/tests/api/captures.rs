@@ -93,20 +93,23 @@ impl Archive {
         let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
         let digest = hex::encode(Sha256::digest(archived.body));
         let text = |value: Option<&str>| value.map_or("null".to_owned(), |v| format!("'{v}'"));
-        let (object, offset, length) = place;
+        let ((object, offset, length), crawl) = (place, &self.crawl);
         self.world.sql(&format!(
-            "insert into everytab.fetches (crawl, slot, lease_number, host_hash, url_hash, url, at,
-                 depth, status, outcome, bytes, sha256, mime, charset, object, record_offset,
+            "with written as (
+                 insert into everytab.crawl_archives (crawl, object)
+                 select crawl, '{object}' from everytab.crawls where id = '{crawl}'
+                 on conflict (crawl, object) do update set object = excluded.object
+                 returning crawl, archive)
+             insert into everytab.fetches (crawl, slot, lease_number, host_hash, url_hash, url, at,
+                 depth, status, outcome, bytes, sha256, mime, charset, archive, record_offset,
                  record_length, truncated)
              select crawl, 7, 1, {host}, {hash}, '{}', '{TIME}', 0, 200, 'ok', {}, '\\x{digest}',
-                    {}, {}, '{object}', {offset}, {length}, {}
-               from everytab.crawls where id = '{}'",
+                    {}, {}, archive, {offset}, {length}, {} from written",
             archived.url,
             archived.body.len(),
             text(archived.mime),
             text(archived.charset),
             text(archived.truncated.map(TruncatedBecause::as_str)),
-            self.crawl,
         ));
     }
 

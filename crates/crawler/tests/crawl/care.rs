@@ -148,7 +148,10 @@ async fn records_go_to_the_store_of_their_slot_and_those_of_requisites_to_their_
     let crawl =
         ClosedCrawl { keeps_images: true, ..ClosedCrawl::new(vec![home], OracleScope::Any) };
     assert_same(&world.recorded(id).await, &world.expected(crawl));
-    let rows = world.sql("select slot, object from everytab.fetches where object <> ''");
+    let rows = world.sql(
+        "select f.slot, a.object
+           from everytab.fetches f join everytab.crawl_archives a using (archive)",
+    );
     let mut used = BTreeSet::new();
     for row in rows.lines() {
         let (slot, object) = row.split_once('|').unwrap();

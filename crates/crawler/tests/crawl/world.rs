@@ -8,7 +8,7 @@ use std::{
 
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{
-    ConnectSettings, Coordinator, CrawlStatus, LinksRow, NewCrawl, schema_digest,
+    ConnectSettings, Coordinator, CrawlStatus, FetchPosition, LinksRow, NewCrawl, schema_digest,
 };
 use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts};
 use everytab_fetcher::{FetchSettings, Fetcher};
@@ -271,11 +271,11 @@ impl World {
     /// What a crawl recorded: of each URL its ending or outcome, and its digest.
     pub(crate) async fn recorded(&self, id: Uuid) -> BTreeMap<String, String> {
         let mut recorded = BTreeMap::new();
-        let mut after = 0;
+        let mut after = FetchPosition::default();
         loop {
             let fetches = self.owner.crawl_fetches(id, after, 1_000).await.unwrap();
             let Some(last) = fetches.last() else { return recorded };
-            after = last.id;
+            after = last.position.parse().unwrap();
             for fetch in fetches {
                 let key = CanonicalUrl::parse(&fetch.url, &ParameterList::default()).unwrap();
                 let before = recorded.insert(key.key().to_owned(), fetch.outcome);

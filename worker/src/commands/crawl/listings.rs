@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use clap::{Args, value_parser};
-use everytab_coordinator::CrawlHost;
+use everytab_coordinator::{CrawlHost, FetchPosition};
 use everytab_crawler::CrawlSettings;
 use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
 use everytab_operations::progress::layout::printable;
@@ -44,9 +44,9 @@ pub(super) struct FetchesArgs {
     #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
           value_parser = value_parser!(i32).range(1..=MAX_FETCHES))]
     limit: i32,
-    /// Go on after the fetch with this number
-    #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "NUMBER", default_value_t = 0)]
-    after: i64,
+    /// Go on after the fetch at this position, which each line begins with
+    #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "POSITION")]
+    after: Option<FetchPosition>,
     /// One JSON object a line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -139,14 +139,15 @@ fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
 /// When the database cannot be asked, or has no such crawl.
 pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
-    let found = coordinator.crawl_fetches(crawl.id, args.after, args.limit).await?;
+    let after = args.after.unwrap_or_default();
+    let found = coordinator.crawl_fetches(crawl.id, after, args.limit).await?;
     for fetch in &found {
         if args.json {
             stdout::line(serde_json::to_string(fetch)?)?;
         } else {
             stdout::line(format_args!(
                 "{}  {}  {:>3} {:<16} {:>6} ms {:>9} B  {}",
-                fetch.id,
+                fetch.position,
                 fetch.at.format("%Y-%m-%d %H:%M:%S"),
                 or_dash(fetch.status),
                 fetch.outcome,
@@ -159,7 +160,7 @@ pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
     if let Some(last) = found.last()
         && found.len() >= usize::try_from(args.limit).unwrap_or_default()
     {
-        eprintln!("there may be more: --after {}", last.id);
+        eprintln!("there may be more: --after {}", last.position);
     }
     Ok(Exit::Done)
 }

@@ -1,0 +1,31 @@
+-- Writes down the archives that fetches of crawls name, but not of closed crawls, where they are not
+-- yet, and returns the rows of all of them.
+create or replace function coordinator.add_archives(
+    p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[])
+returns everytab.crawl_archives[]
+language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    named record;
+    known crawl_archives;
+    archives crawl_archives[] := '{}';
+begin
+    -- In one order, so that checkpoints that name the same new ones cannot deadlock.
+    for named in
+        select distinct n.crawl, n.object
+          from unnest(p_crawls || p_crawls, p_objects || p_body_objects) n (crawl, object)
+         where n.object is not null and n.crawl <> all (p_closed)
+         order by n.crawl, n.object
+    loop
+        select * into known from crawl_archives a
+         where a.crawl = named.crawl and a.object = named.object;
+        if known.archive is null then
+            insert into crawl_archives (crawl, object) values (named.crawl, named.object)
+            on conflict do nothing;
+            -- Another checkpoint may have written it meanwhile.
+            select * into known from crawl_archives a
+             where a.crawl = named.crawl and a.object = named.object;
+        end if;
+        archives := archives || known;
+    end loop;
+    return archives;
+end $$;
