@@ -467,7 +467,10 @@ fn a_schedule_is_added_shown_and_removed() {
     assert_eq!((&shown["seeds"], &shown["settings"]["depth"]), (&json!(2), &json!(1)));
     crawls.run(&["schedule", "remove", &id]).expect(0);
     crawls.run(&["schedule", "remove", &id]).refused(1, &[&id]);
-    assert!(crawls.run(&["schedule", "list"]).expect(0).stdout.contains("\thourly\t"));
+    crawls.psql("update everytab.schedules set fired = 2, last_error = 'the store is away'");
+    let listed = crawls.run(&["schedule", "list"]).expect(0).stdout;
+    assert!(listed.contains("\thourly\t"), "{listed}");
+    assert!(listed.ends_with("\t2\t0\tthe store is away\n"), "{listed}");
 }
 
 #[test]

@@ -24,9 +24,11 @@ begin
     select * into added from coordinator.add_schedule(
         'key:' || p_key, p_id, p_name, p_every_s, p_first_at, p_at_s, p_weekdays, p_store,
         p_settings, p_groups, p_masks, p_amounts, p_data);
-    if added.word <> 'added' then
-        perform api.refuse(case added.word when 'name_taken' then 'name_taken'
-                                           else 'not_allowed' end, null);
+    if added.word = 'name_taken' then
+        perform api.refuse('name_taken', null);
+    elsif added.word <> 'added' then
+        perform api.refuse('not_allowed', jsonb_build_object('limit', (
+            select count(*) from schedules s where s.owner = 'key:' || p_key)));
     end if;
     id := p_id;
     next_at := added.next_at;

@@ -1,5 +1,5 @@
--- Filters of a key by name: all, the one of p_id, or those of p_names. One that is missing does not
--- exist for the key.
+-- Filters of a key by name: the one of p_id, those of p_names, or all, without their bodies, which
+-- are large. One that is missing does not exist for the key.
 create or replace function api.filters(
     p_key text, p_secret bytea, p_id uuid, p_names text[])
 returns table (id uuid, owner text, name text, version integer, body jsonb,
@@ -8,8 +8,12 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin
     perform api.check_reader(p_key, p_secret, 1);
     return query
-    select l.* from coordinator.list_filters('key:' || p_key, p_names) l
-     where p_id is null or l.id = p_id;
+    select f.id, f.owner, f.name, f.version,
+           case when p_id is null and p_names is null then 'null' else f.body end, f.changed_at
+      from filters f
+     where f.owner = 'key:' || p_key and (p_id is null or f.id = p_id)
+       and (p_names is null or f.name = any (p_names))
+     order by f.name;
     if p_id is not null and not found then
         perform api.refuse('not_found', null);
     end if;

@@ -65,8 +65,8 @@ impl Coordinator {
         one(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Filters of a key by name: all, the one of `id`, or those that are named; one that is missing
-    /// is left out. Takes one request.
+    /// Filters of a key by name: the one of `id`, those that are named, or all, with null for their
+    /// bodies; one that is missing is left out. Takes one request.
     ///
     /// # Errors
     /// Refused: `unauthorized`, `throttled`, `not_found` (an id).

@@ -4,12 +4,15 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::{
-    api::caller::{ApiCaller, ApiError},
+    api::{
+        caller::{ApiCaller, ApiError},
+        crawls::IdempotencyKey,
+    },
     bind::bind,
     call::run,
     coordinator::Coordinator,
     error::Error,
-    row::{FromRow as _, from_row},
+    row::{FromRow as _, from_row, values},
 };
 
 /// A key: what the operator allows it, and its use today.
@@ -87,6 +90,25 @@ impl Coordinator {
         let sql = "select api.admit($1, $2, $3)";
         run(&self.work, sql, &[bind(&caller.key), bind(&secret), bind(&urls)]).await?;
         Ok(())
+    }
+
+    /// The same, before a request that the client perhaps gave a name. Whether the key was answered
+    /// to that request before.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`.
+    pub async fn api_admit_named(
+        &self,
+        caller: &ApiCaller,
+        idempotency: Option<&IdempotencyKey>,
+    ) -> Result<bool, ApiError> {
+        let secret = caller.secret_sha256.as_slice();
+        let name = idempotency.map(|key| key.name.as_str());
+        let request = idempotency.map(|key| key.request_sha256.as_slice());
+        let sql = "select api.admit_named($1, $2, $3, $4)";
+        let parameters = [bind(&caller.key), bind(&secret), bind(&name), bind(&request)];
+        let answers: Vec<(bool,)> = values(&run(&self.work, sql, &parameters).await?)?;
+        Ok(answers.first().is_some_and(|(is_answered,)| *is_answered))
     }
 
     /// A key's limits and use. Takes one request.

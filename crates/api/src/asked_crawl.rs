@@ -50,7 +50,8 @@ impl AskedCrawl {
     }
 
     /// Freezes the filter with the settings, with the newest versions of the lists that it names.
-    /// Takes one request where a filter is named, and one more where that names lists.
+    /// Takes one request where a filter is named, and one more where that names lists. Leaves the
+    /// filter out for a request that will be answered as before.
     ///
     /// # Errors
     /// When the key has no such filter, or it cannot be used.
@@ -58,8 +59,9 @@ impl AskedCrawl {
         mut self,
         service: &Service,
         caller: &ApiCaller,
+        is_repeated: bool,
     ) -> Result<Self, Problem> {
-        let Some(name) = self.filter.take() else { return Ok(self) };
+        let Some(name) = self.filter.take().filter(|_| !is_repeated) else { return Ok(self) };
         let wrong = |detail: String| Problem::of_field(ProblemCode::InvalidSetting, FILTER, detail);
         check_filter_name(&name).map_err(wrong)?;
         let filters = service.coordinator.api_filters(caller, None, Some(&[&name])).await?;

@@ -186,12 +186,14 @@ pub(crate) async fn start(
 ) -> Result<Response, Problem> {
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
     let idempotency = idempotency::of(&parts, &bytes)?;
+    let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
     let (asked, more) = in_background(&service, move |service| {
         let CrawlSubmission { urls, settings, more } = body::from_json(&bytes)?;
         Ok((AskedCrawl::read(service, settings, &urls)?, more))
     })
     .await?;
-    let AskedCrawl { settings, urls, .. } = asked.with_filter(&service, &caller).await?;
+    let AskedCrawl { settings, urls, .. } =
+        asked.with_filter(&service, &caller, is_repeated).await?;
     // A crawl may be empty while more is to come.
     let urls = if more && urls.refused.is_empty() { urls } else { urls.some()? };
     let (urls, rows) = packed(&service, urls, 0).await?;

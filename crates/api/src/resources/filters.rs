@@ -58,7 +58,7 @@ pub(crate) struct FilterDocument {
     pub(crate) name: String,
     /// How often it was written.
     pub(crate) version: i32,
-    /// The filter.
+    /// The filter; a list leaves it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<FilterBody>,
     /// When it was written last.

@@ -175,6 +175,7 @@ pub(crate) async fn add(
 ) -> Result<Response, Problem> {
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
     let idempotency = idempotency::of(&parts, &bytes)?;
+    let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
     let (name, times, asked) = in_background(&service, move |service| {
         let ScheduleSubmission { name, every, at, days, urls, settings } = body::from_json(&bytes)?;
         name.as_deref().map(check_name).transpose()?;
@@ -182,7 +183,8 @@ pub(crate) async fn add(
         Ok((name, times, AskedCrawl::read(service, settings, &urls)?))
     })
     .await?;
-    let AskedCrawl { settings, urls, .. } = asked.with_filter(&service, &caller).await?;
+    let AskedCrawl { settings, urls, .. } =
+        asked.with_filter(&service, &caller, is_repeated).await?;
     let (urls, links) = packed(&service, urls.some()?, 0).await?;
     let id = Uuid::now_v7();
     let schedule = NewSchedule {

@@ -157,6 +157,15 @@ async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
     assert_ne!(send("two", body.clone()).await.expect(201)["id"], first["id"]);
     send(&"x".repeat(256), body).await.expect_problem(400, "invalid_parameter");
     assert_eq!(world.sql("select count(*) from everytab.crawls"), "2");
+    // What it was asked with may be gone meanwhile.
+    let filter = json!({ "name": "brief", "filter": {} });
+    let filter = world.post(&key, "/v1/url/filter", &filter).await.expect(201);
+    let filtered = json!({ "urls": ["a.test"], "settings": { "filter": "brief" } });
+    let first = send("filtered", filtered.clone()).await.expect(201);
+    let place = format!("/v1/url/filter/{}", filter["id"].as_str().unwrap());
+    world.delete(&key, &place).await.expect(204);
+    assert_eq!(send("filtered", filtered.clone()).await.expect(200), first);
+    send("another", filtered).await.expect_problem(400, "invalid_setting");
     let deep = json!({ "url": "a.test", "depth": 1 }).to_string();
     let headers = [("authorization", bearer.as_str()), ("idempotency-key", "three")];
     let one = world.send("POST", "/v1/url", &headers, deep.clone()).await.expect(202);

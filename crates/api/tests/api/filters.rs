@@ -53,6 +53,8 @@ async fn a_filter_is_kept_shown_written_anew_and_removed() {
     let list = world.get(&key, PATH).await.expect(200);
     let names = list["filters"].as_array().unwrap().iter().map(|one| one["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "no-shops"]);
+    // What they say is large: each is asked for alone.
+    assert_eq!(list["filters"][1].get("filter"), None);
     assert_eq!(world.delete(&key, &place).await.expect(204), Value::Null);
     world.delete(&key, &place).await.expect_problem(404, "not_found");
     world.get(&key, &place).await.expect_problem(404, "not_found");

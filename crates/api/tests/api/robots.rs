@@ -86,7 +86,8 @@ async fn that_of_another_key_does_not_exist_a_revoked_key_has_none_and_there_are
     for _ in 1..64 {
         world.post(&key, PATH, &body).await.expect(201);
     }
-    world.post(&key, PATH, &body).await.expect_problem(403, "not_allowed");
+    let refused = world.post(&key, PATH, &body).await.expect_problem(403, "not_allowed");
+    assert_eq!(refused["detail"], "the limit is 64");
     assert!(world.owner.revoke_key(&key[3..15]).await.unwrap());
     world.get(&key, PATH).await.expect_problem(401, "unauthorized");
     world.get(&key, &place).await.expect_problem(401, "unauthorized");

@@ -186,5 +186,6 @@ async fn a_key_has_a_hundred_schedules() {
     for _ in 0..100 {
         world.post(&key, PATH, &body).await.expect(201);
     }
-    world.post(&key, PATH, &body).await.expect_problem(403, "not_allowed");
+    let refused = world.post(&key, PATH, &body).await.expect_problem(403, "not_allowed");
+    assert_eq!(refused["detail"], "the limit is 100");
 }

@@ -38,7 +38,8 @@ pub(super) struct ScheduleArgs {
 enum ScheduleCommand {
     /// Start a crawl each so often, or at a time of day; prints id, and when it is due first
     Add(Box<AddArgs>),
-    /// Show the schedules: id, name, when the next crawl is due, crawls started and skipped
+    /// Show the schedules: id, name, when the next crawl is due, crawls started and skipped,
+    /// and why the last one could not start
     List {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -138,9 +139,10 @@ pub(super) async fn run(args: ScheduleArgs) -> CliResult {
                     stdout::line(serde_json::to_string(&row)?)?;
                     continue;
                 }
-                let ScheduleRow { id, name, next_at, fired, skipped, .. } = row;
+                let ScheduleRow { id, name, next_at, fired, skipped, last_error, .. } = row;
                 let next_at = next_at.format("%Y-%m-%dT%H:%M:%SZ");
-                stdout::line(format_args!("{id}\t{name}\t{next_at}\t{fired}\t{skipped}"))?;
+                let error = last_error.map(|error| format!("\t{error}")).unwrap_or_default();
+                stdout::line(format_args!("{id}\t{name}\t{next_at}\t{fired}\t{skipped}{error}"))?;
             }
         }
         ScheduleCommand::Remove { database, id } => {
