@@ -691,9 +691,12 @@ end $$;
 -- Name: fetch_states(text[], bytea[], integer[], bigint[], bigint[]); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.fetch_states(p_keys text[], p_secrets bytea[], p_crawls integer[], p_hosts bigint[], p_urls bigint[]) RETURNS TABLE(number bigint, fetched everytab.api_fetch)
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+begin
+    return query
     select x.number, api.describe(c, f.f, x.host_hash, x.url_hash)
       from unnest(p_keys, p_secrets, p_crawls, p_hosts, p_urls) with ordinality
                x (key, secret, crawl, host_hash, url_hash, number)
@@ -704,7 +707,7 @@ CREATE FUNCTION api.fetch_states(p_keys text[], p_secrets bytea[], p_crawls inte
             where f.crawl = x.crawl and f.host_hash = x.host_hash and f.url_hash = x.url_hash
             limit 1) f on true
      where api.is_key(x.key, x.secret);
-$$;
+end $$;
 
 -- Name: filter_lists(text, bytea, text[]); Type: FUNCTION; Schema: api; Owner: -
 
@@ -3478,6 +3481,10 @@ begin
                select d.slot, d.crawl, d.host_hash, d.next_due
                  from frontier_due d
                  join crawls r on r.crawl = d.crawl and r.state = 'running'
+                              and (r.budget_left is null or r.budget_left > 0
+                                   or exists (select from crawl_slots k
+                                               where k.crawl = d.crawl and k.slot = d.slot
+                                                 and k.reserved > 0))
                 where d.slot = s.slot and d.next_due <= p_until
                 order by d.next_due limit a_slot) f
          order by f.next_due limit p_limit)
@@ -6230,6 +6237,7 @@ GRANT ALL ON FUNCTION api.admit(p_key text, p_secret bytea, p_urls bigint) TO ev
 -- Name: FUNCTION admit_named(p_key text, p_secret bytea, p_name text, p_request bytea); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p_request bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p_request bytea) TO everytab_api;
 
 -- Name: FUNCTION change_filter(p_key text, p_secret bytea, p_id uuid, p_body jsonb); Type: ACL; Schema: api; Owner: -
 

@@ -114,6 +114,10 @@ class Database:
         """The number that a query gives."""
         return float(self.psql(self.name, sql) or 0)
 
+    def lines(self, sql):
+        """The lines that a query of one text gives."""
+        return self.psql(self.name, sql).splitlines()
+
     def run(self, *arguments):
         """Runs a command of the program as the owner."""
         environment = {**os.environ, "DATABASE_URL": self.url}
@@ -229,11 +233,12 @@ def whole_crawl(internet, expected, name, workers=1, scope="any"):
         server = database.processor() - server
         sql = "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
         wal = database.number(sql) - log_before
-        sql = "select count(*) from (select distinct url, outcome from everytab.fetches) f"
-        rows = database.number("select count(*) from everytab.fetches")
-        distinct = database.number(sql)
-        if not rows == distinct == len(expected):
-            sys.exit(f"{rows} rows, {distinct} distinct, {len(expected)} expected")
+        recorded = database.lines("select url || chr(9) || outcome from everytab.fetches")
+        rows, wanted = len(recorded), [f"{url}\t{outcome}" for url, outcome in expected.items()]
+        if sorted(recorded) != sorted(wanted):
+            lost, more = set(wanted) - set(recorded), set(recorded) - set(wanted)
+            sys.exit(f"{rows} rows; lost {len(lost)}: {sorted(lost)[:3]}; "
+                     f"not expected {len(more)}: {sorted(more)[:3]}")
         pages, span = captured(internet)
         size = database.number("select sum(pg_total_relation_size(c.oid)) from pg_class c "
                                "where c.relname ~ '^fetches' and c.relkind = 'r'")

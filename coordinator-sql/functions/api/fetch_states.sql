@@ -3,7 +3,11 @@
 create or replace function api.fetch_states(
     p_keys text[], p_secrets bytea[], p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint, fetched everytab.api_fetch)
-language sql stable security definer set search_path = everytab, pg_temp as $$
+language plpgsql stable security definer set search_path = everytab, pg_temp
+-- To plan this takes longer than to perform it, and the partitions are known at each call.
+set plan_cache_mode = force_generic_plan as $$
+begin
+    return query
     select x.number, api.describe(c, f.f, x.host_hash, x.url_hash)
       from unnest(p_keys, p_secrets, p_crawls, p_hosts, p_urls) with ordinality
                x (key, secret, crawl, host_hash, url_hash, number)
@@ -14,4 +18,4 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
             where f.crawl = x.crawl and f.host_hash = x.host_hash and f.url_hash = x.url_hash
             limit 1) f on true
      where api.is_key(x.key, x.secret);
-$$;
+end $$;

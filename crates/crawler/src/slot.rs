@@ -10,9 +10,7 @@ use std::{
 };
 
 use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRow, SlotLease};
-use everytab_frontier::{
-    Ending, Link, MAX_LINKS_PER_CHUNK, Merged, TurnedAwayCounts, UrlHash, pack_links,
-};
+use everytab_frontier::{Ending, Merged, PackedLinks, SentLinks, TurnedAwayCounts, UrlHash};
 use serde_json::{Map, Value};
 
 /// Links that all slots of a worker together remember to have recorded, so that they are not
@@ -95,6 +93,8 @@ pub(crate) struct HeldSlot {
     pub reserved: HashMap<i32, i64>,
     /// Reserved pages that are under way, by crawl.
     pub in_use: HashMap<i32, i64>,
+    /// Crawls of which no page was left when one was to be reserved last.
+    pub without_pages: HashSet<i32>,
     /// Crawls of which pages are being reserved.
     pub reserving: HashSet<i32>,
     /// Hosts of crawls whose state changed.
@@ -103,7 +103,7 @@ pub(crate) struct HeldSlot {
     pub changed_hosts: HashSet<u64>,
     sums: HashMap<i32, Sums>,
     fetches: Vec<FetchRow>,
-    links: HashMap<(i32, u8), Vec<(u8, Link)>>,
+    links: HashMap<(i32, u8), SentLinks>,
     remembered: HashSet<(i32, UrlHash)>,
     recorded_cursors: LinkCursors,
     leased_at: Instant,
@@ -127,6 +127,7 @@ impl HeldSlot {
             since: None,
             pending: HashMap::new(),
             reserved: HashMap::new(),
+            without_pages: HashSet::new(),
             in_use: HashMap::new(),
             reserving: HashSet::new(),
             changed: HashSet::new(),
@@ -209,7 +210,7 @@ impl HeldSlot {
     pub(crate) fn found(
         &mut self,
         crawl: i32,
-        links: Vec<(u8, Link)>,
+        links: &SentLinks,
         turned_away: &TurnedAwayCounts,
         held_slots: usize,
     ) {
@@ -218,10 +219,10 @@ impl HeldSlot {
         if self.remembered.len() > MAX_REMEMBERED_LINKS / held_slots.max(1) {
             self.remembered = HashSet::new();
         }
-        for (slot, link) in links {
-            if self.remembered.insert((crawl, link.url.hash())) {
+        for link in links.iter() {
+            if self.remembered.insert((crawl, link.hash)) {
                 sums.counts.sent += 1;
-                self.links.entry((crawl, slot / GROUP)).or_default().push((slot, link));
+                self.links.entry((crawl, link.slot / GROUP)).or_default().push(link);
             }
         }
         self.touch();
@@ -243,6 +244,12 @@ impl HeldSlot {
         is_free
     }
 
+    /// Whether no page of a limited crawl may be asked for: none is reserved or left.
+    pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
+        let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
+        reserved <= 0 && self.without_pages.contains(&crawl)
+    }
+
     /// A request for a page of a limited crawl is over.
     pub(crate) fn end_use(&mut self, crawl: i32) {
         if let Some(in_use) = self.in_use.get_mut(&crawl) {
@@ -258,6 +265,7 @@ impl HeldSlot {
         self.links.retain(|(of, _), _| *of != crawl);
         self.changed.retain(|(of, _)| *of != crawl);
         self.remembered.retain(|(of, _)| *of != crawl);
+        self.without_pages.remove(&crawl);
         for by_crawl in [&mut self.pending, &mut self.reserved, &mut self.in_use] {
             by_crawl.remove(&crawl);
         }
@@ -331,7 +339,7 @@ impl HeldSlot {
             fetches: std::mem::take(&mut self.fetches),
             links: links
                 .into_iter()
-                .flat_map(|((crawl, group), links)| links_rows(crawl, group, links))
+                .flat_map(|((crawl, group), links)| links_rows(crawl, group, &links))
                 .collect(),
             changed: std::mem::take(&mut self.changed),
             changed_hosts: std::mem::take(&mut self.changed_hosts),
@@ -351,17 +359,11 @@ pub(crate) struct Taken {
 }
 
 /// Packs the links for a group of slots.
-fn links_rows(crawl: i32, group: u8, links: Vec<(u8, Link)>) -> Vec<LinksRow> {
-    let mut rows = Vec::new();
-    for part in links.chunks(MAX_LINKS_PER_CHUNK) {
-        let slot_mask = part.iter().fold(0, |mask, (slot, _)| mask | (1 << (slot % GROUP)));
-        let links: Vec<Link> = part.iter().map(|(_, link)| link.clone()).collect();
-        let amount = i32::try_from(links.len()).unwrap_or(i32::MAX);
-        // As many as a chunk holds are one chunk.
-        for data in pack_links(&links) {
-            let slot_group = i16::from(group);
-            rows.push(LinksRow { crawl, slot_group, slot_mask, is_urgent: false, amount, data });
-        }
-    }
-    rows
+fn links_rows(crawl: i32, group: u8, links: &SentLinks) -> Vec<LinksRow> {
+    let row = |PackedLinks { slots, amount, bytes: data }| {
+        let slot_mask = slots.iter().fold(0, |mask, slot| mask | (1 << (slot % GROUP)));
+        let amount = i32::try_from(amount).unwrap_or(i32::MAX);
+        LinksRow { crawl, slot_group: i16::from(group), slot_mask, is_urgent: false, amount, data }
+    };
+    links.pack().into_iter().map(row).collect()
 }

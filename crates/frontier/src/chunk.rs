@@ -31,5 +31,6 @@ pub(crate) use entries::{Entry, MAX_TEXT_BYTES, push_entries, read_entries};
 pub use frame::{ChunkError, ChunkKind, kind_of_chunk};
 pub(crate) use frame::{close, fields_of, open};
 pub(crate) use hashes::{push_hashes, read_hashes};
+pub(crate) use links::pack_entries;
 pub use links::{MAX_LINKS_PER_CHUNK, UnpackedLinks, pack_links, unpack_links};
 pub(crate) use shapes::{push_shapes, read_shapes};

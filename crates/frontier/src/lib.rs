@@ -23,6 +23,7 @@ mod percent;
 mod priority;
 mod rules;
 mod scope;
+mod sent_links;
 mod shape;
 mod shape_counts;
 mod site;
@@ -44,6 +45,7 @@ pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};
 pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
 pub use rules::{LinkFilter, MAX_DEPTH, Rules, RulesError};
 pub use scope::{Scope, ScopeError, SiteSet};
+pub use sent_links::{PackedLinks, SentLink, SentLinks};
 pub use shape::shape_hash;
 pub use site::{SLOTS, site_hash, slot_of_site};
 pub use state::{

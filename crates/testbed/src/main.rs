@@ -42,8 +42,8 @@ struct Arguments {
     /// Write a line for each request to a site into this file, with its times in microseconds.
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Instead of serving the graph, print what a crawl from its first home page in this scope must
-    /// record: URL, outcome and SHA-256, a line each.
+    /// Instead of serving the graph, print what a crawl in this scope must record, from the first
+    /// home page where it is any, else from all: URL, outcome and SHA-256, a line each.
     #[arg(long, value_name = "SCOPE", requires = "graph")]
     expect: Option<String>,
     /// Serve at the ports 80, 443 and 53, for programs that know no others; needs the right to, and
@@ -100,11 +100,13 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serving)
 }
 
-/// Prints what a crawl must record.
+/// Prints what a crawl must record: in the scope any from the first host, else from all of them.
 fn expect(graph: &SiteGraph, scope: &str) -> Result<(), Box<dyn std::error::Error>> {
     let scope = OracleScope::parse(scope).ok_or("--expect: page, host, site, list or any")?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for fetch in graph.oracle(ClosedCrawl::new(vec![graph.home(0)], scope)) {
+    let hosts = if scope == OracleScope::Any { 1 } else { graph.hosts() };
+    let homes = (0..hosts).map(|host| graph.home(host)).collect();
+    for fetch in graph.oracle(ClosedCrawl::new(homes, scope)) {
         let digest = fetch.sha256.map_or_else(|| "-".to_owned(), hex::encode);
         writeln!(out, "{}\t{}\t{digest}", fetch.url, fetch.outcome)?;
     }

@@ -16,7 +16,7 @@ use crate::{
 const HOST: u64 = u64::MAX;
 const SITE: u64 = 5;
 
-fn manners(hostname: &str) -> HostManners {
+pub(super) fn manners(hostname: &str) -> HostManners {
     let soon = Utc::now() + Duration::hours(1);
     // As Postgres keeps it, in microseconds.
     let soon = soon - Duration::nanoseconds(i64::from(soon.timestamp_subsec_nanos() % 1_000));

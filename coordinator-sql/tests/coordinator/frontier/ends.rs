@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use everytab_coordinator::CrawlVerb;
+use chrono::Utc;
+use everytab_coordinator::{CrawlCounts, CrawlVerb, HostManners};
 use serde_json::json;
 
-use super::holder::{checkpoint, counts, new_crawl, rows_of_links};
+use super::{
+    checkpoint::manners,
+    holder::{checkpoint, chunk, counts, new_crawl, rows_of_links},
+};
 use crate::{
     session::{Session, query},
     setup::Database,
@@ -158,13 +162,28 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     let mut sums = counts(crawl);
     (sums.known, sums.pending, sums.read) = (50, 50, 2);
     first.counts = vec![sums];
+    first.chunks = vec![chunk(crawl, 7, 1, 50, vec![0])];
+    first.hosts = vec![HostManners { host_hash: 7, ..manners("a.example") }];
     database.record_checkpoint(&first).await;
-    // A fourth of what is left, and one at least.
+    let mut elsewhere = checkpoint(&leases[4], 1);
+    elsewhere.counts = vec![CrawlCounts { known: 9, pending: 9, ..counts(crawl) }];
+    elsewhere.chunks = vec![chunk(crawl, 8, 1, 9, vec![0])];
+    elsewhere.hosts = vec![HostManners { host_hash: 8, ..manners("b.example") }];
+    database.record_checkpoint(&elsewhere).await;
+    let due = async || {
+        let soon = Utc::now() + chrono::Duration::minutes(1);
+        let due = database.worker.load_due_hosts(&[3, 4], soon, 10).await.unwrap();
+        due.iter().map(|host| host.slot).collect::<Vec<_>>()
+    };
+    assert_eq!(due().await, [3, 4]);
+    // A fourth of what is left for a slot, and one at least.
     let mut got = Vec::new();
     while let Some(pages @ 1..) = reserve(100).await.unwrap() {
         got.push(pages);
     }
-    assert_eq!(got, [2, 2, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(got, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    // Nothing is left for other slots, whose hosts would be looked at again and again.
+    assert_eq!(due().await, [3]);
     let mut second = checkpoint(&leases[3], 2);
     let mut sums = counts(crawl);
     (sums.pending, sums.captured, sums.pages, sums.given_back) = (-7, 7, 7, 1);
@@ -178,5 +197,5 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     assert_eq!(database.record_checkpoint(&last).await, [crawl]);
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
     assert_eq!((status.captured, status.ended_by.as_deref()), (10, Some("limit")));
-    assert_eq!(status.left, json!({ "limit": 40 }));
+    assert_eq!(status.left, json!({ "limit": 49 }));
 }

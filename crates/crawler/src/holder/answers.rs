@@ -136,7 +136,7 @@ impl Holder {
             ending,
             is_limited_page: crawl.is_limited && is_page,
             is_urgent,
-            links: found.elsewhere,
+            links: found.elsewhere.iter().collect(),
             turned_away: found.turned_away,
         };
         let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);

@@ -8,7 +8,7 @@ use std::{
 use chrono::Utc;
 use everytab_coordinator::FetchRow;
 use everytab_fetcher::{HostLeft, Outcome};
-use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, Turn, TurnedAwayCounts};
+use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, SentLinks, Turn, TurnedAwayCounts};
 
 use crate::{
     crawl::Crawl,
@@ -306,7 +306,7 @@ impl Holder {
             ending,
             is_limited_page: false,
             is_urgent: turn.attributes.flags.contains(LinkFlags::URGENT),
-            links: Vec::new(),
+            links: SentLinks::default(),
             turned_away: TurnedAwayCounts::default(),
         });
     }

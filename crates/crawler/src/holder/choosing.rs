@@ -172,6 +172,11 @@ impl Holder {
             }
         };
         *slot.reserved.entry(crawl).or_default() += pages;
+        if pages > 0 {
+            slot.without_pages.remove(&crawl);
+        } else {
+            slot.without_pages.insert(crawl);
+        }
         let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
         let hosts = self.state.hosts.iter();
         let hosts: Vec<u64> = hosts

@@ -2,7 +2,8 @@
 //!
 //! A site leaves memory when all of it is recorded and nothing of it is under way. One that is
 //! being asked all the time never is, so where memory is short the sites that were loaded first are
-//! set aside: their hosts are not asked until they have left memory, or memory is no longer short.
+//! set aside: their hosts are not asked until they have left memory, or memory is no longer short;
+//! before all others those of which no page may be asked, since their crawl has none left.
 //! What is due of them is loaded again like anything else that is due. Meanwhile no more links are
 //! read, and if what is found in pages fills the memory all the same, nothing is asked.
 //!
@@ -193,17 +194,25 @@ impl Holder {
         let is_short = self.state.memory.bytes > self.percent(100);
         let wanted = self.percent(if is_short { LOADED_PERCENT } else { TURNS_PERCENT });
         let mut excess = bytes.saturating_sub(wanted);
-        let mut sites: Vec<(Instant, SiteKey)> = self
+        let mut sites: Vec<(bool, Instant, SiteKey)> = self
             .state
             .sites
             .iter()
             .filter(|(_, site)| !site.is_aside && !site.hosts.is_empty())
-            .filter(|(_, site)| is_short || site.loaded_at.elapsed() >= TURN_IN_MEMORY)
             .filter(|(_, site)| site.hosts.values().all(|state| !state.is_urgent()))
-            .map(|(key, site)| (site.loaded_at, *key))
+            .map(|(key, site)| {
+                let slot = self.state.slots.get(&site.slot);
+                let is_idle = slot.is_some_and(|slot| slot.is_out_of_pages(key.crawl));
+                (!is_idle, site.loaded_at, *key)
+            })
+            .filter(|(is_asked, loaded_at, _)| {
+                is_short || !is_asked || loaded_at.elapsed() >= TURN_IN_MEMORY
+            })
             .collect();
-        sites.sort_unstable_by_key(|(loaded_at, key)| (*loaded_at, key.crawl, key.site_hash));
-        for (_, key) in sites {
+        sites.sort_unstable_by_key(|(is_asked, loaded_at, key)| {
+            (*is_asked, *loaded_at, key.crawl, key.site_hash)
+        });
+        for (_, _, key) in sites {
             if excess == 0 {
                 return;
             }

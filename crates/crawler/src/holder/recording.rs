@@ -90,7 +90,7 @@ impl Holder {
         }
         if answered == Some(Answered::Recorded) {
             slot.answered(row, ending, is_limited_page && ending == Ending::Captured);
-            slot.found(crawl, links, &turned_away, held_slots);
+            slot.found(crawl, &links, &turned_away, held_slots);
             slot.wants_checkpoint |= is_urgent;
         }
     }

@@ -12,7 +12,7 @@ use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_fetcher::PageOptions;
-use everytab_frontier::{Ending, Link, TurnedAwayCounts};
+use everytab_frontier::{Ending, Link, SentLinks, TurnedAwayCounts};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -43,7 +43,7 @@ pub(crate) struct Fetched {
     /// Whether somebody waits for it.
     pub is_urgent: bool,
     /// Links to other hosts.
-    pub links: Vec<(u8, Link)>,
+    pub links: SentLinks,
     /// Links that are not followed.
     pub turned_away: TurnedAwayCounts,
 }

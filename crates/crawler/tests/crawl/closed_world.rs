@@ -137,6 +137,20 @@ async fn a_worker_of_little_memory_records_what_the_oracle_says() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
+/// The last pages of a limit are reserved by few slots. Sites of other slots are due as long, may
+/// ask nothing more, and took the memory in turns without these.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_of_little_memory_reaches_a_limit() {
+    let graph = GraphSettings { hosts: 40, sites: 30, pages: 1_000, ..GraphSettings::default() };
+    let world = World::new(7, graph).await;
+    let home = world.graph().home(0);
+    let id = world.start(&settings("any"), Some(250), &[home]).await;
+    let worker = world.worker("worker-1", |settings| settings.frontier_bytes = 60_000);
+    let status = world.ended(id).await;
+    assert_eq!(worker.finish().await, CrawlerEnd::Finished);
+    assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 250));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_that_is_searched_records_the_text_of_each_page_once() {
     let graph = GraphSettings { hosts: 4, sites: 2, pages: 60, ..GraphSettings::default() };

@@ -130,7 +130,7 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
     assert!(recorded.len() <= all.len());
     let kept = world.sql(
         "select count(*) from everytab.fetches
-          where outcome = 'filtered_words' and (object <> '' or status <> 200 or sha256 is null)",
+          where outcome = 'filtered_words' and (archive is not null or status <> 200 or sha256 is null)",
     );
     assert_eq!(kept, "0");
     // A page of that title has no record anywhere.
@@ -158,7 +158,7 @@ async fn pages_of_a_language_that_is_dropped_are_not_kept_and_rows_say_the_langu
     let dropped = outcomes(&recorded).remove("filtered_language").unwrap_or_default();
     assert!(dropped > 0, "{language}: {recorded:?}");
     let of_language = format!(
-        "select count(*) filter (where outcome <> 'filtered_language' or object <> ''),
+        "select count(*) filter (where outcome <> 'filtered_language' or archive is not null),
                 count(*) from everytab.fetches where crawl = {} and language = '{language}'",
         status.crawl
     );

@@ -26,16 +26,19 @@ const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
 /// Packs links: chunks of at most [`MAX_LINKS_PER_CHUNK`] each, in order of their URLs.
 #[must_use]
 pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
-    let pack = |links: &[Link]| {
-        let entry = |link: &Link| {
-            let url = link.url.fetched().to_owned();
-            Entry { url, attributes: link.attributes, retries: 0, not_before_s: 0 }
-        };
-        let mut chunk = open(ChunkKind::Links);
-        push_entries(&mut chunk, START, &mut links.iter().map(entry).collect::<Vec<_>>());
-        close(chunk)
-    };
+    let pack = |links: &[Link]| pack_entries(&mut links.iter().map(entry).collect::<Vec<_>>());
     links.chunks(MAX_LINKS_PER_CHUNK).map(pack).collect()
+}
+
+fn entry(Link { url, attributes }: &Link) -> Entry<&str> {
+    Entry { url: url.fetched(), attributes: *attributes, retries: 0, not_before_s: 0 }
+}
+
+/// Packs links into one chunk: at most [`MAX_LINKS_PER_CHUNK`].
+pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
+    let mut chunk = open(ChunkKind::Links);
+    push_entries(&mut chunk, START, entries);
+    close(chunk)
 }
 
 /// The links of a chunk.
