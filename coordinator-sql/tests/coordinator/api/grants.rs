@@ -35,6 +35,7 @@ async fn the_service_executes_these_functions_and_no_others() {
             "api.add_robots",
             "api.add_schedule",
             "api.admit",
+            "api.admit_named",
             "api.change_filter",
             "api.crawl_hosts",
             "api.crawl_states",
