@@ -20,7 +20,7 @@ pub const ROBOTS_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
 /// Bytes of memory for what is known of hosts, unpacked.
-pub const FRONTIER_BYTES: usize = 160 << 20;
+pub const FRONTIER_BYTES: usize = 128 << 20;
 
 /// How a worker crawls.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ const MUCH_PERCENT: usize = 50;
 /// How often memory is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often what sites have left is given back to the system, where memory is short.
-const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(10);
+const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(4);
 /// For how long a site that was loaded is asked before it is set aside for others.
 const TURN_IN_MEMORY: Duration = Duration::from_secs(30);
 /// About how many bytes a known URL takes in memory, as [`HostState::memory_bytes`] counts them.
