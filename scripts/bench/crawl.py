@@ -203,6 +203,18 @@ def seeds_of(urls):
     return path, [url.split("/")[2] for url in homes]
 
 
+def by_key(rows, known):
+    """Lines of (URL, outcome), each URL as its normalized key; those of known are such keys."""
+    others = [url for url, _ in rows if url not in known]
+    keys = {}
+    for start in range(0, len(others), 500):
+        part = others[start:start + 500]
+        command = [WORKER, "inspect", "normalize", "--json", *part]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        keys.update(zip(part, (json.loads(line)["key"] for line in lines.splitlines())))
+    return [f"{keys.get(url, url)}\t{outcome}" for url, outcome in rows]
+
+
 def captured(internet):
     """Distinct pages that were answered well, and the seconds from first to last."""
     pages, first, last = set(), None, 0
@@ -234,7 +246,8 @@ def whole_crawl(internet, expected, name, workers=1, scope="any"):
         sql = "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
         wal = database.number(sql) - log_before
         recorded = database.lines("select url || chr(9) || outcome from everytab.fetches")
-        rows, wanted = len(recorded), [f"{url}\t{outcome}" for url, outcome in expected.items()]
+        rows, recorded = len(recorded), by_key([line.split("\t") for line in recorded], expected)
+        wanted = [f"{url}\t{outcome}" for url, outcome in expected.items()]
         if sorted(recorded) != sorted(wanted):
             lost, more = set(wanted) - set(recorded), set(recorded) - set(wanted)
             sys.exit(f"{rows} rows; lost {len(lost)}: {sorted(lost)[:3]}; "
