@@ -34,6 +34,8 @@ const FETCHES: u32 = 300;
 /// Leases last 30 s.
 const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
+/// As long as the names of workers.
+const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
 const CRAWL: &str = "LIVE-20261124000000-00000000";
 
 /// A worker that holds slots, and what it has recorded.
@@ -48,7 +50,7 @@ struct Bench {
 pub(crate) async fn run() {
     let urls: u32 = setting("URLS", 10_000_000);
     let fetches: u32 = setting("FETCHES", 300_000);
-    // As terraform/modules/crawling/database.tf sets them: dead rows are a part of what is measured.
+    // As terraform/modules/crawling/database.tf has them: dead rows are a part of what is stored.
     let settings = [("autovacuum_naptime", "15"), ("autovacuum_vacuum_cost_limit", "2000")];
     let server = Server::start(&settings);
     say("calibration", &server.calibration());
@@ -270,7 +272,7 @@ fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         last_modified: None,
         redirect: None,
         object: Some(format!(
-            "crawl-data/{CRAWL}/segments/0/warc/{CRAWL}-0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e-{}.warc.gz",
+            "crawl-data/{CRAWL}/segments/0/warc/{CRAWL}-{WORKER_ID}-{}.warc.gz",
             turn / CHECKPOINTS
         )),
         record_offset: Some(i64::from(number) * 9_000),

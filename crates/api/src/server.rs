@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use everytab_coordinator::Coordinator;
+use everytab_crawler::FilterLists;
 use everytab_frontier::{ParameterList, SuffixList};
 use tokio::sync::{Semaphore, watch};
 
@@ -37,6 +38,7 @@ impl ApiService {
         let waiters = Arc::<Waiters>::default();
         tokio::spawn(Arc::clone(&waiters).poll(coordinator.clone(), stop.clone()));
         let service = Service {
+            lists: FilterLists::new(std::env::temp_dir()),
             trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use everytab_coordinator::{Coordinator, StandingCrawl};
+use everytab_crawler::FilterLists;
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
 use tokio::sync::{Semaphore, watch};
@@ -38,6 +39,8 @@ pub(crate) struct Service {
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
+    /// The lists that tests of filters ask.
+    pub(crate) lists: FilterLists,
     /// Permits to test URLs against a filter.
     pub(crate) trials: Arc<Semaphore>,
     /// The description, as it is served.

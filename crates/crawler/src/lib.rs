@@ -29,7 +29,10 @@ mod visit;
 mod worker_settings;
 
 pub use crawler::{CrawlerError, run};
-pub use filters::frozen::{FreezeError, FrozenFilter, FrozenList, MAX_FILTERS, list_names_of};
+pub use filters::{
+    frozen::{FreezeError, FrozenFilter, FrozenList, MAX_FILTERS, list_names_of},
+    load::FilterLists,
+};
 pub use holder::CrawlerEnd;
 pub use own_hosts::OwnHosts;
 pub use settings::{

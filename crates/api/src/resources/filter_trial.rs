@@ -1,9 +1,10 @@
 //! What a filter decides of URLs, before any crawl uses it. Nothing is fetched.
 //!
-//! Invariant: URLs are decided as links or seeds of a crawl would be, but for imported lists, which
-//! only workers have; an answer names those that were not asked.
+//! Invariant: URLs are decided as links or seeds of a crawl would be, by the newest versions of the
+//! imported lists; an answer names the lists that were not asked.
 
 use std::{
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,9 +15,14 @@ use axum::{
     response::Response,
     routing::post,
 };
-use everytab_filters::{Filter, FilterSet, FilterSettings, TestedUrl, check_filter_name};
+use everytab_coordinator::ApiCaller;
+use everytab_crawler::FrozenList;
+use everytab_filters::{
+    Filter, FilterSet, FilterSettings, LoadedList, TestedUrl, check_filter_name,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::timeout;
 use utoipa::{OpenApi, ToSchema};
 
 use super::batches::in_background;
@@ -31,6 +37,8 @@ use crate::{
 
 /// Time for which one request tests URLs.
 const MAX_TRIAL: Duration = Duration::from_secs(2);
+/// Time for which one request waits for lists that this process does not have yet.
+const LIST_TIME: Duration = Duration::from_secs(10);
 /// Requests that test URLs at a time, each with a core: others have something to do as well.
 pub(crate) const TRIALS_AT_A_TIME: usize = 2;
 
@@ -76,7 +84,8 @@ pub(crate) struct TriedUrl {
 pub(crate) struct FilterTrialDocument {
     /// The URLs, in their order.
     pub(crate) urls: Vec<TriedUrl>,
-    /// The imported lists that the filter names, which were not asked: a crawl may drop more.
+    /// The imported lists that the filter names and that were not asked: those of addresses, which
+    /// a URL does not have, and those that could not be read. A crawl may drop more.
     pub(crate) lists_not_asked: Vec<String>,
 }
 
@@ -131,13 +140,38 @@ pub(crate) async fn test(
     let Ok(permit) = Arc::clone(&service.trials).try_acquire_owned() else {
         return Err(Problem::unavailable("other filters are being tested", 1));
     };
+    let settings = in_background(&service, move |_| filter.settings()).await?;
+    let lists = lists_of(&service, &caller, &settings).await?;
     let document = in_background(&service, move |service| {
-        let settings = filter.settings();
-        let document = settings.and_then(|settings| tried(service, &settings, urls, seeds));
+        let document = tried(service, &settings, &lists, urls, seeds);
         drop(permit);
         document
     });
     Ok(answer::ok(&document.await?))
+}
+
+/// The newest versions of the lists of names that a filter has, as far as they can be had.
+async fn lists_of(
+    service: &Service,
+    caller: &ApiCaller,
+    settings: &FilterSettings,
+) -> Result<HashMap<String, LoadedList>, Problem> {
+    let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
+    let mut found = HashMap::new();
+    let all = async {
+        for list in stored.iter().map(FrozenList::from) {
+            let lists = [list];
+            let loaded = service.lists.load_all("test", &lists, &service.settings.stores).await;
+            found.extend(loaded.into_iter().map(|(name, list)| (name.to_owned(), list)));
+        }
+    };
+    // Those that are there in time are asked.
+    let _ = timeout(LIST_TIME, all).await;
+    Ok(found)
 }
 
 /// The filter of a test, not compiled yet.
@@ -160,10 +194,11 @@ impl TriedFilter {
 fn tried(
     service: &Service,
     settings: &FilterSettings,
+    lists: &HashMap<String, LoadedList>,
     urls: Vec<String>,
     is_exempt: bool,
 ) -> Result<FilterTrialDocument, Problem> {
-    let filter = Filter::compile(settings, |_| None)
+    let filter = Filter::compile(settings, |name| lists.get(name).cloned())
         .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
     let (set, began) = (FilterSet::new(vec![filter]), Instant::now());
     let one = |url: String| {
@@ -180,7 +215,8 @@ fn tried(
         let by = decision.map(|found| found.by.to_string());
         Ok(TriedUrl { url, verdict: key.is_some().then_some(verdict), key, by, error })
     };
-    let lists_not_asked = settings.list_names().into_iter().map(str::to_owned).collect();
+    let names = settings.list_names().into_iter().filter(|name| !lists.contains_key(*name));
+    let lists_not_asked = names.map(str::to_owned).collect();
     Ok(FilterTrialDocument {
         urls: urls.into_iter().map(one).collect::<Result<_, _>>()?,
         lists_not_asked,

@@ -1,7 +1,9 @@
 //! Filters of keys, and the crawls that name them.
 
 use everytab_coordinator::{NewApiKey, NewFilterList};
+use everytab_filters::{ListFileKind, NameListBuilder};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::world::{World, generous};
 
@@ -309,4 +311,47 @@ async fn a_test_costs_what_its_urls_cost() {
     let body = json!({ "name": "n", "filter": { "rules": [
         { "pattern": "re:(", "verdict": "drop" }] } });
     world.post(&made_up, PATH, &body).await.expect_problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn a_test_asks_the_newest_version_of_an_imported_list() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let folder = tempfile::tempdir().unwrap();
+    let import = async |object_name: &str, domain: &str| {
+        let mut builder = NameListBuilder::default();
+        builder.add_line("adult", ListFileKind::Domains, domain.as_bytes()).unwrap();
+        let object = builder.build();
+        let list = NewFilterList {
+            name: "ut1".to_owned(),
+            kind: "names".to_owned(),
+            store: format!("file://{}", folder.path().display()),
+            object: object_name.to_owned(),
+            sha256: Sha256::digest(&object).to_vec(),
+            entries: 1,
+            bytes: i64::try_from(object.len()).unwrap(),
+            categories: json!({ "adult": 1 }),
+            source: "here".to_owned(),
+        };
+        world.owner.add_filter_list(&list).await.unwrap();
+        object
+    };
+    let filter = json!({ "lists": [{ "name": "ut1", "categories": ["adult"], "mode": "drop" }] });
+    let tried = json!({ "filter": filter, "urls": ["https://www.a.test/", "https://b.test/"] });
+    let verdicts = async || {
+        let found = world.post(&key, &format!("{PATH}/test"), &tried).await.expect(200);
+        let urls = found["urls"].as_array().unwrap().iter();
+        let verdicts: Vec<Value> = urls.map(|url| url["verdict"].clone()).collect();
+        (json!(verdicts), found["lists_not_asked"].clone())
+    };
+    let object = import("1.list", "a.test").await;
+    assert_eq!(verdicts().await, (json!(["keep", "keep"]), json!(["ut1"])));
+    std::fs::write(folder.path().join("1.list"), &object).unwrap();
+    assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
+    // It is kept, whatever becomes of the object; a newer version is another object.
+    std::fs::remove_file(folder.path().join("1.list")).unwrap();
+    assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
+    let object = import("2.list", "b.test").await;
+    std::fs::write(folder.path().join("2.list"), object).unwrap();
+    assert_eq!(verdicts().await, (json!(["keep", "drop"]), json!([])));
 }

@@ -30,6 +30,19 @@ pub struct FrozenList {
     pub bytes: u64,
 }
 
+impl From<&StoredFilterList> for FrozenList {
+    fn from(list: &StoredFilterList) -> Self {
+        Self {
+            name: list.name.clone(),
+            version: list.version,
+            store: list.store.clone(),
+            object: list.object.clone(),
+            sha256: hex::encode(&list.sha256),
+            bytes: u64::try_from(list.bytes).unwrap_or_default(),
+        }
+    }
+}
+
 /// A filter of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,15 +145,7 @@ fn frozen_lists(
         find(name, ListKind::Countries)?;
     }
     let frozen = filter.list_names().into_iter().filter_map(|name| lists.get(name));
-    let frozen = frozen.map(|list| FrozenList {
-        name: list.name.clone(),
-        version: list.version,
-        store: list.store.clone(),
-        object: list.object.clone(),
-        sha256: hex::encode(&list.sha256),
-        bytes: u64::try_from(list.bytes).unwrap_or_default(),
-    });
-    Ok(frozen.collect())
+    Ok(frozen.map(|list| FrozenList::from(*list)).collect())
 }
 
 #[cfg(test)]

@@ -41,14 +41,16 @@ pub(crate) enum LoadError {
 }
 
 /// The lists that this process has, by the digests of their objects.
-pub(crate) struct FilterLists {
+#[derive(Debug)]
+pub struct FilterLists {
     temporary: PathBuf,
     loaded: Mutex<HashMap<String, LoadedList>>,
 }
 
 impl FilterLists {
     /// No list; copies are written into this folder.
-    pub(crate) fn new(temporary: PathBuf) -> Self {
+    #[must_use]
+    pub fn new(temporary: PathBuf) -> Self {
         Self { temporary, loaded: Mutex::default() }
     }
 
@@ -62,16 +64,7 @@ impl FilterLists {
     ) -> Result<FilterSet, String> {
         let mut compiled = Vec::with_capacity(filters.len());
         for FrozenFilter { name, filter, lists, .. } in filters {
-            let mut by_name: HashMap<&str, LoadedList> = HashMap::new();
-            for list in lists {
-                match self.load(list, stores).await {
-                    Ok(loaded) => drop(by_name.insert(&list.name, loaded)),
-                    Err(error) => {
-                        let list = &list.name;
-                        tracing::warn!(crawl, list, %error, "it cannot be had; trying again");
-                    }
-                }
-            }
+            let by_name = self.load_all(crawl, lists, stores).await;
             let with_lists = Filter::compile(filter, |list| by_name.get(list).cloned());
             compiled.push(match with_lists {
                 Ok(filter) => filter,
@@ -84,6 +77,24 @@ impl FilterLists {
             });
         }
         Ok(FilterSet::new(compiled))
+    }
+
+    /// Those of some lists that can be had, by name. `what` they are for is told with the others.
+    pub async fn load_all<'a>(
+        &self,
+        what: &str,
+        lists: &'a [FrozenList],
+        stores: &StoreSettings,
+    ) -> HashMap<&'a str, LoadedList> {
+        let mut by_name = HashMap::new();
+        for list in lists {
+            let name = list.name.as_str();
+            match self.load(list, stores).await {
+                Ok(loaded) => drop(by_name.insert(name, loaded)),
+                Err(error) => tracing::warn!(what, list = name, %error, "it cannot be had now"),
+            }
+        }
+        by_name
     }
 
     async fn load(

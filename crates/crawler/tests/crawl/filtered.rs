@@ -130,7 +130,8 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
     assert!(recorded.len() <= all.len());
     let kept = world.sql(
         "select count(*) from everytab.fetches
-          where outcome = 'filtered_words' and (archive is not null or status <> 200 or sha256 is null)",
+          where outcome = 'filtered_words' and (archive is not null or status <> 200
+                                             or sha256 is null)",
     );
     assert_eq!(kept, "0");
     // A page of that title has no record anywhere.
