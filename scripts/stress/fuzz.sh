@@ -53,7 +53,7 @@ seed() {
     case "$1" in
         charset) pages "$2" 'text/html; charset=x\n' ;;
         data_url) urls "$2" 'data:' ;;
-        frontier_url) urls "$2" 'https\?://' ;;
+        frontier_url | surt) urls "$2" 'https\?://' ;;
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$corpus/icons" -size -64k ;;
         icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::date::format_seconds;
+use crate::date::{format_digits, format_seconds};
 
 /// What the name of a live crawl begins with; those of Common Crawl begin with `CC-MAIN-`.
 const LIVE: &str = "LIVE-";
@@ -47,11 +47,9 @@ impl LiveCrawlName {
     /// # Errors
     /// A year that has no four digits.
     pub fn new(started_micros: i64, id: u32) -> Result<Self, LayoutError> {
-        let time = format_seconds(started_micros);
-        let digits: String = time.chars().filter(char::is_ascii_digit).collect();
-        if digits.len() != TIME_DIGITS || time.starts_with('-') {
-            return Err(LayoutError::new("time of a crawl's name", &time));
-        }
+        let digits = format_digits(started_micros).ok_or_else(|| {
+            LayoutError::new("time of a crawl's name", &format_seconds(started_micros))
+        })?;
         Ok(Self(format!("{LIVE}{digits}-{id:08x}")))
     }
 

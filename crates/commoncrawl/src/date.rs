@@ -1,4 +1,5 @@
-//! Formats times, given in microseconds since 1970, as WARC headers need them.
+//! Formats times, given in microseconds since 1970, as WARC headers and
+//! indexes need them.
 //!
 //! Invariant: every `i64` can be formatted. Must not know: the current time.
 
@@ -14,6 +15,14 @@ pub fn format_seconds(micros: i64) -> String {
     let (hour, minute, second) =
         (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Formats a time as the 14 digits `YYYYMMDDhhmmss` in UTC, rounded down to seconds; `None` if the
+/// year has not four digits.
+pub fn format_digits(micros: i64) -> Option<String> {
+    let time = format_seconds(micros);
+    let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+    (digits.len() == 14 && !time.starts_with('-')).then_some(digits)
 }
 
 /// Formats a time like [`format_seconds`], with six decimals if it is no whole second.
@@ -59,6 +68,8 @@ mod tests {
         ] {
             assert_eq!(format_seconds(seconds * SECOND_MICROS), text);
             assert_eq!(format_micros(seconds * SECOND_MICROS), text);
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            assert_eq!(format_digits(seconds * SECOND_MICROS), Some(digits));
         }
         assert_eq!(format_micros(1), "1970-01-01T00:00:00.000001Z");
         assert_eq!(format_seconds(1), "1970-01-01T00:00:00Z");
@@ -68,5 +79,6 @@ mod tests {
     fn the_extremes_have_a_text_too() {
         assert!(format_micros(i64::MIN).starts_with("-290308-12-21T19:59:05"));
         assert!(format_micros(i64::MAX).starts_with("294247-01-10T04:00:54"));
+        assert_eq!([i64::MIN, i64::MAX].map(format_digits), [None, None]);
     }
 }

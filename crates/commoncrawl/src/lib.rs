@@ -15,12 +15,16 @@ pub mod crawl_layout;
 pub mod date;
 pub mod host_ranks;
 mod hostname;
+mod http_url;
 pub mod index;
+mod surt;
 pub mod warc;
 
 pub use hostname::{
     Hostname, HostnameError, MAX_HOSTNAME_BYTES, canonical_hostname, check_hostname, hostname_hash,
 };
+pub use http_url::{CaptureUrlError, MAX_URL_BYTES};
+pub use surt::surt;
 
 /// Runs the example in README.md as a test.
 #[cfg(doctest)]
