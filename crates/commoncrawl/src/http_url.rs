@@ -72,6 +72,11 @@ impl<'a> HttpUrl<'a> {
         let usual = if self.is_https { 443 } else { 80 };
         self.port.filter(|port| *port != usual && *port != 0)
     }
+
+    /// The name of the scheme in lower case.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.is_https { "https" } else { "http" }
+    }
 }
 
 fn split_port(text: &str) -> Result<(&str, Option<u16>), CaptureUrlError> {

@@ -1,4 +1,5 @@
-//! The columnar index: finds the best capture of each host in a parquet file of the crawl.
+//! The columnar index: finds the best capture of each host in a parquet file of the crawl, and
+//! writes such files for a live crawl ([`write`](mod@write)).
 //!
 //! The caller has the bytes of the file. [`IndexReader`] returns which byte ranges it needs, the
 //! caller supplies them, and the reader returns captures. It reads only the needed columns, a
@@ -35,11 +36,13 @@ mod thrift;
 mod whole_file;
 mod width;
 mod windows;
+pub mod write;
 
 pub use capture::{Capture, Protocol};
 pub use counts::{IndexCounts, LeftOutRow};
 pub use error::IndexError;
 pub use formats::Formats;
+pub(crate) use home_page::is_relative_path;
 pub use options::IndexOptions;
 pub use reader::{IndexReader, Step};
 pub use whole_file::{WholeFile, read_bytes};

@@ -1,7 +1,8 @@
 //! Reads and writes the formats of Common Crawl: the columnar index and WARC archives.
 //!
-//! Owns: which rows of the index are home pages and which capture of a host is the best
-//! ([`index`]); what the bytes of a WARC record and of the HTTP message in it mean, and how an
+//! Owns: which rows of the index are home pages and which capture of a host is the best, and how
+//! the index of a live crawl is written ([`index`], [`cdxj`]), by which key it is sorted
+//! ([`surt()`]); what the bytes of a WARC record and of the HTTP message in it mean, and how an
 //! archive is written ([`warc`]); what the archives of a live crawl are called ([`crawl_layout`]);
 //! the 64-bit hash that orders hostnames ([`hostname_hash`]); the ranks of hosts ([`host_ranks`]).
 //!
@@ -11,8 +12,10 @@
 //!
 //! Must not know: where bytes come from, Postgres, what the HTML of a page says.
 
+pub mod cdxj;
 pub mod crawl_layout;
 pub mod date;
+mod gzip;
 pub mod host_ranks;
 mod hostname;
 mod http_url;

@@ -114,7 +114,7 @@ fn capture(
 }
 
 /// Returns true if `name` can be appended to the URL of a bucket or folder without leaving it.
-pub(super) fn is_relative_path(name: &str) -> bool {
+pub(crate) fn is_relative_path(name: &str) -> bool {
     name.len() <= MAX_WARC_FILENAME_BYTES
         && !name.chars().any(|c| c.is_control() || c == '\\')
         && name.split('/').all(|step| !matches!(step, "" | "." | ".."))

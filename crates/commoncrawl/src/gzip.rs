@@ -1,0 +1,16 @@
+//! One gzip member (RFC 1952) of bytes in memory.
+//!
+//! Invariant: the member is a pure function of the bytes: it has no time and no name.
+
+use libdeflater::{CompressionLvl, Compressor};
+
+/// Compresses `bytes` as one member.
+pub(crate) fn gzip_member(bytes: &[u8]) -> Vec<u8> {
+    let mut compressor = Compressor::new(CompressionLvl::default());
+    let mut member = vec![0; compressor.gzip_compress_bound(bytes.len())];
+    let length = compressor
+        .gzip_compress(bytes, &mut member)
+        .expect("libdeflate fails only where the output is smaller than its bound");
+    member.truncate(length);
+    member
+}

@@ -1,0 +1,291 @@
+//! A row of an index: what a crawl knows of one capture, and what follows from its URL.
+//!
+//! Invariants: rows have one order, which depends on the row alone; a checked row can be written in
+//! every format of this crate, and the record that it names can be read. Must not know: parquet,
+//! the Public Suffix List.
+
+use std::net::Ipv4Addr;
+
+use super::{columns::Value, schema::COLUMN_COUNT};
+use crate::{
+    date::format_digits,
+    http_url::{CaptureUrlError, HttpUrl},
+    index::is_relative_path,
+    surt::surt,
+    warc::write::Position,
+};
+
+/// Greatest size of the texts of a row in bytes. Rows of Common Crawl have about 700.
+pub const MAX_ROW_BYTES: usize = 256 << 10;
+/// Greatest length in characters of a URL in a message.
+const MESSAGE_CHARACTERS: usize = 200;
+
+/// The suffix and the domain of a hostname by the Public Suffix List, which the caller has. `None`
+/// for an address, and where the list has none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostDomains<'a> {
+    /// The public suffix by the section of registries alone, such as `com`.
+    pub registry_suffix: Option<&'a str>,
+    /// That suffix and the label before it, such as `googleapis.com`.
+    pub registered_domain: Option<&'a str>,
+    /// The public suffix by both sections, such as `googleapis.com`.
+    pub private_suffix: Option<&'a str>,
+    /// That suffix and the label before it, such as `storage.googleapis.com`.
+    pub private_domain: Option<&'a str>,
+}
+
+/// One capture.
+#[derive(Debug, Clone, Copy)]
+pub struct CaptureRow<'a> {
+    /// URL that was asked for, as the URL Standard serializes it.
+    pub url: &'a str,
+    /// Suffix and domain of its host.
+    pub domains: HostDomains<'a>,
+    /// Time of the request, in microseconds since 1970 UTC.
+    pub fetch_time_micros: i64,
+    /// Status of the answer, at most 999.
+    pub status: u16,
+    /// Target of a redirect, as an absolute URL.
+    pub redirect: Option<&'a str>,
+    /// Digest of the content, as the record has it: `sha256:` and 64 hexadecimal digits.
+    pub digest: Option<&'a str>,
+    /// Media type that the server named, without parameters.
+    pub mime_type: Option<&'a str>,
+    /// Media type by the content.
+    pub mime_detected: Option<&'a str>,
+    /// Encoding of a text, as the Encoding Standard names it.
+    pub charset: Option<&'a str>,
+    /// Languages of a text as ISO 639-3 names them, joined by commas.
+    pub languages: Option<&'a str>,
+    /// Why the content is incomplete, as `WARC-Truncated` says it.
+    pub truncated: Option<&'a str>,
+    /// Id of the record: `urn:uuid:` and a UUID.
+    pub record_id: &'a str,
+    /// Path of the archive below the bucket.
+    pub warc_filename: &'a str,
+    /// The record in the archive. Offset and length fit an `i32`, as the columns do.
+    pub position: Position,
+    /// Segment of the archive, such as `4`.
+    pub segment: &'a str,
+}
+
+/// A capture that cannot be in an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the capture of {url:?} cannot be in an index: {reason}")]
+pub struct CaptureRowError {
+    /// URL of the capture, at most the first 200 characters.
+    pub url: String,
+    /// The reason.
+    pub reason: RowRefusal,
+}
+
+/// The reason why a capture cannot be in an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RowRefusal {
+    /// The URL is none of a capture.
+    #[error(transparent)]
+    Url(#[from] CaptureUrlError),
+    /// The year of the fetch has not four digits.
+    #[error("the year of its fetch has not four digits")]
+    Time,
+    /// The status is greater than 999.
+    #[error("its status is greater than 999")]
+    Status,
+    /// The id of the record is no UUID.
+    #[error("the id of its record is no urn:uuid:")]
+    RecordId,
+    /// The path of the archive can leave the bucket.
+    #[error("the path of its archive is not relative")]
+    WarcFilename,
+    /// The record is empty, or ends after 2 GiB.
+    #[error("its record does not end within the first 2 GiB of the archive, or is empty")]
+    Position,
+    /// The texts of the row are too large.
+    #[error("its texts have more than {MAX_ROW_BYTES} bytes")]
+    TooLarge,
+}
+
+/// The place of a capture in an index: by key, then time, then archive, then offset.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CaptureOrder {
+    key: String,
+    fetch_time_micros: i64,
+    warc_filename: String,
+    offset: u64,
+}
+
+impl CaptureOrder {
+    /// The key of the URL (see [`crate::surt`]).
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+/// Returns the start of a URL, for a message.
+pub(crate) fn shortened(url: &str) -> String {
+    url.chars().take(MESSAGE_CHARACTERS).collect()
+}
+
+impl<'a> CaptureRow<'a> {
+    /// Returns the place of the capture in an index. Writers want rows in ascending order.
+    ///
+    /// # Errors
+    /// A capture that cannot be in an index.
+    pub fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
+        self.checked().map(|checked| checked.order())
+    }
+
+    /// Checks the row and computes what follows from its URL.
+    pub(crate) fn checked(&self) -> Result<CheckedRow<'a>, CaptureRowError> {
+        CheckedRow::new(*self)
+            .map_err(|reason| CaptureRowError { url: shortened(self.url), reason })
+    }
+
+    fn text_bytes(&self) -> usize {
+        let domains = &self.domains;
+        let optional = [
+            domains.registry_suffix,
+            domains.registered_domain,
+            domains.private_suffix,
+            domains.private_domain,
+            self.redirect,
+            self.digest,
+            self.mime_type,
+            self.mime_detected,
+            self.charset,
+            self.languages,
+            self.truncated,
+        ];
+        // The URL, and its parts: the host twice more, as labels and reversed.
+        let of_url = self.url.len().saturating_mul(4);
+        let others = [self.warc_filename.len(), self.segment.len()];
+        let texts = optional.into_iter().flatten().map(str::len).chain(others);
+        texts.fold(of_url, usize::saturating_add)
+    }
+}
+
+/// A row that can be written.
+#[derive(Debug)]
+pub(crate) struct CheckedRow<'a> {
+    pub(crate) row: CaptureRow<'a>,
+    /// The key of the URL.
+    pub(crate) key: String,
+    /// Time of the fetch in 14 digits.
+    pub(crate) timestamp: String,
+    url: HttpUrl<'a>,
+    hostname: String,
+    /// The labels of a name from the last one joined by dots; `None` for an address.
+    reversed: Option<String>,
+    record_id: [u8; 16],
+    offset: i32,
+    length: i32,
+}
+
+impl<'a> CheckedRow<'a> {
+    fn new(row: CaptureRow<'a>) -> Result<Self, RowRefusal> {
+        let url = HttpUrl::parse(row.url)?;
+        let key = surt(row.url)?;
+        if row.text_bytes().saturating_add(key.len()) > MAX_ROW_BYTES {
+            return Err(RowRefusal::TooLarge);
+        }
+        let timestamp = format_digits(row.fetch_time_micros).ok_or(RowRefusal::Time)?;
+        if row.status > 999 {
+            return Err(RowRefusal::Status);
+        }
+        if !is_relative_path(row.warc_filename) {
+            return Err(RowRefusal::WarcFilename);
+        }
+        let offset = i32::try_from(row.position.offset).ok();
+        let length = i32::try_from(row.position.length).ok().filter(|length| *length > 0);
+        let is_inside = |(offset, length): &(i32, i32)| offset.checked_add(*length).is_some();
+        let position = offset.zip(length).filter(is_inside);
+        let (offset, length) = position.ok_or(RowRefusal::Position)?;
+        let record_id = uuid_bytes(row.record_id).ok_or(RowRefusal::RecordId)?;
+        let hostname = url.host.to_ascii_lowercase();
+        let is_address = hostname.starts_with('[') || hostname.parse::<Ipv4Addr>().is_ok();
+        let reversed = (!is_address).then(|| {
+            let labels: Vec<&str> = labels_from_last(&hostname).collect();
+            labels.join(".")
+        });
+        Ok(Self { row, key, timestamp, url, hostname, reversed, record_id, offset, length })
+    }
+
+    pub(crate) fn order(&self) -> CaptureOrder {
+        CaptureOrder {
+            key: self.key.clone(),
+            fetch_time_micros: self.row.fetch_time_micros,
+            warc_filename: self.row.warc_filename.to_owned(),
+            offset: self.row.position.offset,
+        }
+    }
+
+    /// Returns the values of the row in the order of the schema.
+    pub(super) fn values(&self) -> [Value<'_>; COLUMN_COUNT] {
+        let (row, url, domains) = (&self.row, &self.url, &self.row.domains);
+        let label = |nth: usize| {
+            let of_name = self.reversed.is_some();
+            let label = labels_from_last(&self.hostname).nth(nth);
+            text(label.filter(|_| of_name))
+        };
+        [
+            own(&self.key),
+            own(row.url),
+            own(&self.hostname),
+            label(0),
+            label(1),
+            label(2),
+            label(3),
+            label(4),
+            text(domains.registry_suffix),
+            text(domains.registered_domain),
+            text(domains.private_suffix),
+            text(domains.private_domain),
+            text(self.reversed.as_deref()),
+            own(url.scheme()),
+            Value::Int(url.port.map(i32::from)),
+            own(url.path),
+            text(url.query),
+            Value::Long(Some(row.fetch_time_micros)),
+            Value::Int(Some(i32::from(row.status))),
+            text(row.redirect),
+            text(row.digest),
+            text(row.mime_type),
+            text(row.mime_detected),
+            text(row.charset),
+            text(row.languages),
+            text(row.truncated),
+            Value::Bytes(Some(&self.record_id)),
+            own(row.warc_filename),
+            Value::Int(Some(self.offset)),
+            Value::Int(Some(self.length)),
+            own(row.segment),
+        ]
+    }
+}
+
+fn text(text: Option<&str>) -> Value<'_> {
+    Value::Bytes(text.map(str::as_bytes))
+}
+
+fn own(value: &str) -> Value<'_> {
+    text(Some(value))
+}
+
+fn labels_from_last(hostname: &str) -> impl Iterator<Item = &str> {
+    hostname.rsplit('.').filter(|label| !label.is_empty())
+}
+
+/// Returns the 16 bytes of the UUID of a record id, which may have angle brackets.
+fn uuid_bytes(record_id: &str) -> Option<[u8; 16]> {
+    let inner = record_id.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    let uuid = inner.unwrap_or(record_id).strip_prefix("urn:uuid:")?;
+    let groups: Vec<&str> = uuid.split('-').collect();
+    if groups.iter().map(|group| group.len()).ne([8, 4, 4, 4, 12]) {
+        return None;
+    }
+    hex::decode(groups.concat()).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests;
