@@ -12,7 +12,7 @@ use super::home_page::is_relative_path;
 
 /// Greatest size of a decompressed list in bytes. A list with 300 files per subset has about 100
 /// KB.
-const MAX_LIST_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_LIST_BYTES: u64 = 64 << 20;
 /// If an index has at most this many files, each of them may contribute all hosts of a limited
 /// scan.
 const FEW_FILES: usize = 8;

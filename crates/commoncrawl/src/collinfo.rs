@@ -1,0 +1,172 @@
+//! Writes `collinfo.json`, the list of the crawls of a bucket, as Common Crawl's index server has
+//! it: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
+//!
+//! Invariants: the bytes are a pure function of the list before and the crawl; a crawl that is
+//! listed again replaces its entry; live crawls come first, newest first, then all others as they
+//! were; fields that this code does not know are kept. Must not know: where the list is stored.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{crawl_layout::LiveCrawlName, crawl_objects::COLLINFO, date::format_seconds};
+
+/// Greatest size of a list in bytes: an entry has about 250.
+pub const MAX_COLLINFO_BYTES: usize = 16 << 20;
+
+/// The list that the bucket has cannot be added to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CollinfoError {
+    /// The list is too large.
+    #[error("{COLLINFO} has more than {MAX_COLLINFO_BYTES} bytes")]
+    TooLarge,
+    /// The list is no array of objects with an id.
+    #[error("{COLLINFO} is no list of crawls: {0}")]
+    NotAList(String),
+}
+
+/// A live crawl in the list.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedCrawl<'a> {
+    /// Its id.
+    pub id: &'a LiveCrawlName,
+    /// Its name for people.
+    pub name: &'a str,
+    /// URL of the service that serves the index, with `/` at its end; the fields `timegate` and
+    /// `cdx-api` are this and the id. Empty where none does: they are relative then.
+    pub service: &'a str,
+    /// Time of its first capture, in microseconds since 1970 UTC.
+    pub from_micros: i64,
+    /// Time of its last capture, in microseconds since 1970 UTC.
+    pub to_micros: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timegate: Option<String>,
+    #[serde(rename = "cdx-api", skip_serializing_if = "Option::is_none")]
+    cdx_api: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+/// Adds a crawl to the list that the bucket has, `None` if it has none, and returns the new list.
+///
+/// # Errors
+/// A list that is none.
+pub fn add_to_collinfo(
+    before: Option<&[u8]>,
+    crawl: &ListedCrawl<'_>,
+) -> Result<Vec<u8>, CollinfoError> {
+    let mut entries: Vec<Entry> = match before {
+        Some(before) if before.len() > MAX_COLLINFO_BYTES => return Err(CollinfoError::TooLarge),
+        Some(before) => serde_json::from_slice(before)
+            .map_err(|error| CollinfoError::NotAList(error.to_string()))?,
+        None => Vec::new(),
+    };
+    let id = crawl.id.as_str();
+    entries.retain(|entry| entry.id != id);
+    entries.push(entry_of(crawl));
+    let is_live = |entry: &Entry| LiveCrawlName::parse(&entry.id).is_ok();
+    let (mut all, others): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_live);
+    all.sort_by(|a, b| b.id.cmp(&a.id));
+    all.extend(others);
+    let mut bytes = serde_json::to_vec_pretty(&all).expect("all keys are texts");
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn entry_of(crawl: &ListedCrawl<'_>) -> Entry {
+    let ListedCrawl { id, name, service, from_micros, to_micros } = crawl;
+    // The list has times without a time zone.
+    let time = |micros: i64| Some(format_seconds(micros).trim_end_matches('Z').to_owned());
+    Entry {
+        id: id.to_string(),
+        name: Some((*name).to_owned()),
+        timegate: Some(format!("{service}{id}/")),
+        cdx_api: Some(format!("{service}{id}-index")),
+        from: time(*from_micros),
+        to: time(*to_micros),
+        others: Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::paths::crawl_ids;
+
+    const DATE: i64 = 1_767_225_599_000_000;
+
+    fn added(before: Option<&[u8]>, id: &LiveCrawlName, name: &str) -> Vec<u8> {
+        let service = "https://index.example/";
+        let crawl = ListedCrawl { id, name, service, from_micros: DATE, to_micros: DATE + 1 };
+        add_to_collinfo(before, &crawl).unwrap()
+    }
+
+    #[test]
+    fn a_list_begins_with_the_newest_live_crawl_and_keeps_the_others() {
+        let [old, new] = [1, 2].map(|n| LiveCrawlName::new(DATE * n, 7).unwrap());
+        let first = added(None, &old, "my sites");
+        let expected = r#"[
+  {
+    "id": "LIVE-20251231235959-00000007",
+    "name": "my sites",
+    "timegate": "https://index.example/LIVE-20251231235959-00000007/",
+    "cdx-api": "https://index.example/LIVE-20251231235959-00000007-index",
+    "from": "2025-12-31T23:59:59",
+    "to": "2025-12-31T23:59:59"
+  }
+]
+"#;
+        assert_eq!(String::from_utf8(first.clone()).unwrap(), expected);
+        assert_eq!(added(Some(&first), &old, "my sites"), first);
+        let others = br#"[{"id":"CC-MAIN-2026-05","x":[1]},{"id":"CC-MAIN-2026-09"}]"#;
+        let one = added(Some(&added(Some(others), &old, "b")), &new, "a");
+        let other = added(Some(&added(Some(others), &new, "a")), &old, "b");
+        assert_eq!(one, other, "the order of closing does not matter");
+        let list: Vec<Value> = serde_json::from_slice(&one).unwrap();
+        let ids: Vec<&str> = list.iter().map(|entry| entry["id"].as_str().unwrap()).collect();
+        let newest = [new.as_str(), old.as_str(), "CC-MAIN-2026-05", "CC-MAIN-2026-09"];
+        assert_eq!(ids, newest);
+        assert_eq!(list[2]["x"][0], 1);
+        assert_eq!(crawl_ids(&one).unwrap(), ["CC-MAIN-2026-09", "CC-MAIN-2026-05"]);
+    }
+
+    #[test]
+    fn a_list_that_is_none_is_an_error_that_names_it() {
+        let id = LiveCrawlName::new(DATE, 7).unwrap();
+        let crawl =
+            ListedCrawl { id: &id, name: "", service: "", from_micros: 0, to_micros: i64::MAX };
+        for bad in ["", "{}", "[1]", "[{}]", r#"[{"id":5}]"#, r#"[{"id":"a"}"#, "\u{0}"] {
+            let error = add_to_collinfo(Some(bad.as_bytes()), &crawl).unwrap_err();
+            assert!(error.to_string().starts_with("collinfo.json is no list of crawls: "), "{bad}");
+        }
+        let large = vec![b' '; MAX_COLLINFO_BYTES + 1];
+        assert_eq!(add_to_collinfo(Some(&large), &crawl), Err(CollinfoError::TooLarge));
+        assert!(add_to_collinfo(Some(b"[]"), &crawl).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_list_or_an_error(
+            text in "\\[(\\{\"id\":\"\\PC{0,9}\"\\},?){0,3}\\]?|\\PC*",
+        ) {
+            let id = LiveCrawlName::new(DATE, 7).unwrap();
+            let crawl =
+                ListedCrawl { id: &id, name: "", service: "", from_micros: 0, to_micros: 0 };
+            if let Ok(bytes) = add_to_collinfo(Some(text.as_bytes()), &crawl) {
+                prop_assert_eq!(add_to_collinfo(Some(&bytes), &crawl), Ok(bytes.clone()));
+            }
+        }
+    }
+}

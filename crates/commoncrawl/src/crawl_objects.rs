@@ -1,0 +1,103 @@
+//! The names of what a live crawl leaves beside its archives: lists, documents, and indexes.
+//!
+//! All but the list of crawls are in the folder of the crawl, in which the layout is that of Common
+//! Crawl's bucket. Must not know: what is in a file.
+
+use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
+
+/// The list of crawls, at the root of the bucket.
+pub const COLLINFO: &str = "collinfo.json";
+
+impl LiveCrawlName {
+    /// The folder of the crawl: `crawl-data/<name>/`.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        format!("crawl-data/{self}/")
+    }
+
+    /// The list of the archives of a kind: `crawl-data/<name>/warc.paths.gz`.
+    #[must_use]
+    pub fn archive_list(&self, subset: ArchiveSubset) -> String {
+        self.folder() + subset.list_name()
+    }
+
+    /// The list of the files of the columnar index: `crawl-data/<name>/cc-index-table.paths.gz`.
+    #[must_use]
+    pub fn table_list(&self) -> String {
+        self.folder() + "cc-index-table.paths.gz"
+    }
+
+    /// What the crawl says of itself: `crawl-data/<name>/crawl.json`.
+    #[must_use]
+    pub fn document(&self) -> String {
+        self.folder() + "crawl.json"
+    }
+
+    /// A file of the columnar index: in the folder of the crawl
+    /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet`.
+    #[must_use]
+    pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
+        let (folder, subset) = (self.folder(), subset.as_str());
+        format!(
+            "{folder}cc-index/table/cc-main/warc/crawl={self}/subset={subset}/\
+             part-{part:05}.gz.parquet"
+        )
+    }
+
+    /// A file of the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/` and
+    /// [`cdxj_file`].
+    #[must_use]
+    pub fn cdxj_part(&self, part: u32) -> String {
+        self.cdxj_folder() + &cdxj_file(part)
+    }
+
+    /// The list of the blocks of the CDXJ index, beside its files.
+    #[must_use]
+    pub fn cluster_index(&self) -> String {
+        self.cdxj_folder() + "cluster.idx"
+    }
+
+    fn cdxj_folder(&self) -> String {
+        format!("{}cc-index/collections/{self}/indexes/", self.folder())
+    }
+}
+
+/// The file name of a part of a CDXJ index: `cdx-00000.gz`.
+#[must_use]
+pub fn cdxj_file(part: u32) -> String {
+    format!("cdx-{part:05}.gz")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::paths::{paths_list, warc_subset_files};
+
+    #[test]
+    fn names_are_those_of_common_crawls_bucket_in_the_folder_of_the_crawl() {
+        let crawl = LiveCrawlName::parse("LIVE-20251231235959-0a1b2c3d").unwrap();
+        let folder = "crawl-data/LIVE-20251231235959-0a1b2c3d/";
+        assert_eq!(crawl.table_list(), paths_list(crawl.as_str()));
+        for (name, expected) in [
+            (crawl.archive_list(ArchiveSubset::Warc), "warc.paths.gz"),
+            (crawl.document(), "crawl.json"),
+            (
+                crawl.table_part(ArchiveSubset::RobotsTxt, 7),
+                "cc-index/table/cc-main/warc/crawl=LIVE-20251231235959-0a1b2c3d/\
+                 subset=robotstxt/part-00007.gz.parquet",
+            ),
+            (
+                crawl.cdxj_part(12),
+                "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cdx-00012.gz",
+            ),
+            (
+                crawl.cluster_index(),
+                "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cluster.idx",
+            ),
+        ] {
+            assert_eq!(name, format!("{folder}{expected}"));
+        }
+        let part = crawl.table_part(ArchiveSubset::Warc, 0);
+        assert_eq!(warc_subset_files(part.as_bytes()), Ok(vec![part]));
+    }
+}
