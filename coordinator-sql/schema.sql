@@ -234,7 +234,7 @@ declare
     -- An hour less than find_answer has it: what is known now is known when it is asked for.
     kept_for constant interval := interval '23 hours';
 begin
-    perform api.check_reader(p_key, p_secret, 1);
+    perform api.check_reader(p_key, p_secret, 0);
     return exists (select from api_answers a
                     where a.key = p_key and a.name = p_name and a.request_sha256 = p_request
                       and a.at > clock_timestamp() - kept_for);
@@ -3482,6 +3482,7 @@ begin
                  from frontier_due d
                  join crawls r on r.crawl = d.crawl and r.state = 'running'
                               and (r.budget_left is null or r.budget_left > 0
+                                   or r.settings ->> 'media' <> 'none'
                                    or exists (select from crawl_slots k
                                                where k.crawl = d.crawl and k.slot = d.slot
                                                  and k.reserved > 0))

@@ -1,7 +1,7 @@
 -- The hosts of slots that have something due in crawls that run, soonest first, each once a crawl,
 -- with how many URLs the newest chunk of it says are known and pending. Of a crawl that has no page
--- left only those of slots that have reserved some: the others stay due, would come first each
--- time, and hide these from a worker that has no room for all.
+-- left, and keeps no media, only those of slots that have reserved some: the others stay due, would
+-- come first each time, and hide these from a worker that has no room for all.
 create or replace function coordinator.load_due_hosts(
     p_slots smallint[], p_until timestamptz, p_limit integer)
 returns table (slot smallint, crawl integer, site_hash bigint, host_hash bigint,
@@ -25,6 +25,7 @@ begin
                  from frontier_due d
                  join crawls r on r.crawl = d.crawl and r.state = 'running'
                               and (r.budget_left is null or r.budget_left > 0
+                                   or r.settings ->> 'media' <> 'none'
                                    or exists (select from crawl_slots k
                                                where k.crawl = d.crawl and k.slot = d.slot
                                                  and k.reserved > 0))

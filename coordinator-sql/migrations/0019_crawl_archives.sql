@@ -1,5 +1,7 @@
 -- The archives of live crawls that fetches name, each once. The name of an archive takes about 140
 -- bytes, which each fetch repeated: a quarter of what it took. Append-only.
+-- Every row is written anew: no checkpoint may come between.
+lock table everytab.fetches in access exclusive mode;
 create table everytab.crawl_archives (
     archive integer primary key generated always as identity,
     crawl integer not null,

@@ -92,11 +92,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The same, before a request that the client perhaps gave a name. Whether the key was answered
-    /// to that request before.
+    /// Checks a key before a request that the client perhaps gave a name, and that takes from its
+    /// bucket by itself. Whether the key was answered to that request before.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Refused: `unauthorized`.
     pub async fn api_admit_named(
         &self,
         caller: &ApiCaller,

@@ -38,7 +38,7 @@ impl ApiService {
         let waiters = Arc::<Waiters>::default();
         tokio::spawn(Arc::clone(&waiters).poll(coordinator.clone(), stop.clone()));
         let service = Service {
-            lists: FilterLists::new(std::env::temp_dir()),
+            lists: FilterLists::new(settings.temporary.clone()),
             trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which paths there are.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use axum::body::Bytes;
 use everytab_coordinator::{Coordinator, StandingCrawl};
@@ -22,6 +22,8 @@ pub struct ApiSettings {
     pub from: String,
     /// How stores are asked.
     pub stores: StoreSettings,
+    /// The folder for temporary files: imported lists, of up to 400 MiB each.
+    pub temporary: PathBuf,
     /// The program's version.
     pub version: String,
     /// The User-Agent with which workers ask, as far as this process knows.

@@ -44,7 +44,7 @@ pub(crate) fn ending_of(outcome: Outcome) -> Ending {
     }
 }
 
-/// Whether a failure may have been passing, so that the URL is asked for once more.
+/// Whether a failure may have been passing, so that the URL is asked for again.
 pub(crate) fn may_pass(answer: &Answer) -> bool {
     match answer.fetched.outcome.retry() {
         Retry::Never => false,

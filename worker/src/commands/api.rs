@@ -1,6 +1,6 @@
 //! `run --role api`: the HTTP service until a signal says stop.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use everytab_api::{ApiService, ApiSettings};
@@ -43,7 +43,7 @@ pub struct ApiArgs {
 /// # Errors
 /// When there is no store, or the address is taken.
 pub(crate) async fn serve(
-    args: &ApiArgs,
+    (args, temporary): (&ApiArgs, Option<PathBuf>),
     coordinator: Coordinator,
     user_agent: String,
     mut stop: watch::Receiver<bool>,
@@ -59,7 +59,8 @@ pub(crate) async fn serve(
     http_server::warn_if_public("--listen", address);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let stores = StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() };
-    let settings = ApiSettings { store, from, stores, version, user_agent };
+    let temporary = temporary.unwrap_or_else(std::env::temp_dir);
+    let settings = ApiSettings { store, from, stores, temporary, version, user_agent };
     let router = ApiService::start(coordinator.clone(), settings, stop.clone())?;
     let listener = reserved.listen()?;
     tracing::info!(%address, "serving the HTTP service");

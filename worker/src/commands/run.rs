@@ -91,7 +91,8 @@ pub async fn run(args: RunArgs) -> CliResult {
     if args.roles.contains(&Role::Api) {
         let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
         telemetry::begin_at_zero();
-        return api::serve(&args.api, coordinator, args.fetch.settings()?.user_agent, stop).await;
+        let (user_agent, api) = (args.fetch.settings()?.user_agent, (&args.api, args.temporary));
+        return api::serve(api, coordinator, user_agent, stop).await;
     }
     let own = database::own_ranges(url).await;
     let context = context(&args.fetch, own, args.temporary.clone())?;

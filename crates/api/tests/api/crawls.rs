@@ -172,6 +172,17 @@ async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
     assert_eq!(world.send("POST", "/v1/url", &headers, deep).await.expect(202), one);
 }
 
+/// A request takes from the bucket once: what it costs may be all that the bucket holds.
+#[tokio::test]
+async fn a_key_with_the_smallest_bucket_starts_a_crawl() {
+    let world = World::new().await;
+    let limits = NewApiKey { burst: 1, requests_per_second: 0.001, ..generous() };
+    let key = world.key_with(limits).await;
+    let body = json!({ "urls": ["a.test"] });
+    world.post(&key, "/v1/crawls", &body).await.expect(201);
+    world.post(&key, "/v1/crawls", &body).await.expect_problem(429, "throttled");
+}
+
 #[tokio::test]
 async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() {
     let world = World::new().await;

@@ -114,6 +114,7 @@ impl World {
             store: store.to_owned(),
             from: store.to_owned(),
             stores: StoreSettings::default(),
+            temporary: std::env::temp_dir(),
             version: "0.0.0-test".to_owned(),
             user_agent: "TestBot/1.0 (+https://bot.test/)".to_owned(),
         };

@@ -84,7 +84,7 @@ impl Holder {
         let mut taken = HashSet::new();
         self.state.memory.is_awaited = false;
         for DueHost { slot, crawl, site_hash, known, pending, .. } in due {
-            let Some(slot) = self.state.slots.get(&slot) else { continue };
+            let Some(slot) = self.state.slots.get_mut(&slot) else { continue };
             let key = SiteKey { crawl, site_hash };
             let is_loaded =
                 self.state.sites.contains_key(&key) || self.state.loading.contains(&key);
@@ -102,6 +102,8 @@ impl Holder {
             room = room.saturating_sub(bytes);
             if taken.insert(key) {
                 sites.push((slot.lease.fence, key));
+                // It is listed, so a page of it may be left after all.
+                slot.without_pages.remove(&crawl);
             }
         }
         sites
@@ -202,7 +204,10 @@ impl Holder {
             .filter(|(_, site)| site.hosts.values().all(|state| !state.is_urgent()))
             .map(|(key, site)| {
                 let slot = self.state.slots.get(&site.slot);
-                let is_idle = slot.is_some_and(|slot| slot.is_out_of_pages(key.crawl));
+                let crawl = self.state.crawls.get(&key.crawl);
+                // Requisites are no pages.
+                let is_idle = slot.is_some_and(|slot| slot.is_out_of_pages(key.crawl))
+                    && crawl.is_some_and(|(crawl, _)| !crawl.keeps_media);
                 (!is_idle, site.loaded_at, *key)
             })
             .filter(|(is_asked, loaded_at, _)| {

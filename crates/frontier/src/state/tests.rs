@@ -113,7 +113,7 @@ fn words_raise_the_priority_of_links_and_once_that_of_a_redirects_target() {
 }
 
 #[test]
-fn a_url_that_failed_in_passing_is_tried_once_more_and_later() {
+fn a_url_that_failed_in_passing_is_tried_twice_more_and_later() {
     let mut state = state_of([link("a")]);
     let turn = state.next(0).unwrap();
     assert!(state.retry(turn.hash, 60));
@@ -125,7 +125,13 @@ fn a_url_that_failed_in_passing_is_tried_once_more_and_later() {
     assert_eq!(state.next(59), None);
     let turn = state.next(60).unwrap();
     assert_eq!(turn.retries, 1);
-    assert!(!state.retry(turn.hash, 120));
+    assert!(state.retry(turn.hash, 120));
+    let chunk = state.pack().unwrap();
+    let mut state = unpacked(&[state.pack_snapshot().bytes]).unwrap().state;
+    assert_eq!(chunk.next_due_s, Some(120));
+    let turn = state.next(120).unwrap();
+    assert_eq!(turn.retries, 2);
+    assert!(!state.retry(turn.hash, 180));
     assert_eq!(state.answer(turn.hash, Ending::Failed), Answered::Recorded);
     assert_eq!(state.next_due_s(), None);
     state.check();

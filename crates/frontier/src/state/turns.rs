@@ -8,8 +8,10 @@ use crate::{
     link::{Attributes, LinkFlags},
 };
 
-/// Number of times that a URL is tried again after a failure that may be passing.
-pub const MAX_RETRIES: u8 = 1;
+/// Number of times that a URL is tried again after a failure that may be passing. With one, 2 to 4
+/// of 94,000 URLs failed for good in a crawl in which the network or its resolver was away for
+/// seconds, 200 times.
+pub const MAX_RETRIES: u8 = 2;
 
 /// A URL that is to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
