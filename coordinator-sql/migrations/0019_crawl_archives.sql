@@ -1,7 +1,5 @@
 -- The archives of live crawls that fetches name, each once. The name of an archive takes about 140
 -- bytes, which each fetch repeated: a quarter of what it took. Append-only.
--- Every row is written anew: no checkpoint may come between.
-lock table everytab.fetches in access exclusive mode;
 create table everytab.crawl_archives (
     archive integer primary key generated always as identity,
     crawl integer not null,
@@ -9,12 +7,13 @@ create table everytab.crawl_archives (
     unique (crawl, object)
 );
 
+-- First, for it lets nobody record a fetch until the migration is over: every row is written anew.
+alter table everytab.fetches add column archive integer, add column body_archive integer;
+
 insert into everytab.crawl_archives (crawl, object)
 select f.crawl, o.object
   from everytab.fetches f cross join lateral (values (f.object), (f.body_object)) o (object)
  where o.object is not null group by f.crawl, o.object;
-
-alter table everytab.fetches add column archive integer, add column body_archive integer;
 update everytab.fetches f
    set archive = (select a.archive from everytab.crawl_archives a
                    where a.crawl = f.crawl and a.object = f.object),
