@@ -37,7 +37,9 @@ grant execute on function
     coordinator.load_blocked_hosts, coordinator.load_due_hosts, coordinator.load_host_chunks,
     coordinator.load_site_hosts, coordinator.load_slot_sums, coordinator.reserve_pages,
     coordinator.checkpoint_slot, coordinator.frontier_health, coordinator.load_robots_overrides,
-    coordinator.drop_read_links, coordinator.drop_ended_frontier
+    coordinator.drop_read_links, coordinator.drop_ended_frontier,
+    coordinator.load_crawl_run, coordinator.open_index_rows, coordinator.load_index_rows,
+    coordinator.crawl_archives
     to everytab_worker;
 -- The HTTP service works for whoever shows a key, and each function checks it.
 grant usage on schema api, coordinator to everytab_api;

@@ -27,7 +27,7 @@ macro_rules! names {
 }
 
 names! {
-    /// A stage of a scan: all jobs of one kind. The values are in pipeline order.
+    /// A stage of a scan or of a live crawl: all jobs of one kind. The values are in pipeline order.
     StageName {
         /// Reading the crawl's index files.
         Index "index";
@@ -43,6 +43,10 @@ names! {
         Map "map";
         /// Publishing the site.
         Publish "publish";
+        /// Writing the indexes of a live crawl.
+        CrawlIndex "crawl-index";
+        /// Writing the lists of a live crawl.
+        CrawlClose "crawl-close";
     }
 }
 
@@ -61,6 +65,10 @@ names! {
         Hostnames "hostnames";
         /// Bundles of the scan, or of a region of the map.
         Bundles "bundles";
+        /// Records of a live crawl.
+        Records "records";
+        /// Archives of a live crawl.
+        Archives "archives";
     }
 }
 
@@ -110,6 +118,14 @@ names! {
         LeftEmpty "left_empty";
         /// A bundle that the published manifest counts.
         Published "published";
+        /// A record in the indexes of its crawl.
+        Indexed "indexed";
+        /// A record that no index can have.
+        NotIndexed "not_indexed";
+        /// An archive in the lists of its crawl.
+        InList "in_list";
+        /// An archive that fetches name, and that its store lacks.
+        ArchiveMissing "archive_missing";
     }
 }
 
@@ -186,6 +202,10 @@ names! {
         MapTiles "map_tiles";
         /// Bytes of the map's tiles.
         MapBytes "map_bytes";
+        /// Home pages of a live crawl that redirect within their host, to a page that was kept.
+        HomeRedirects "home_redirects";
+        /// Files of a live crawl's indexes.
+        IndexFiles "index_files";
     }
 }
 
@@ -215,6 +235,8 @@ names! {
         CommonIcon "common_icon_";
         /// Hostnames by top-level domain.
         TopLevelDomain "tld_";
+        /// Rows of a live crawl's index by kind of archive.
+        Subset "subset_";
     }
 }
 

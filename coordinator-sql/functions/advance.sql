@@ -1,5 +1,6 @@
 -- What follows a stage whose last job ended: the index stage fans out into shards, bundle-shard
--- opens search and map, the later of these two opens publish, and publish ends the run.
+-- opens search and map, the later of these two opens publish, and publish ends the run. Of a crawl,
+-- crawl-index opens crawl-close, which ends the run.
 create or replace function coordinator.advance(p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -21,7 +22,9 @@ begin
                           and st.outstanding > 0) then
             perform coordinator.open_stage(p_run, 'publish', 1);
         end if;
-    elsif p_kind = 'publish' then
+    elsif p_kind = 'crawl-index' then
+        perform coordinator.open_stage(p_run, 'crawl-close', 1);
+    elsif p_kind in ('publish', 'crawl-close') then
         update runs set finished_at = clock_timestamp(),
                state = case when exists (select from stages st
                                           where st.run = p_run and st.discarded > 0)

@@ -8,7 +8,8 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
         select j.kind,
                count(*) filter (where j.state in ('completed', 'discarded')) as ended,
                count(*) filter (where j.state in ('pending', 'leased')
-                                  and not (j.kind in ('search', 'map', 'publish')
+                                  and not (j.kind in ('search', 'map', 'publish',
+                                                      'crawl-close')
                                            and j.not_before is not distinct from 'infinity'))
                    as unfinished
           from jobs j where j.run = p_run group by j.kind),

@@ -1,5 +1,6 @@
 -- Ends a crawl whose row the caller holds. What is pending is left, for the reason that ended it;
--- the rows of its slots are closed, so that later checkpoints of it are refused.
+-- the rows of its slots are closed, so that later checkpoints of it are refused. The jobs that write
+-- its indexes are opened.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -14,4 +15,5 @@ begin
        set state = 'ended', ended_by = p_ended_by, paused_by = null, seeding = false,
            finished_at = clock_timestamp()
      where c.crawl = p_crawl;
+    perform coordinator.open_crawl_run(p_crawl);
 end $$;

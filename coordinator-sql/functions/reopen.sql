@@ -51,7 +51,8 @@ begin
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
-         where a.kind in ('index', 'search', 'map', 'publish')),
+         where a.kind in ('index', 'search', 'map', 'publish', 'crawl-index',
+                          'crawl-close')),
     recounted as (
         update stages st
            set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,

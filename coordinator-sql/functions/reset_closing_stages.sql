@@ -1,4 +1,4 @@
--- Takes the closing stages (search, map, publish) that read the output of p_kind back to where they
+-- Takes the closing stages (search, map, publish; of a crawl: crawl-close) that read the output of p_kind back to where they
 -- were before they were opened: their jobs wait at not_before = 'infinity', workers that hold one
 -- lose the lease, and the stages count nothing until they are opened again. search and map do not
 -- read each other's output. The caller has locked the jobs.
@@ -9,6 +9,7 @@ declare
     later job_kind[] := case
         when p_kind < 'search' then array['search', 'map', 'publish']
         when p_kind < 'publish' then array['publish']
+        when p_kind = 'crawl-index' then array['crawl-close']
         else array[]::text[] end;
 begin
     perform coordinator.free_jobs(

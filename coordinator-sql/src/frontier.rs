@@ -9,6 +9,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod crawls;
 pub(crate) mod fetch_position;
 pub(crate) mod health;
+pub(crate) mod indexes;
 pub(crate) mod links;
 pub(crate) mod load;
 pub(crate) mod robots;

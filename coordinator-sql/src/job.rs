@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// The kinds of job, in pipeline order.
+/// The kinds of job, those of a scan and those of a live crawl each in pipeline order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobKind {
@@ -25,11 +25,27 @@ pub enum JobKind {
     Map,
     /// Publishes the scan.
     Publish,
+    /// Writes the indexes of a range of slots of a live crawl that has ended.
+    CrawlIndex,
+    /// Writes the lists and the document of a live crawl, behind its indexes.
+    CrawlClose,
 }
 
 impl JobKind {
-    /// All kinds in pipeline order.
-    pub const ALL: [Self; 7] = [
+    /// All kinds: those of a scan, then those of a live crawl, each in pipeline order.
+    pub const ALL: [Self; 9] = [
+        Self::Index,
+        Self::Warc,
+        Self::Icon,
+        Self::BundleShard,
+        Self::Search,
+        Self::Map,
+        Self::Publish,
+        Self::CrawlIndex,
+        Self::CrawlClose,
+    ];
+    /// The kinds of a scan in pipeline order.
+    pub const OF_SCANS: [Self; 7] = [
         Self::Index,
         Self::Warc,
         Self::Icon,
@@ -38,6 +54,8 @@ impl JobKind {
         Self::Map,
         Self::Publish,
     ];
+    /// The kinds of a live crawl in pipeline order.
+    pub const OF_CRAWLS: [Self; 2] = [Self::CrawlIndex, Self::CrawlClose];
 
     /// The kind's name in SQL, logs and statistics.
     pub fn as_str(self) -> &'static str {
@@ -49,6 +67,8 @@ impl JobKind {
             Self::Search => "search",
             Self::Map => "map",
             Self::Publish => "publish",
+            Self::CrawlIndex => "crawl-index",
+            Self::CrawlClose => "crawl-close",
         }
     }
 
@@ -56,7 +76,12 @@ impl JobKind {
     pub fn works_on_a_shard(self) -> bool {
         match self {
             Self::Warc | Self::Icon | Self::BundleShard => true,
-            Self::Index | Self::Search | Self::Map | Self::Publish => false,
+            Self::Index
+            | Self::Search
+            | Self::Map
+            | Self::Publish
+            | Self::CrawlIndex
+            | Self::CrawlClose => false,
         }
     }
 }
@@ -97,11 +122,12 @@ pub struct Lease {
     pub fence: Fence,
     /// The number of the job's run in this database; a scan has the number of its run.
     pub run: i32,
-    /// The scan's id, which names its objects.
-    pub scan_id: Uuid,
+    /// The id of the scan or the live crawl that the run is about.
+    pub subject: Uuid,
     /// What to do.
     pub kind: JobKind,
-    /// Number of the job's shard, index file, hostname range or map region; 0 for publish.
+    /// Number of the job's shard, index file, hostname range, map region or range of slots; 0 for
+    /// publish and crawl-close.
     pub part: i32,
     /// How long the lease lasts unless it is renewed.
     pub length: Duration,

@@ -72,6 +72,7 @@ pub use frontier::{
     },
     fetch_position::{FetchPosition, NoFetchPosition},
     health::FrontierHealth,
+    indexes::{CrawlRun, IndexRow, IndexRows},
     links::{LinkLane, UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},
     robots::RobotsOverrideRow,

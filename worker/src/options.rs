@@ -50,7 +50,8 @@ pub enum Role {
     Bundles,
     /// publish
     Publish,
-    /// Live crawls (takes no job; not part of all)
+    /// Live crawls, and the indexes of those that have ended (crawl-index, crawl-close); only the
+    /// indexes are part of all
     Crawl,
     /// The HTTP service (takes no job; not part of all)
     Api,
@@ -71,6 +72,7 @@ impl Role {
             JobKind::Icon => Self::Icons,
             JobKind::BundleShard | JobKind::Search | JobKind::Map => Self::Bundles,
             JobKind::Publish => Self::Publish,
+            JobKind::CrawlIndex | JobKind::CrawlClose => Self::Crawl,
         }
     }
 }
@@ -314,5 +316,6 @@ mod tests {
         let bundles = [JobKind::BundleShard, JobKind::Search, JobKind::Map];
         assert_eq!(Role::kinds(&[Role::Bundles]), bundles);
         assert_eq!(Role::kinds(&[Role::Icons, Role::Index]), [JobKind::Index, JobKind::Icon]);
+        assert_eq!(Role::kinds(&[Role::Crawl]), JobKind::OF_CRAWLS);
     }
 }

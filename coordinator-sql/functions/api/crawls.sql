@@ -7,7 +7,7 @@ returns table (crawl integer, id uuid, name text, owner text, state text, ended_
                finished_at timestamptz, page_limit bigint, budget_left bigint, seeds bigint,
                sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
                captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,
-               links_refused jsonb)
+               links_refused jsonb, indexes text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -20,7 +20,8 @@ begin
     end if;
     return query
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
-           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*
+           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
+           coordinator.indexes_of_crawl(c.state, c.run)
       from (select a.crawl from api_crawls a join crawls c on c.crawl = a.crawl
              where a.key = p_key and (p_id is null or c.id = p_id)
                and (p_before is null or a.crawl < p_before)

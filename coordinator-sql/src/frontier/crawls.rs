@@ -122,6 +122,9 @@ pub struct CrawlStatus {
     pub left: Value,
     /// Links that never became known, by reason.
     pub links_refused: Value,
+    /// Once it has ended, what became of its indexes: none, pending, written, incomplete or
+    /// cancelled.
+    pub indexes: Option<String>,
 }
 
 /// A host of a crawl that has something due, with what was learnt of it.
@@ -241,7 +244,8 @@ from_row!(CrawlStatus {
     stored_bytes,
     refused,
     left,
-    links_refused
+    links_refused,
+    indexes
 });
 from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate });
 from_row!(CrawlHost {

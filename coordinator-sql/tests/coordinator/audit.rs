@@ -262,7 +262,7 @@ impl World {
     }
 
     async fn retry_jobs(&mut self, scan: usize, kind: Option<Index>, by_outcome: bool) {
-        let kind = kind.map(|kind| *kind.get(&JobKind::ALL));
+        let kind = kind.map(|kind| *kind.get(&JobKind::OF_SCANS));
         let outcome = by_outcome.then_some("ok");
         let owner = &self.database.owner;
         let reopened = owner.retry_jobs(self.scans[scan], kind, None, outcome).await.unwrap();
@@ -273,7 +273,7 @@ impl World {
         let owner = &self.database.owner;
         match step {
             Step::Pause { scan, kind, pause } => {
-                let kind = kind.map(|kind| *kind.get(&JobKind::ALL));
+                let kind = kind.map(|kind| *kind.get(&JobKind::OF_SCANS));
                 owner.pause_run(self.scans[scan], kind, pause).await.unwrap();
             }
             Step::Revoke(scan) => {
@@ -297,7 +297,7 @@ impl World {
         match step {
             Step::Lease { holder, kinds, wanted, short } => {
                 let kinds: Vec<JobKind> = (0..)
-                    .zip(JobKind::ALL)
+                    .zip(JobKind::OF_SCANS)
                     .filter(|(bit, _)| kinds & (1 << bit) != 0)
                     .map(|(_, kind)| kind)
                     .collect();
@@ -390,7 +390,7 @@ impl World {
         self.database.expire_leases().await;
         for _ in 0..200 {
             self.operate(Step::Due).await;
-            self.lease("last", &JobKind::ALL, 100, false).await;
+            self.lease("last", &JobKind::OF_SCANS, 100, false).await;
             while let Some((_, lease)) = self.held.pop() {
                 self.end(lease, "complete").await;
             }

@@ -150,7 +150,7 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     loop {
         let leases = fresh()
             .await
-            .lease(WORKER_ID, &JobKind::ALL, 9, &digests(), &LeaseCursors::default())
+            .lease(WORKER_ID, &JobKind::OF_SCANS, 9, &digests(), &LeaseCursors::default())
             .await
             .unwrap();
         if leases.is_empty() {

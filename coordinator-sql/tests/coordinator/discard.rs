@@ -88,7 +88,7 @@ async fn when_every_warc_job_is_discarded_the_scan_still_closes() {
 
 #[tokio::test]
 async fn whichever_kind_is_discarded_the_scan_ends_with_discards() {
-    for kind in JobKind::ALL {
+    for kind in JobKind::OF_SCANS {
         let database = Database::new().await;
         let scan = database.start(2).await;
         database.work_on(&kinds_before(kind)).await;

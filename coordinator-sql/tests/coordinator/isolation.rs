@@ -162,7 +162,7 @@ async fn a_slow_rate_moves_the_deadline() {
 async fn every_kind_has_a_deadline_far_beyond_its_lease() {
     let database = Database::new().await;
     let sql = "select min(coordinator.deadline(kind, 0, null, 5000, 1000)) >= interval '1 hour'
-                      and count(*) = 7 and $1 = 0
+                      and count(*) = 9 and $1 = 0
                  from unnest(enum_range(null::everytab.job_kind)) kind";
     assert!(database.value::<bool>(sql, 0).await);
 }

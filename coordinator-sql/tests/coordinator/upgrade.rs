@@ -94,7 +94,7 @@ async fn held_lease(database: &Database, kind: JobKind) -> Lease {
     Lease {
         fence: Fence { job_id, lease_number, token },
         run: RUNNING,
-        scan_id: Uuid::nil(),
+        subject: Uuid::nil(),
         kind,
         part,
         length: Duration::from_secs(300),

@@ -10,6 +10,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::date::{format_digits, format_seconds};
 
 /// What the name of a live crawl begins with; those of Common Crawl begin with `CC-MAIN-`.
@@ -81,7 +83,7 @@ impl fmt::Display for LiveCrawlName {
 }
 
 /// A kind of archives, and their folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArchiveSubset {
     /// Answers with status 200.
     Warc,
@@ -123,6 +125,12 @@ impl ArchiveSubset {
             Self::RobotsTxt => "robotstxt.paths.gz",
             Self::Media => "media.paths.gz",
         }
+    }
+}
+
+impl fmt::Display for ArchiveSubset {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 
@@ -182,6 +190,12 @@ impl ArchiveName {
     #[must_use]
     pub fn subset(&self) -> ArchiveSubset {
         self.subset
+    }
+
+    /// The segment.
+    #[must_use]
+    pub fn segment(&self) -> u64 {
+        self.segment
     }
 
     /// The crawl.

@@ -51,10 +51,26 @@ impl LiveCrawlName {
         self.cdxj_folder() + &cdxj_file(part)
     }
 
-    /// The list of the blocks of the CDXJ index, beside its files.
+    /// The list of the blocks of a file of the CDXJ index, beside it: `cluster.idx` where there is
+    /// one file, else `cluster-00000.idx`. Each file has its own, for the keys of files overlap.
     #[must_use]
-    pub fn cluster_index(&self) -> String {
-        self.cdxj_folder() + "cluster.idx"
+    pub fn cluster_index(&self, part: u32, parts: u32) -> String {
+        match parts {
+            0 | 1 => self.cdxj_folder() + "cluster.idx",
+            _ => format!("{}cluster-{part:05}.idx", self.cdxj_folder()),
+        }
+    }
+
+    /// The folder of the archives: `crawl-data/<name>/segments/`.
+    #[must_use]
+    pub fn segments(&self) -> String {
+        self.folder() + "segments/"
+    }
+
+    /// The folder of the columnar index: `crawl-data/<name>/cc-index/table/`.
+    #[must_use]
+    pub fn tables(&self) -> String {
+        self.folder() + "cc-index/table/"
     }
 
     fn cdxj_folder(&self) -> String {
@@ -90,8 +106,14 @@ mod tests {
                 crawl.cdxj_part(12),
                 "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cdx-00012.gz",
             ),
+            (crawl.segments(), "segments/"),
+            (crawl.tables(), "cc-index/table/"),
             (
-                crawl.cluster_index(),
+                crawl.cluster_index(3, 4),
+                "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cluster-00003.idx",
+            ),
+            (
+                crawl.cluster_index(0, 1),
                 "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cluster.idx",
             ),
         ] {

@@ -86,16 +86,18 @@ impl SuffixList {
     /// [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn site_of<'a>(&self, host: &'a str) -> &'a str {
+        self.suffix_of(host).and_then(|suffix| domain_of(host, suffix)).unwrap_or(host)
+    }
+
+    /// Returns the public suffix of a host; `None` for an address, and for a name without a suffix
+    /// in the list. Takes the form of [`crate::CanonicalUrl::host`].
+    #[must_use]
+    pub fn suffix_of<'a>(&self, host: &'a str) -> Option<&'a str> {
         if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() {
-            return host;
+            return None;
         }
-        let Some(suffix) = self.list.suffix(host.as_bytes()).filter(|suffix| suffix.is_known())
-        else {
-            return host;
-        };
-        let Some(dot) = host.len().checked_sub(suffix.as_bytes().len() + 1) else { return host };
-        let label = host.get(..dot).and_then(|rest| rest.rfind('.')).map_or(0, |dot| dot + 1);
-        host.get(label..).unwrap_or(host)
+        let suffix = self.list.suffix(host.as_bytes()).filter(|suffix| suffix.is_known())?;
+        host.get(host.len().checked_sub(suffix.as_bytes().len())?..)
     }
 }
 
@@ -103,6 +105,13 @@ impl Default for SuffixList {
     fn default() -> Self {
         Self::parse(DEFAULT_SUFFIX_LIST, &[]).expect("a test parses the default list")
     }
+}
+
+/// Returns the suffix of a host and the label before it; `None` for a suffix itself.
+pub(crate) fn domain_of<'a>(host: &'a str, suffix: &str) -> Option<&'a str> {
+    let dot = host.len().checked_sub(suffix.len() + 1)?;
+    let label = host.get(..dot)?.rfind('.').map_or(0, |dot| dot + 1);
+    host.get(label..)
 }
 
 /// Returns true for one or more labels in lower case and ASCII, of which the first may be `*`.

@@ -32,7 +32,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
     site_objects::{put_all, put_object},
     stats::Stats,
     warc::home_url,
@@ -50,7 +50,10 @@ pub(crate) struct BundleShard;
 impl Job for BundleShard {
     type Input = Vec<BundleHost>;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+    async fn load(
+        coordinator: &Coordinator,
+        job: &ScanAssignment,
+    ) -> Result<Self::Input, JobError> {
         let mut hosts = coordinator.load_bundle_shard(job.scan, job.part).await?;
         let titles = coordinator.load_title_patterns(job.scan).await?;
         block_titles(&mut hosts, &titles);
@@ -59,7 +62,7 @@ impl Job for BundleShard {
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         hosts: Vec<BundleHost>,
     ) -> Result<PerformedJob, JobError> {
         let bundles = job.info.bundles_per_shard.unwrap_or(1);
@@ -136,7 +139,7 @@ enum ShardArchive {
 impl ShardArchive {
     async fn open(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         hosts: &[BundleHost],
     ) -> Result<Self, JobError> {
         let lease_number = hosts.iter().find_map(|host| host.archive_lease_number);

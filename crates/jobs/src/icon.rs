@@ -19,7 +19,7 @@ use everytab_storage::PutOptions;
 pub use self::fetch_counts::counts_by_name;
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
     live_exclusions::add_rows,
     request_table,
     scan_settings::{Internet, ScanSettings},
@@ -46,7 +46,10 @@ pub(crate) struct Icon;
 impl Job for Icon {
     type Input = (Vec<IconHost>, Blocklist, Vec<ExclusionRow>);
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+    async fn load(
+        coordinator: &Coordinator,
+        job: &ScanAssignment,
+    ) -> Result<Self::Input, JobError> {
         let mut blocklist = Blocklist::default();
         for host in coordinator.load_blocklist(job.scan).await? {
             match host.kind.as_str() {
@@ -62,7 +65,7 @@ impl Job for Icon {
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         (hosts, blocklist, excluded): Self::Input,
     ) -> Result<PerformedJob, JobError> {
         let exclusions = context.exclusions.of_scan(job.scan);

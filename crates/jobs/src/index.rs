@@ -13,7 +13,7 @@ use everytab_storage::Store;
 use crate::{
     context::Context,
     index_file::{IndexFile, IndexFileError, index_options},
-    job::{Assignment, Job, JobError, PerformedJob},
+    job::{Job, JobError, PerformedJob, ScanAssignment},
     stats::Stats,
 };
 
@@ -26,13 +26,13 @@ pub(crate) struct Index;
 impl Job for Index {
     type Input = CrawlFile;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<CrawlFile, JobError> {
+    async fn load(coordinator: &Coordinator, job: &ScanAssignment) -> Result<CrawlFile, JobError> {
         Ok(coordinator.load_index(job.scan, job.part).await?)
     }
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         file: CrawlFile,
     ) -> Result<PerformedJob, JobError> {
         let store = context.source(&job.settings).await?;

@@ -12,6 +12,7 @@ use everytab_storage::{StorageError, StorageErrorKind};
 
 use crate::{
     context::Context,
+    crawl_run::CrawlAssignment,
     outage::{StoreFailure, StoreOutage},
     scan_settings::ScanSettings,
     stats::Stats,
@@ -19,7 +20,36 @@ use crate::{
 
 /// A job with what it is about.
 #[derive(Debug, Clone)]
-pub struct Assignment {
+pub enum Assignment {
+    /// A job of a scan.
+    Scan(ScanAssignment),
+    /// A job of a live crawl that has ended.
+    Crawl(CrawlAssignment),
+}
+
+impl Assignment {
+    /// Loads what a lease is about.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or what it says is not understood.
+    pub async fn load(
+        coordinator: &Coordinator,
+        lease: &Lease,
+        heartbeat: Heartbeat,
+        isolation: ItemIsolation,
+    ) -> Result<Self, JobError> {
+        if JobKind::OF_CRAWLS.contains(&lease.kind) {
+            let job = CrawlAssignment::load(coordinator, lease, heartbeat).await?;
+            return Ok(Self::Crawl(job));
+        }
+        let job = ScanAssignment::load(coordinator, lease, heartbeat, isolation).await?;
+        Ok(Self::Scan(job))
+    }
+}
+
+/// A job of a scan with what it is about.
+#[derive(Debug, Clone)]
+pub struct ScanAssignment {
     /// The scan's number in this database.
     pub scan: i32,
     /// The kind of the job.
@@ -39,12 +69,12 @@ pub struct Assignment {
     pub isolation: ItemIsolation,
 }
 
-impl Assignment {
+impl ScanAssignment {
     /// Loads the scan of a lease.
     ///
     /// # Errors
     /// When Postgres cannot be asked, or the scan's settings are not understood.
-    pub async fn load(
+    async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
         heartbeat: Heartbeat,
@@ -92,6 +122,10 @@ pub enum JobError {
     /// the worker takes no jobs that need the store until it answers.
     #[error("{0}")]
     Outage(Box<StoreOutage>),
+    /// A store of a live crawl does not serve the job. The job is given back without counting an
+    /// attempt, and the worker takes no jobs of the kind for a while.
+    #[error("{0}")]
+    StoreAway(String),
     /// A disk or a store has no room, or this process has no free file descriptor. The job is given
     /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
     #[error("{0}")]
@@ -161,18 +195,19 @@ pub(crate) async fn blocking<T: Send + 'static>(
         .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
 }
 
-/// One kind of job.
+/// One kind of job of a scan.
 pub(crate) trait Job {
     /// What the job works on.
     type Input: Send;
 
     /// Reads the input from Postgres.
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError>;
+    async fn load(coordinator: &Coordinator, job: &ScanAssignment)
+    -> Result<Self::Input, JobError>;
 
     /// Performs the job.
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         input: Self::Input,
     ) -> Result<PerformedJob, JobError>;
 }

@@ -1,4 +1,4 @@
-//! The jobs of a scan: one file per kind, and the registry.
+//! The jobs of a scan and of a live crawl that has ended: one file per kind, and the registry.
 //!
 //! A job loads its input from Postgres, then it is performed with a [`Context`] (stores, the
 //! fetcher, a folder) and without a database, and hands back rows and counts, which one completion
@@ -21,6 +21,7 @@
 
 pub mod blocked_pattern;
 pub mod bundle_shard;
+pub mod crawl_index;
 pub mod icon;
 pub mod index;
 pub mod index_file;
@@ -36,6 +37,8 @@ pub mod site_objects;
 pub mod warc;
 
 mod context;
+mod crawl_close;
+mod crawl_run;
 mod job;
 mod outage;
 mod registry;
@@ -43,7 +46,8 @@ mod stats;
 
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
-    job::{Assignment, JobError, PerformedJob},
+    crawl_run::CrawlAssignment,
+    job::{Assignment, JobError, PerformedJob, ScanAssignment},
     outage::{ScanStore, StoreFailure, StoreOutage},
     registry::perform_job,
     stats::Stats,

@@ -30,7 +30,7 @@ use self::draw::{QUARTER_LEVEL, Region, Thumbnails, Tile};
 pub(crate) use self::draw::{bundle_picture, halved_of};
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
     site_objects::{CONCURRENT_OBJECTS, put_all},
     stats::Stats,
 };
@@ -52,7 +52,7 @@ pub(crate) struct MapInput {
 impl Job for DrawMap {
     type Input = MapInput;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<MapInput, JobError> {
+    async fn load(coordinator: &Coordinator, job: &ScanAssignment) -> Result<MapInput, JobError> {
         let shards = coordinator.bundled_shards(job.scan).await?;
         let layout = load_layout(coordinator, job.scan, &job.info).await?;
         Ok(MapInput { shards, layout })
@@ -60,7 +60,7 @@ impl Job for DrawMap {
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         input: MapInput,
     ) -> Result<PerformedJob, JobError> {
         let mut drawn = DrawnRegion::default();

@@ -65,7 +65,7 @@ impl ScanStore {
             JobKind::Index | JobKind::Warc => Self::Source,
             JobKind::Icon => Self::Archive,
             JobKind::BundleShard | JobKind::Search | JobKind::Map => Self::Site,
-            JobKind::Publish => Self::Cdn,
+            JobKind::Publish | JobKind::CrawlIndex | JobKind::CrawlClose => Self::Cdn,
         })
     }
 }

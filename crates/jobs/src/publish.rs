@@ -30,7 +30,7 @@ use serde_json::{Map, Value};
 pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob},
+    job::{Job, JobError, PerformedJob, ScanAssignment},
     map::{draw_coarse, load_layout},
     scan_settings::ScanSettings,
     site_objects::{put_all, put_changed, put_object, put_options},
@@ -101,13 +101,16 @@ impl PublishRequest {
 impl Job for Publish {
     type Input = PublishRequest;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+    async fn load(
+        coordinator: &Coordinator,
+        job: &ScanAssignment,
+    ) -> Result<Self::Input, JobError> {
         PublishRequest::load(coordinator, job.scan, None, false).await
     }
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         request: PublishRequest,
     ) -> Result<PerformedJob, JobError> {
         let manifest = publish_site(context, &request, &job.heartbeat).await?;

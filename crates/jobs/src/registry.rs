@@ -8,9 +8,11 @@ use tracing::Instrument as _;
 use crate::{
     bundle_shard::BundleShard,
     context::Context,
+    crawl_close, crawl_index,
+    crawl_run::CrawlAssignment,
     icon::Icon,
     index::Index,
-    job::{Assignment, Job, JobError, PerformedJob},
+    job::{Assignment, Job, JobError, PerformedJob, ScanAssignment},
     map::DrawMap,
     outage::StoreOutage,
     publish::Publish,
@@ -21,7 +23,7 @@ use crate::{
 async fn load_and_perform<J: Job>(
     coordinator: &Coordinator,
     context: &Context,
-    job: &Assignment,
+    job: &ScanAssignment,
 ) -> Result<PerformedJob, JobError> {
     let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
     J::perform(context, job, input).instrument(tracing::info_span!("perform")).await
@@ -36,6 +38,23 @@ pub async fn perform_job(
     context: &Context,
     job: &Assignment,
 ) -> Result<PerformedJob, JobError> {
+    match job {
+        Assignment::Scan(job) => perform_scan_job(coordinator, context, job).await,
+        Assignment::Crawl(job) => {
+            let performed = perform_crawl_job(coordinator, context, job).await;
+            performed.map_err(|error| match error {
+                JobError::Store(failed) => JobError::StoreAway(failed.reason),
+                error => error,
+            })
+        }
+    }
+}
+
+async fn perform_scan_job(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &ScanAssignment,
+) -> Result<PerformedJob, JobError> {
     let performed = match job.kind {
         JobKind::Index => load_and_perform::<Index>(coordinator, context, job).await,
         JobKind::Warc => load_and_perform::<Warc>(coordinator, context, job).await,
@@ -44,6 +63,9 @@ pub async fn perform_job(
         JobKind::Search => load_and_perform::<Search>(coordinator, context, job).await,
         JobKind::Map => load_and_perform::<DrawMap>(coordinator, context, job).await,
         JobKind::Publish => load_and_perform::<Publish>(coordinator, context, job).await,
+        JobKind::CrawlIndex | JobKind::CrawlClose => {
+            Err(JobError::Discard(format!("a scan has no job of kind {}", job.kind)))
+        }
     };
     match performed {
         Err(JobError::Store(failed)) => {
@@ -54,5 +76,24 @@ pub async fn perform_job(
             })
         }
         performed => performed,
+    }
+}
+
+async fn perform_crawl_job(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &CrawlAssignment,
+) -> Result<PerformedJob, JobError> {
+    let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
+    match job.kind {
+        JobKind::CrawlIndex => {
+            let input = crawl_index::load(coordinator, context, job).instrument(loading).await?;
+            crawl_index::perform(context, job, input).instrument(performing).await
+        }
+        JobKind::CrawlClose => {
+            let input = crawl_close::load(coordinator, job).instrument(loading).await?;
+            crawl_close::perform(context, job, input).instrument(performing).await
+        }
+        _ => Err(JobError::Discard(format!("a live crawl has no job of kind {}", job.kind))),
     }
 }

@@ -23,7 +23,7 @@ use self::parts::{CONCURRENT_READS, ranked, read_range, read_ranks};
 pub use self::words::{MergedWords, merge_words};
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob},
+    job::{Job, JobError, PerformedJob, ScanAssignment},
     site_objects::{put_all, put_object},
     stats::Stats,
 };
@@ -36,13 +36,13 @@ pub(crate) struct Search;
 impl Job for Search {
     type Input = Vec<i32>;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Vec<i32>, JobError> {
+    async fn load(coordinator: &Coordinator, job: &ScanAssignment) -> Result<Vec<i32>, JobError> {
         Ok(coordinator.bundled_shards(job.scan).await?)
     }
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         shards: Vec<i32>,
     ) -> Result<PerformedJob, JobError> {
         let range = usize::try_from(job.part).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ use futures_util::{StreamExt, stream};
 
 use crate::{
     context::Context,
-    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
     outage::{StoreFailure, known_object_is_read},
     stats::Stats,
 };
@@ -40,13 +40,16 @@ pub(crate) struct Warc;
 impl Job for Warc {
     type Input = Vec<WarcHost>;
 
-    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+    async fn load(
+        coordinator: &Coordinator,
+        job: &ScanAssignment,
+    ) -> Result<Self::Input, JobError> {
         Ok(coordinator.load_warc(job.scan, job.part).await?)
     }
 
     async fn perform(
         context: &Context,
-        job: &Assignment,
+        job: &ScanAssignment,
         hosts: Vec<WarcHost>,
     ) -> Result<PerformedJob, JobError> {
         let store = context.source(&job.settings).await?;

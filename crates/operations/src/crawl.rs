@@ -1,8 +1,11 @@
 //! A crawl as a bucket holds it: which crawls there are, and a crawl's index files.
 
-use everytab_commoncrawl::index::paths::{
-    COLLECTIONS, crawl_ids, crawl_ids_of_folders, files_for_limit, is_crawl_id, paths_list,
-    warc_subset_files,
+use everytab_commoncrawl::{
+    crawl_layout::LiveCrawlName,
+    index::paths::{
+        COLLECTIONS, crawl_ids, crawl_ids_of_folders, files_for_limit, is_crawl_id, paths_list,
+        warc_subset_files,
+    },
 };
 use everytab_storage::Store;
 
@@ -27,7 +30,7 @@ pub const LATEST: &str = "latest";
 /// When it is no crawl's name, or the list of crawls cannot be read.
 pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     if crawl != LATEST {
-        if is_crawl_id(crawl) {
+        if is_crawl_id(crawl) || LiveCrawlName::parse(crawl).is_ok() {
             return Ok(crawl.to_owned());
         }
         return Err(OperationError::usage(format!(

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, Coordinator, Error, Lease, VerbResult};
+use everytab_coordinator::{Completion, Coordinator, Error, JobKind, Lease, VerbResult};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_jobs::{Assignment, Context, JobError, PerformedJob, StoreOutage, perform_job};
 use tracing::{Instrument as _, Span};
@@ -44,13 +44,15 @@ pub(crate) enum JobEnd {
 /// The span of a job, which names the job on each of its log lines and in its trace.
 fn span_of(lease: &Lease) -> Span {
     let has_shard = lease.kind.works_on_a_shard();
+    let is_of_crawl = JobKind::OF_CRAWLS.contains(&lease.kind);
     tracing::info_span!(
         "job",
         kind = %lease.kind,
         job = lease.fence.job_id,
         part = (!has_shard).then_some(lease.part),
         shard = has_shard.then_some(lease.part),
-        scan = %lease.scan_id,
+        scan = (!is_of_crawl).then(|| tracing::field::display(lease.subject)),
+        crawl = is_of_crawl.then(|| tracing::field::display(lease.subject)),
         lease = lease.fence.lease_number,
         end = tracing::field::Empty,
         otel.status_code = tracing::field::Empty,
@@ -179,6 +181,10 @@ async fn end_lease(
             span.in_scope(|| tracing::error!(reason, "the job is discarded"));
             let asked = coordinator.discard(lease, &reason, until);
             ("discard", metrics::call("discard", asked).await.map(outcome_of), JobEnd::Over)
+        }
+        Err(JobError::StoreAway(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "the store is away; the job is given back"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::NoRoom(reason)) => {
             span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));

@@ -22,7 +22,7 @@ impl WithheldLog {
         };
         for run in &runs {
             tracing::warn!(
-                scan = %run.scan_id,
+                subject = %run.subject,
                 kinds = run.kinds.join(","),
                 digest = run.digest,
                 wanted = run.wanted,

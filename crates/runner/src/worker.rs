@@ -12,7 +12,7 @@ use std::{
 
 use everytab_coordinator::{Coordinator, Digests, Error, JobKind, Lease, LeaseCursors, Progress};
 use everytab_fetcher::{Fetcher, Heartbeat};
-use everytab_jobs::{Context, icon, index, map, search, warc};
+use everytab_jobs::{Context, crawl_index, icon, index, map, search, warc};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -213,7 +213,8 @@ impl Worker {
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => search::CONCURRENT_JOBS,
             JobKind::Map => map::CONCURRENT_JOBS,
-            JobKind::Publish => 1,
+            JobKind::CrawlIndex => crawl_index::CONCURRENT_JOBS,
+            JobKind::Publish | JobKind::CrawlClose => 1,
         };
         let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
         let now = Instant::now();

@@ -1,7 +1,7 @@
 //! `crawl`: start, watch and change live crawls, which fetch the web itself.
 
 mod listings;
-mod one_crawl;
+pub(super) mod one_crawl;
 mod option_args;
 mod robots;
 mod schedule;
@@ -62,6 +62,8 @@ enum CrawlCommand {
     Hosts(listings::HostsArgs),
     /// Show what was fetched, in the order of recording
     Fetches(listings::FetchesArgs),
+    /// Write the indexes of a crawl that has ended, where there are none or jobs were discarded
+    Index(OneCrawl),
     /// Start crawls again and again
     Schedule(schedule::ScheduleArgs),
     /// Obey more than the robots.txt of sites asks for, in the operator's crawls
@@ -84,8 +86,36 @@ pub async fn run(args: CrawlArgs) -> CliResult {
         CrawlCommand::Set(args) => set::set(args).await,
         CrawlCommand::Hosts(args) => listings::hosts(args).await,
         CrawlCommand::Fetches(args) => listings::fetches(args).await,
+        CrawlCommand::Index(crawl) => index(&crawl).await,
         CrawlCommand::Schedule(args) => schedule::run(args).await,
         CrawlCommand::Robots(args) => robots::run(args).await,
+    }
+}
+
+/// Has the indexes of a crawl written that has ended.
+async fn index(crawl: &OneCrawl) -> CliResult {
+    let (coordinator, found) = crawl.find().await?;
+    let name = &found.name;
+    match coordinator.index_crawl(found.id).await?.as_deref() {
+        Some("opened" | "reopened") => {
+            stdout::line("the indexes are written by workers of --role crawl or all")?;
+            Ok(Exit::Done)
+        }
+        Some("running") => {
+            stdout::line("the indexes are being written")?;
+            Ok(Exit::Done)
+        }
+        Some("written") => {
+            stdout::line("the indexes are written already")?;
+            Ok(Exit::Done)
+        }
+        Some("cancelled") => {
+            Err(CliError::new(format!("the indexes of crawl {name} were cancelled")))
+        }
+        Some(_) => Err(CliError::new(format!(
+            "crawl {name} has not ended; its indexes are written when it does"
+        ))),
+        None => Err(one_crawl::unknown(name)),
     }
 }
 

@@ -100,24 +100,24 @@ pub async fn run(args: RunArgs) -> CliResult {
     telemetry::begin_at_zero();
     let fetcher = context.fetcher.clone();
     everytab_fetcher::metrics::observe_in_flight(move || fetcher.in_flight());
-    let kinds = Role::kinds(&args.roles);
-    if args.roles.contains(&Role::Crawl) {
-        let settings = CrawlerSettings {
-            exit_when_done: args.exit_when_done,
-            own: OwnHosts::new(&args.own),
-            ..CrawlerSettings::new(worker_id(), context.temporary.clone(), store_settings())
-        };
-        return crawl(coordinator, context, settings, stop).await;
-    }
+    let worker_id = worker_id();
     let settings = WorkerSettings {
-        worker_id: worker_id(),
-        kinds,
+        worker_id: worker_id.clone(),
+        kinds: Role::kinds(&args.roles),
         digests: Digests { encoder: encoder_digest_hex() },
         exit_when_done: args.exit_when_done,
         drain: args.drain.unwrap_or(DRAIN),
         stall_limit: args.stall_limit.unwrap_or(STALL_LIMIT),
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
+    if args.roles.contains(&Role::Crawl) {
+        let crawler = CrawlerSettings {
+            exit_when_done: args.exit_when_done,
+            own: OwnHosts::new(&args.own),
+            ..CrawlerSettings::new(worker_id, context.temporary.clone(), store_settings())
+        };
+        return crawl(coordinator, context, (crawler, settings), stop).await;
+    }
     work(coordinator, context, settings, stop).await
 }
 
@@ -147,20 +147,32 @@ async fn connected(
     }
 }
 
-/// Crawls until a signal says stop, or no crawl is open where the process is to end then.
+/// Crawls until a signal says stop, or no crawl is open where the process is to end then, and writes
+/// the indexes of crawls that have ended beside.
 async fn crawl(
     coordinator: Coordinator,
     context: Context,
-    settings: CrawlerSettings,
+    (crawler, jobs): (CrawlerSettings, WorkerSettings),
     stop: watch::Receiver<bool>,
 ) -> CliResult {
-    tracing::info!(worker_id = settings.worker_id, "crawling");
-    let crawled = everytab_crawler::run(coordinator, context.fetcher, settings, stop).await;
+    tracing::info!(worker_id = crawler.worker_id, "crawling");
+    // While a crawl is open, its jobs are still to come.
+    let (crawl_ended, jobs_stop) = watch::channel(false);
+    let beside = WorkerSettings { exit_when_done: false, ..jobs.clone() };
+    let (asked, fetcher) = (coordinator.clone(), context.fetcher.clone());
+    let crawling = async {
+        let crawled = everytab_crawler::run(asked, fetcher, crawler, stop.clone()).await;
+        crawl_ended.send_replace(true);
+        crawled
+    };
+    let working = everytab_runner::run(coordinator.clone(), context.clone(), beside, jobs_stop);
+    let (crawled, worked) = tokio::join!(crawling, working);
     let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
     tracing::info!(?end, "stopped crawling");
-    match end {
-        CrawlerEnd::Finished => Ok(Exit::Done),
-        CrawlerEnd::Stopped => Ok(Exit::Drained),
+    match (end, worked?) {
+        (_, WorkerEnd::Stalled) => worker_exit(WorkerEnd::Stalled),
+        (CrawlerEnd::Finished, _) => work(coordinator, context, jobs, stop).await,
+        (CrawlerEnd::Stopped, _) => Ok(Exit::Drained),
     }
 }
 
@@ -173,6 +185,10 @@ async fn work(
     tracing::info!(worker_id = settings.worker_id, "worker started");
     let end = everytab_runner::run(coordinator, context, settings, stop).await?;
     tracing::info!(?end, "worker ended");
+    worker_exit(end)
+}
+
+fn worker_exit(end: WorkerEnd) -> CliResult {
     match end {
         WorkerEnd::Finished => Ok(Exit::Done),
         WorkerEnd::FinishedWithDiscards => Ok(Exit::Discards),

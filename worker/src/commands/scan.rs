@@ -7,18 +7,18 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use everytab_coordinator::{JobKind, ScanState, ScanStatus};
+use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
     archive_rate::{self, ArchiveRate},
     progress::{self, STATUS_INTERVAL, STATUS_SHARE},
     scan_start::{self, ScanStores, StartedScan},
     source,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, exclude, gc, one_scan::OneScan, requests, stdout},
+    commands::{crawl::one_crawl, database, exclude, gc, one_scan::OneScan, requests, stdout},
     display::frame::{self, Stream},
     options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,
@@ -90,8 +90,13 @@ struct StartArgs {
     #[command(flatten)]
     database: DatabaseArgs,
     /// The crawl's id, such as CC-MAIN-2026-05, or latest
-    #[arg(long, env = "EVERYTAB_CRAWL")]
-    crawl: String,
+    #[arg(long, env = "EVERYTAB_CRAWL", required_unless_present = "from_crawl")]
+    crawl: Option<String>,
+    /// A live crawl of this database that has ended, by its id, the beginning of it, or its name:
+    /// instead of --crawl and --source
+    #[arg(long, env = "EVERYTAB_FROM_CRAWL", value_name = "ID",
+          conflicts_with_all = ["crawl", "source", "public"])]
+    from_crawl: Option<String>,
     /// The crawl's bucket
     #[arg(long, env = "EVERYTAB_SOURCE", default_value = source::PUBLIC_SOURCE)]
     source: String,
@@ -188,9 +193,15 @@ fn said(changed: bool, done: &str, otherwise: &str) -> CliResult {
 }
 
 async fn start(args: StartArgs) -> CliResult {
-    let coordinator = database::connect(&args.database).await?;
+    let (coordinator, crawl, source) = match &args.from_crawl {
+        Some(crawl) => from_crawl(&args.database, crawl).await?,
+        None => {
+            let coordinator = database::connect(&args.database).await?;
+            (coordinator, args.crawl.unwrap_or_default(), args.source)
+        }
+    };
     let stores = ScanStores {
-        source: args.source,
+        source,
         source_is_public: args.public,
         archive: args.archive,
         site: args.site,
@@ -199,17 +210,45 @@ async fn start(args: StartArgs) -> CliResult {
     .absolute()?;
     let options = args.options.scan_options();
     let started = match args.once {
-        true => scan_start::start_once(&coordinator, &args.crawl, &stores, &options).await?,
-        false => Some(scan_start::start(&coordinator, &args.crawl, &stores, &options).await?),
+        true => scan_start::start_once(&coordinator, &crawl, &stores, &options).await?,
+        false => Some(scan_start::start(&coordinator, &crawl, &stores, &options).await?),
     };
     match started {
         Some(StartedScan { id, crawl, index_files, .. }) => {
             eprintln!("scan {id} of {crawl}: {index_files} index files; workers can start");
             stdout::line(id)?;
         }
-        None => eprintln!("{}: a scan was started before; nothing to do", args.crawl),
+        None => eprintln!("{crawl}: a scan was started before; nothing to do"),
     }
     Ok(Exit::Done)
+}
+
+/// The database, and the name and the store of a live crawl in it that has ended.
+async fn from_crawl(
+    database: &DatabaseArgs,
+    crawl: &str,
+) -> Result<(Coordinator, String, String), CliError> {
+    let (coordinator, found) = one_crawl::find(database, Some(crawl)).await?;
+    let status = one_crawl::status_of(&coordinator, &found).await?;
+    let name = &status.name;
+    let stores = status.settings.get("stores").and_then(Value::as_array);
+    if stores.is_some_and(|stores| stores.len() > 1) {
+        return Err(CliError::new(format!(
+            "crawl {name} has several stores, and a scan reads one source: copy its records into \
+             one bucket, then give --crawl {name} --source BUCKET"
+        )));
+    }
+    let why = match status.indexes.as_deref() {
+        Some("written") => return Ok((coordinator, status.name, status.store)),
+        Some("incomplete") => {
+            tracing::warn!(crawl = %name, "its indexes are incomplete; `crawl index` mends them");
+            return Ok((coordinator, status.name, status.store));
+        }
+        Some("pending") => "its indexes are not written yet; `crawl status --watch` waits for them",
+        Some(_) => "it has no indexes; `crawl index` has them written",
+        None => "it has not ended; `crawl status --watch` waits for it",
+    };
+    Err(CliError::new(format!("no scan of crawl {name}: {why}")))
 }
 
 async fn status(args: StatusArgs) -> CliResult {

@@ -25,6 +25,7 @@ mod crawl_doors;
 mod crawl_feeds;
 mod crawl_page;
 mod crawl_tenants;
+mod crawled_tabs;
 mod dashboard_svg;
 mod dashboards;
 mod drain;

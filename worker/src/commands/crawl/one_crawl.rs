@@ -30,7 +30,7 @@ impl OneCrawl {
 ///
 /// # Errors
 /// When the database cannot be asked, or has no such crawl, or several.
-pub(super) async fn find(
+pub(in crate::commands) async fn find(
     args: &DatabaseArgs,
     text: Option<&str>,
 ) -> Result<(Coordinator, FoundCrawl), CliError> {
@@ -71,7 +71,7 @@ pub(super) fn has_ended(crawl: &FoundCrawl) -> CliError {
 ///
 /// # Errors
 /// When the database cannot be asked, or the crawl is gone.
-pub(super) async fn status_of(
+pub(in crate::commands) async fn status_of(
     coordinator: &Coordinator,
     crawl: &FoundCrawl,
 ) -> Result<CrawlStatus, CliError> {

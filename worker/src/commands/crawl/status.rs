@@ -1,4 +1,4 @@
-//! `crawl status`: where a crawl stands, once or until it ends.
+//! `crawl status`: where a crawl stands, once or until it has ended and is indexed.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +32,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(60);
 pub(super) struct StatusArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// Keep showing it until the crawl ends
+    /// Keep showing it until the crawl has ended and its indexes are written
     #[arg(long, env = "EVERYTAB_CRAWL_WATCH")]
     watch: bool,
     /// One JSON document; with --watch, one a line
@@ -60,8 +60,8 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
         let took = asked_at.elapsed();
         telemetry::crawl_status(&status);
         let rate = rate_of(&mut looks, (asked_at, status.captured));
-        if !show(&status, &Pace { rate, allowed }, &args)? || !args.watch || status.state == "ended"
-        {
+        let is_over = status.state == "ended" && status.indexes.as_deref() != Some("pending");
+        if !show(&status, &Pace { rate, allowed }, &args)? || !args.watch || is_over {
             return Ok(Exit::Done);
         }
         tokio::time::sleep(STATUS_INTERVAL.max(took * STATUS_SHARE)).await;
@@ -147,6 +147,9 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     ];
     let ended = status.finished_at.map(|at| format!(", ended {}", time(at))).unwrap_or_default();
     rows.push(("started", time(status.started_at) + &ended));
+    if let Some(text) = status.indexes.as_deref().and_then(about_indexes) {
+        rows.push(("indexes", text.to_owned()));
+    }
     rows.push((
         "known",
         format!(
@@ -188,6 +191,18 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
         rows.push(("allowed", text));
     }
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
+}
+
+/// What became of the indexes; none where there is nothing to say.
+fn about_indexes(word: &str) -> Option<&'static str> {
+    match word {
+        "written" => Some("written; `scan start --from-crawl` makes tabs of it"),
+        "pending" => Some("being written by workers of --role crawl or all"),
+        "incomplete" => Some("incomplete: jobs were discarded; `crawl index` does them again"),
+        "none" => Some("none; `crawl index` has them written"),
+        "cancelled" => Some("cancelled"),
+        _ => None,
+    }
 }
 
 /// `7.5`, or `at least 7.5` where not all hosts were counted.
@@ -264,6 +279,7 @@ mod tests {
             refused: json!({ "robots": 2 }),
             left: json!({ "host_dead": 2 }),
             links_refused: json!({ "depth": 3, "scope": 40, "excluded": 3 }),
+            indexes: None,
         }
     }
 
@@ -313,6 +329,12 @@ allowed       at least 7.5 pages/s by the delays of 8 hosts, by rate 5.0; 2 host
             ..crawl()
         };
         assert!(picture(&ended, &NONE, 100).contains(&"links         5 seeds".to_owned()));
+        for word in ["none", "pending", "written", "incomplete", "cancelled"] {
+            let ended = CrawlStatus { indexes: Some(word.into()), ..ended.clone() };
+            let lines = picture(&ended, &NONE, 80);
+            let line = lines.iter().find(|line| line.starts_with("indexes"));
+            assert!(line.is_some_and(|line| line.len() <= 80), "{lines:?}");
+        }
         assert_eq!(
             line(&ended, &NONE),
             "ended (limit): 30 known, 10 pending, 15 captured, 1 failed, 2 refused, 2 left"

@@ -1,0 +1,85 @@
+//! The suffix and the registered domain of a host, by the section of registries alone and by both
+//! sections of the Public Suffix List: what a columnar index says of a host.
+//!
+//! Must not know: what an index is.
+
+use crate::suffixes::{DEFAULT_SUFFIX_LIST, SuffixList, domain_of};
+
+/// Where the section of private domains begins in the list.
+const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
+
+/// What follows from the name of a host. `None` for an address, and where the list has no suffix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostDomains {
+    /// The public suffix by the section of registries alone, such as `com`.
+    pub registry_suffix: Option<String>,
+    /// That suffix and the label before it, such as `googleapis.com`.
+    pub registered_domain: Option<String>,
+    /// The public suffix by both sections, such as `googleapis.com`.
+    pub private_suffix: Option<String>,
+    /// That suffix and the label before it, such as `storage.googleapis.com`.
+    pub private_domain: Option<String>,
+}
+
+/// The Public Suffix List, with and without its private section.
+#[derive(Debug, Clone)]
+pub struct DomainLists {
+    registries: SuffixList,
+    both: SuffixList,
+}
+
+impl DomainLists {
+    /// Returns what follows from the name of a host, in the form of [`crate::CanonicalUrl::host`].
+    #[must_use]
+    pub fn domains_of(&self, host: &str) -> HostDomains {
+        let pair = |list: &SuffixList| {
+            let suffix = list.suffix_of(host);
+            let domain = suffix.and_then(|suffix| domain_of(host, suffix));
+            (suffix.map(str::to_owned), domain.map(str::to_owned))
+        };
+        let (registry_suffix, registered_domain) = pair(&self.registries);
+        let (private_suffix, private_domain) = pair(&self.both);
+        HostDomains { registry_suffix, registered_domain, private_suffix, private_domain }
+    }
+}
+
+impl Default for DomainLists {
+    fn default() -> Self {
+        let registries = DEFAULT_SUFFIX_LIST.split(PRIVATE_SECTION).next().unwrap_or_default();
+        Self {
+            registries: SuffixList::parse(registries, &[]).expect("a test parses both lists"),
+            both: SuffixList::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_the_names_that_the_table_of_common_crawl_gives_it() {
+        let lists = DomainLists::default();
+        let found = |host| {
+            let domains = lists.domains_of(host);
+            let HostDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
+                domains;
+            [registry_suffix, registered_domain, private_suffix, private_domain]
+                .map(|name| name.unwrap_or_default())
+        };
+        for (host, expected) in [
+            ("www.example.co.uk", ["co.uk", "example.co.uk", "co.uk", "example.co.uk"]),
+            (
+                "a.storage.googleapis.com",
+                ["com", "googleapis.com", "googleapis.com", "storage.googleapis.com"],
+            ),
+            ("ann.github.io", ["io", "github.io", "github.io", "ann.github.io"]),
+            ("github.io", ["io", "github.io", "github.io", ""]),
+            ("com", ["com", "", "com", ""]),
+            ("a.no-such-suffix", ["", "", "", ""]),
+            ("192.0.2.1", ["", "", "", ""]),
+        ] {
+            assert_eq!(found(host), expected, "{host}");
+        }
+    }
+}

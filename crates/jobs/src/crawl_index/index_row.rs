@@ -1,0 +1,192 @@
+//! A row of an index on its way from Postgres or an archive to a file.
+//!
+//! Must not know: files, in which order rows come.
+
+use everytab_commoncrawl::{
+    crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
+    index::write::{CaptureOrder, CaptureRow, CaptureRowError, HostDomains},
+    warc::write::{Position, record_id},
+};
+use everytab_coordinator::IndexRow;
+use everytab_frontier::{DomainLists, HostDomains as OwnedDomains};
+use serde::{Deserialize, Serialize};
+
+/// A record that no index can have.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotIndexed {
+    /// Its archive is none of the crawl.
+    #[error("the record of {url} is in {object:?}, which is no archive of the crawl")]
+    Archive {
+        /// The URL.
+        url: String,
+        /// The object.
+        object: String,
+    },
+    /// A value of it.
+    #[error(transparent)]
+    Row(#[from] CaptureRowError),
+    /// An archive, or a record in it, cannot be read.
+    #[error("{object}: {reason}")]
+    Record {
+        /// The object.
+        object: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// The kind of archives to which an object belongs.
+pub(crate) fn subset_of(object: &str) -> Option<ArchiveSubset> {
+    ArchiveName::parse(object).ok().map(|name| name.subset())
+}
+
+/// A row with all that files need, which can be kept on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredRow {
+    pub(crate) subset: ArchiveSubset,
+    /// Whether it is in the columnar index alone: the redirect of a home page, whose record is that
+    /// of another URL.
+    pub(crate) is_of_table_alone: bool,
+    pub(crate) url: String,
+    pub(crate) fetch_time_micros: i64,
+    pub(crate) status: u16,
+    pub(crate) redirect: Option<String>,
+    pub(crate) digest: Option<String>,
+    pub(crate) mime: Option<String>,
+    pub(crate) charset: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) truncated: Option<String>,
+    pub(crate) record_id: String,
+    pub(crate) object: String,
+    pub(crate) segment: String,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+impl StoredRow {
+    /// The row as writers take it, with what follows from the name of its host.
+    pub(crate) fn row<'a>(&'a self, domains: &'a OwnedDomains) -> CaptureRow<'a> {
+        let OwnedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
+            domains;
+        CaptureRow {
+            url: &self.url,
+            domains: HostDomains {
+                registry_suffix: registry_suffix.as_deref(),
+                registered_domain: registered_domain.as_deref(),
+                private_suffix: private_suffix.as_deref(),
+                private_domain: private_domain.as_deref(),
+            },
+            fetch_time_micros: self.fetch_time_micros,
+            status: self.status,
+            redirect: self.redirect.as_deref(),
+            digest: self.digest.as_deref(),
+            mime_type: self.mime.as_deref(),
+            mime_detected: None,
+            charset: self.charset.as_deref(),
+            languages: self.language.as_deref(),
+            truncated: self.truncated.as_deref(),
+            record_id: &self.record_id,
+            warc_filename: &self.object,
+            position: Position { offset: self.offset, length: self.length },
+            segment: &self.segment,
+        }
+    }
+
+    /// Its place among the rows of an index.
+    ///
+    /// # Errors
+    /// A row that no index can have.
+    pub(crate) fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
+        self.row(&OwnedDomains::default()).order()
+    }
+}
+
+/// Makes rows of one crawl.
+pub(crate) struct RowReader(LiveCrawlName);
+
+impl RowReader {
+    pub(crate) fn new(crawl: LiveCrawlName) -> Self {
+        Self(crawl)
+    }
+
+    /// The row of a fetch.
+    ///
+    /// # Errors
+    /// A fetch that no index can have.
+    pub(crate) fn of_fetch(&self, fetch: &IndexRow) -> Result<StoredRow, NotIndexed> {
+        let micros = fetch.at.timestamp_micros();
+        let digest = fetch.sha256.as_ref().map(|hash| format!("sha256:{}", hex::encode(hash)));
+        let id = record_id("response", &fetch.url, micros, digest.as_deref().unwrap_or_default());
+        let (subset, segment) = self.archive(&fetch.url, &fetch.object)?;
+        checked(StoredRow {
+            subset,
+            is_of_table_alone: false,
+            url: fetch.url.clone(),
+            fetch_time_micros: micros,
+            status: fetch.status.map_or(0, i16::unsigned_abs),
+            redirect: fetch.redirect.clone(),
+            digest,
+            mime: fetch.mime.clone(),
+            charset: fetch.charset.clone(),
+            language: fetch.language.clone(),
+            truncated: fetch.truncated.clone(),
+            record_id: id,
+            object: fetch.object.clone(),
+            segment,
+            offset: fetch.record_offset.unsigned_abs(),
+            length: fetch.record_length.unsigned_abs().into(),
+        })
+    }
+
+    /// The row of a home page that redirects within its host: its URL with the record of the page to
+    /// which it leads.
+    ///
+    /// # Errors
+    /// A page that no index can have.
+    pub(crate) fn of_home_redirect(
+        &self,
+        (home, page): &(String, IndexRow),
+    ) -> Result<StoredRow, NotIndexed> {
+        let row = StoredRow { url: home.clone(), is_of_table_alone: true, ..self.of_fetch(page)? };
+        checked(row)
+    }
+
+    /// The row of a record whose values were read from its archive.
+    ///
+    /// # Errors
+    /// A record that no index can have.
+    pub(crate) fn of_record(&self, row: StoredRow) -> Result<StoredRow, NotIndexed> {
+        let (subset, segment) = self.archive(&row.url, &row.object)?;
+        checked(StoredRow { subset, segment, ..row })
+    }
+
+    fn archive(&self, url: &str, object: &str) -> Result<(ArchiveSubset, String), NotIndexed> {
+        let name = ArchiveName::parse(object).ok().filter(|name| *name.crawl() == self.0);
+        let name = name.ok_or_else(|| NotIndexed::Archive {
+            url: url.chars().take(200).collect(),
+            object: object.to_owned(),
+        })?;
+        Ok((name.subset(), name.segment().to_string()))
+    }
+}
+
+fn checked(row: StoredRow) -> Result<StoredRow, NotIndexed> {
+    row.order()?;
+    Ok(row)
+}
+
+/// What follows from the name of the host of a URL.
+pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> OwnedDomains {
+    host_of(url).map(|host| lists.domains_of(host)).unwrap_or_default()
+}
+
+/// The host of a URL as the URL Standard serializes it, without user info and port.
+pub(crate) fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?']).next()?;
+    if authority.starts_with('[') {
+        return authority.split_inclusive(']').next();
+    }
+    let host = authority.split(':').next()?;
+    Some(host.strip_suffix('.').unwrap_or(host)).filter(|host| !host.is_empty())
+}

@@ -1,0 +1,74 @@
+//! The rows of robots.txt files, from the archives that hold them: a crawl writes them down, but no
+//! fetch names them.
+//!
+//! Must not know: other archives.
+
+use chrono::DateTime;
+use everytab_commoncrawl::{
+    crawl_layout::ArchiveSubset,
+    warc::{Limits, Record, RecordType, Records},
+};
+use url::Url;
+
+use super::index_row::{NotIndexed, RowReader, StoredRow};
+
+/// The rows of an archive, the bytes of the object `object`. A record that cannot be read is an
+/// error among them.
+pub(crate) fn read_robots_archive(
+    reader: &RowReader,
+    object: &str,
+    archive: &[u8],
+) -> Vec<Result<StoredRow, NotIndexed>> {
+    let records: Vec<_> = Records::new(archive, Limits::default()).collect();
+    let ends = records.iter().skip(1).map(|(offset, _)| *offset);
+    let ends: Vec<u64> = ends.chain([archive.len() as u64]).collect();
+    let failed = |reason: String| NotIndexed::Record { object: object.to_owned(), reason };
+    let mut rows = Vec::new();
+    for ((offset, record), end) in records.into_iter().zip(ends) {
+        let record = match record {
+            Ok(record) if record.record_type == RecordType::Response => record,
+            Ok(_) => continue,
+            Err(error) => {
+                rows.push(Err(failed(error.to_string())));
+                continue;
+            }
+        };
+        let place = (object, offset, end.saturating_sub(offset));
+        let row = row_of(&record, place).ok_or_else(|| {
+            failed(format!("the record at byte {offset} lacks a URL, a time, an id or an answer"))
+        });
+        rows.push(row.and_then(|row| reader.of_record(row)));
+    }
+    rows
+}
+
+fn row_of(record: &Record, (object, offset, length): (&str, u64, u64)) -> Option<StoredRow> {
+    let url = record.target_uri()?;
+    let at = DateTime::parse_from_rfc3339(&record.date()?).ok()?;
+    let answer = record.http_response().ok()?;
+    let content_type = answer.headers.text("Content-Type");
+    let mime = content_type.as_deref().and_then(|text| text.split(';').next());
+    let location = answer.headers.text("Location").filter(|_| (300..400).contains(&answer.status));
+    let base = Url::parse(&url).ok();
+    let redirect = location.zip(base).and_then(|(location, base)| base.join(&location).ok());
+    let id = record.record_id()?;
+    Some(StoredRow {
+        // Both follow from the archive's name.
+        subset: ArchiveSubset::RobotsTxt,
+        segment: String::new(),
+        is_of_table_alone: false,
+        fetch_time_micros: at.timestamp_micros(),
+        status: answer.status,
+        redirect: redirect.map(String::from),
+        digest: record.headers.text("WARC-Payload-Digest"),
+        mime: mime.map(|mime| mime.trim().to_ascii_lowercase()).filter(|mime| !mime.is_empty()),
+        charset: None,
+        language: None,
+        truncated: record.headers.text("WARC-Truncated"),
+        record_id: id.trim_matches(['<', '>']).to_owned(),
+        object: object.to_owned(),
+        offset,
+        length,
+        url,
+    })
+}

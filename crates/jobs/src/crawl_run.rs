@@ -1,0 +1,111 @@
+//! What the jobs of a live crawl that has ended have in common: the crawl, and its stores.
+//!
+//! Must not know: which files are written.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use everytab_commoncrawl::crawl_layout::LiveCrawlName;
+use everytab_coordinator::{Coordinator, CrawlRun, JobKind, Lease};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{PutOptions, Store};
+use serde_json::Value;
+
+use crate::{context::Context, job::JobError};
+
+/// Files of an index change where a crawl is indexed again.
+pub(crate) const CACHE_CONTROL: &str = "no-cache";
+
+/// A job of a crawl's run with what it is about.
+#[derive(Debug, Clone)]
+pub struct CrawlAssignment {
+    /// The run's number in this database.
+    pub run: i32,
+    /// The kind of the job.
+    pub kind: JobKind,
+    /// Number of the range of slots; 0 for crawl-close.
+    pub part: i32,
+    /// The crawl.
+    pub crawl: CrawlRun,
+    /// Its name.
+    pub name: LiveCrawlName,
+    /// Grows with what was handled.
+    pub heartbeat: Heartbeat,
+}
+
+impl CrawlAssignment {
+    /// Loads the crawl of a lease.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or the crawl has a name that no object can have.
+    pub(crate) async fn load(
+        coordinator: &Coordinator,
+        lease: &Lease,
+        heartbeat: Heartbeat,
+    ) -> Result<Self, JobError> {
+        let crawl = coordinator.load_crawl_run(lease.run).await?;
+        let name = LiveCrawlName::parse(&crawl.name)
+            .map_err(|error| JobError::Discard(error.to_string()))?;
+        Ok(Self { run: lease.run, kind: lease.kind, part: lease.part, crawl, name, heartbeat })
+    }
+
+    /// The store that has the indexes, lists and documents.
+    pub(crate) async fn main_store(&self, context: &Context) -> Result<Arc<dyn Store>, JobError> {
+        Ok(context.store(&self.crawl.store).await?)
+    }
+
+    /// Every store that has archives: one, or those of ranges of slots, and perhaps one for
+    /// requisites of pages.
+    pub(crate) async fn stores(&self, context: &Context) -> Result<Vec<Arc<dyn Store>>, JobError> {
+        let mut stores = Vec::new();
+        for url in store_urls(&self.crawl) {
+            stores.push(context.store(&url).await?);
+        }
+        Ok(stores)
+    }
+}
+
+/// The addresses of the stores that a crawl's settings name, each once.
+fn store_urls(crawl: &CrawlRun) -> BTreeSet<String> {
+    let ranges = crawl.settings.get("stores").and_then(Value::as_array).into_iter().flatten();
+    let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
+    let of_media = crawl.settings.get("media_store").and_then(Value::as_str);
+    let named = of_ranges.chain(of_media).map(str::to_owned);
+    named.chain([crawl.store.clone()]).collect()
+}
+
+/// How an object of an index is put.
+pub(crate) fn put_options(content_type: &'static str) -> PutOptions {
+    PutOptions::new(content_type, CACHE_CONTROL)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn every_store_of_the_settings_is_named_once() {
+        let crawl = |settings| CrawlRun {
+            crawl: 1,
+            id: Uuid::nil(),
+            name: "LIVE-20251231235959-00000000".into(),
+            ended_by: Some("empty".into()),
+            store: "s3://b".into(),
+            settings,
+            started_at: DateTime::UNIX_EPOCH,
+            finished_at: None,
+            parts: 1,
+        };
+        let urls = |settings| store_urls(&crawl(settings)).into_iter().collect::<Vec<_>>();
+        assert_eq!(urls(json!({})), ["s3://b"]);
+        let ranges = json!([
+            { "first": 0, "last": 127, "store": "s3://b" },
+            { "first": 128, "last": 255, "store": "s3://a" },
+        ]);
+        let settings = json!({ "stores": ranges, "media_store": "s3://m" });
+        assert_eq!(urls(settings), ["s3://a", "s3://b", "s3://m"]);
+    }
+}

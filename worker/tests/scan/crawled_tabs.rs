@@ -1,0 +1,207 @@
+//! The circle: a live crawl of a small internet, the indexes that it leaves, and a scan that makes
+//! tabs of them. Nothing is made up in between.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    thread,
+};
+
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_postgres::shared_for_tests;
+use serde_json::Value;
+
+use crate::{
+    environment::{Database, Internet, Stores},
+    live_crawls::{crawler, expected, graph_of_sites, start_crawl, status},
+    setup::{Running, assert_same, files, run, tabs, wait_for},
+};
+
+/// The folder of the crawl in its bucket.
+fn bucket_of(internet: &Internet) -> std::path::PathBuf {
+    internet.folder.path().join("crawls")
+}
+
+/// Crawls all sites to the end with one worker, which writes the indexes. Returns the crawl's id and
+/// name.
+fn crawled(internet: &Internet, database: &Database) -> (String, String) {
+    let id = start_crawl(internet, database, "0s");
+    crawler(internet, database, &["--exit-when-done"]).finish().expect_code(0);
+    let ended = status(database, &id);
+    assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
+    (id, ended["name"].as_str().unwrap().to_owned())
+}
+
+/// The lines of a crawl's CDXJ index, as key and JSON.
+fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
+    let folder = bucket.join(format!("crawl-data/{name}/cc-index/collections/{name}/indexes"));
+    let mut text = String::new();
+    let packed = fs::read(folder.join("cdx-00000.gz")).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(&packed[..]), &mut text)
+        .unwrap();
+    let parsed = text.lines().map(|line| {
+        let (place, json) = line.split_once(" {").unwrap();
+        (place.to_owned(), serde_json::from_str(&format!("{{{json}")).unwrap())
+    });
+    parsed.collect()
+}
+
+/// Scans what a crawl left, with one worker, and returns the tabs by hostname.
+fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Value> {
+    let Stores { archive, site, .. } = database.stores.clone();
+    let mut start = database.owner(&["scan", "start", "--from-crawl", crawl]);
+    start.args(["--archive", &archive, "--site", &site, "--lease", "2s"]);
+    run(start).expect_code(0);
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    worker.finish().expect_code(0);
+    let site = Path::new(site.strip_prefix("file://").unwrap());
+    let named = tabs(site).into_iter().map(|tab| {
+        let url = tab["url"].as_str().unwrap();
+        (url.split_once("://").unwrap().1.to_owned(), tab)
+    });
+    named.collect()
+}
+
+#[test]
+fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
+    let internet = graph_of_sites(19, 40, 800);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let (id, name) = crawled(&internet, &database);
+    let bucket = bucket_of(&internet);
+
+    // Every record of the crawl is in the index once, with its outcome.
+    let expected = expected(&internet);
+    let lines = cdxj_lines(&bucket, &name);
+    assert!(lines.is_sorted_by(|one, other| one.0 <= other.0));
+    let (mut pages, mut robots) = (BTreeMap::new(), 0);
+    for (_, line) in &lines {
+        let (url, file) = (line["url"].as_str().unwrap(), line["filename"].as_str().unwrap());
+        assert!(bucket.join(file).exists(), "{file}");
+        if file.contains("/robotstxt/") {
+            assert!(url.ends_with("/robots.txt"), "{url}");
+            robots += 1;
+            continue;
+        }
+        let key = CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned();
+        let status = line["status"].as_str().unwrap().to_owned();
+        assert_eq!(pages.insert(key, status), None, "{url} twice");
+    }
+    assert!(robots > 20, "{robots}");
+    for (url, outcome) in &expected {
+        let status = pages.get(url).map(String::as_str);
+        match outcome.as_str() {
+            "ok" => assert_eq!(status, Some("200"), "{url}"),
+            "redirected" => assert!(status.is_some_and(|s| s.starts_with('3')), "{url}"),
+            "robots_disallowed" => assert_eq!(status, None, "{url}"),
+            _ => {}
+        }
+    }
+
+    // Its tabs are the home pages that it captured.
+    let tabs = scanned(&database, &id);
+    let is_home = |url: &str| url.matches('/').count() == 3 && url.ends_with('/');
+    let is_html =
+        |url: &str| lines.iter().any(|(_, l)| l["url"] == url && l["mime"] == "text/html");
+    let homes: BTreeSet<&str> = expected
+        .iter()
+        .filter(|(url, outcome)| is_home(url) && *outcome == "ok" && is_html(url))
+        .filter_map(|(url, _)| url.split("://").nth(1)?.strip_suffix('/'))
+        .collect();
+    assert!(homes.len() > 30, "{homes:?}");
+    assert_eq!(tabs.keys().map(String::as_str).collect::<BTreeSet<_>>(), homes);
+    let document = fs::read(bucket.join(format!("crawl-data/{name}/crawl.json"))).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["counts"]["captures"].as_u64(), Some(lines.len() as u64));
+    assert_eq!(document["counts"]["by_subset"]["robotstxt"].as_u64(), Some(robots));
+    let listed = fs::read_to_string(bucket.join("collinfo.json")).unwrap();
+    assert!(listed.contains(&format!("\"id\": \"{name}\"")), "{listed}");
+}
+
+#[test]
+fn indexes_written_again_after_kills_are_the_same_bytes() {
+    let internet = graph_of_sites(20, 12, 300);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let (id, name) = crawled(&internet, &database);
+    let folder = bucket_of(&internet).join(format!("crawl-data/{name}"));
+    let written = || {
+        let all = files(&folder).into_iter();
+        all.filter(|(name, _)| !name.starts_with("segments/")).collect::<BTreeMap<_, _>>()
+    };
+    let before = written();
+    assert!(before.keys().any(|name| name.ends_with(".parquet")), "{:?}", before.keys());
+    let stage = |kind: &str, what: &str| {
+        let sql = format!(
+            "select count(*) from everytab.jobs where kind = '{kind}' and state = '{what}'
+                and run = (select max(run) from everytab.runs)"
+        );
+        (database.psql(&sql).trim() == "1").then_some(())
+    };
+    for kind in ["crawl-index", "crawl-close"] {
+        for object in before.keys() {
+            fs::remove_file(folder.join(object)).unwrap();
+        }
+        // As a crawl that ended before there were indexes.
+        database.psql("update everytab.crawls set run = null");
+        let said = run(database.owner(&["crawl", "index", &id])).expect_code(0).stdout;
+        assert!(said.contains("are written by workers"), "{said}");
+        database.psql("update everytab.runs set lease_ms = 2000");
+        if kind == "crawl-close" {
+            database.psql("update everytab.runs set paused_kinds = '{crawl-close}'");
+            let first = crawler(&internet, &database, &[]);
+            wait_for("the stage before", || stage("crawl-index", "completed"));
+            first.terminate();
+            first.finish().expect_code(4);
+        }
+        // Both kinds read this table before they write: the worker dies in the job.
+        thread::scope(|scope| {
+            let lock = "begin; lock table everytab.crawl_archives; select pg_sleep(60)";
+            scope.spawn(|| shared_for_tests().psql(&database.name, lock));
+            let others = "from pg_stat_activity where query like '%select pg_sleep(60)'
+                              and datname = current_database() and pid <> pg_backend_pid()";
+            wait_for("the lock", || {
+                let holders = format!("select count(*) {others} and wait_event = 'PgSleep'");
+                (database.psql(&holders).trim() == "1").then_some(())
+            });
+            database.psql("update everytab.runs set paused_kinds = '{}'");
+            let mut dies = crawler(&internet, &database, &[]);
+            wait_for("a lease", || stage(kind, "leased"));
+            dies.kill();
+            database.psql(&format!("select pg_terminate_backend(pid) {others}"));
+        });
+        assert_eq!(status(&database, &id)["indexes"], "pending");
+        crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
+        assert_eq!(status(&database, &id)["indexes"], "written");
+        assert_same(&before, &written(), kind);
+    }
+    let again = run(database.owner(&["crawl", "index", &id])).expect_code(0).stdout;
+    assert!(again.contains("written already"), "{again}");
+}
+
+#[test]
+fn a_scan_from_a_crawl_that_is_not_indexed_says_why() {
+    let internet = graph_of_sites(21, 4, 20);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let refused = |crawl: &str| {
+        let Stores { archive, site, .. } = database.stores.clone();
+        let mut start = database.owner(&["scan", "start", "--from-crawl", crawl]);
+        start.args(["--archive", &archive, "--site", &site]);
+        run(start).expect_code(1).stderr
+    };
+    assert!(refused("none").contains("there is no crawl \"none\""));
+    let id = start_crawl(&internet, &database, "1s");
+    assert!(refused(&id).contains("it has not ended"));
+    let early = run(database.owner(&["crawl", "index", &id])).expect_code(1).stderr;
+    assert!(early.contains("has not ended"), "{early}");
+    run(database.owner(&["crawl", "cancel", &id])).expect_code(0);
+    assert!(refused(&id).contains("its indexes are not written yet"));
+    database.psql("update everytab.crawls set run = null");
+    assert!(refused(&id).contains("`crawl index` has them written"));
+    let both = ["scan", "start", "--from-crawl", &id, "--crawl", "CC-MAIN-2026-05"];
+    let mut both = database.owner(&both);
+    both.args(["--archive", "/a", "--site", "/s"]);
+    assert!(run(both).expect_code(2).stderr.contains("cannot be used with"));
+}
