@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::{
     captures::Captures,
     metrics,
-    resources::filter_trial::TRIALS_AT_A_TIME,
+    resources::filter_trial::{TRIALS_AT_A_TIME, TRIALS_THAT_WAIT},
     routes,
     service::{ApiSettings, Service},
     submissions::{Submissions, standing_crawl},
@@ -40,6 +40,7 @@ impl ApiService {
         let service = Service {
             lists: FilterLists::new(settings.temporary.clone()),
             trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
+            trials_that_wait: Semaphore::new(TRIALS_THAT_WAIT),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),
             description: routes::description_json()?.into(),

@@ -22,7 +22,8 @@ pub struct ApiSettings {
     pub from: String,
     /// How stores are asked.
     pub stores: StoreSettings,
-    /// The folder for temporary files: imported lists, of up to 400 MiB each.
+    /// The folder for temporary files: imported lists, of up to 400 MiB each
+    /// and 1 GiB beside those that are in use.
     pub temporary: PathBuf,
     /// The program's version.
     pub version: String,
@@ -45,6 +46,8 @@ pub(crate) struct Service {
     pub(crate) lists: FilterLists,
     /// Permits to test URLs against a filter.
     pub(crate) trials: Arc<Semaphore>,
+    /// Permits to wait for the lists of a filter that is to be tested.
+    pub(crate) trials_that_wait: Semaphore,
     /// The description, as it is served.
     pub(crate) description: Bytes,
     /// Turns true when the process stops.

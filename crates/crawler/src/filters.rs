@@ -3,6 +3,7 @@
 //! Must not know: slots, what is known of hosts.
 
 pub(crate) mod ask;
+mod copy;
 pub(crate) mod frozen;
 pub(crate) mod judge;
 pub(crate) mod load;

@@ -39,8 +39,12 @@ use crate::{
 const MAX_TRIAL: Duration = Duration::from_secs(2);
 /// Time for which one request waits for lists that this process does not have yet.
 const LIST_TIME: Duration = Duration::from_secs(10);
+/// Time for which a request whose lists are here waits for those that test URLs.
+const TURN_TIME: Duration = Duration::from_secs(10);
 /// Requests that test URLs at a time, each with a core: others have something to do as well.
 pub(crate) const TRIALS_AT_A_TIME: usize = 2;
+/// Requests that wait for lists, or for their turn after that: each holds its URLs, of up to 8 MiB.
+pub(crate) const TRIALS_THAT_WAIT: usize = 8;
 
 /// URLs, and the filter that decides them: `filter` or `name`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -137,11 +141,19 @@ pub(crate) async fn test(
         }
         _ => return Err(wrong("filter", "give one of filter and name".to_owned())),
     };
-    let Ok(permit) = Arc::clone(&service.trials).try_acquire_owned() else {
-        return Err(Problem::unavailable("other filters are being tested", 1));
-    };
+    let busy = || Problem::unavailable("other filters are being tested", 1);
+    let permit = Arc::clone(&service.trials).try_acquire_owned().map_err(|_| busy())?;
     let settings = in_background(&service, move |_| filter.settings()).await?;
-    let lists = lists_of(&service, &caller, &settings).await?;
+    let (lists, permit) = if settings.lists.is_empty() {
+        (HashMap::new(), permit)
+    } else {
+        // Others are tested while lists are copied.
+        drop(permit);
+        let _waiting = service.trials_that_wait.try_acquire().map_err(|_| busy())?;
+        let lists = lists_of(&service, &caller, &settings).await?;
+        let turn = timeout(TURN_TIME, Arc::clone(&service.trials).acquire_owned()).await;
+        (lists, turn.ok().and_then(Result::ok).ok_or_else(busy)?)
+    };
     let document = in_background(&service, move |service| {
         let document = tried(service, &settings, &lists, urls, seeds);
         drop(permit);
@@ -157,21 +169,12 @@ async fn lists_of(
     settings: &FilterSettings,
 ) -> Result<HashMap<String, LoadedList>, Problem> {
     let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
-    if names.is_empty() {
-        return Ok(HashMap::new());
-    }
     let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
-    let mut found = HashMap::new();
-    let all = async {
-        for list in stored.iter().map(FrozenList::from) {
-            let lists = [list];
-            let loaded = service.lists.load_all("test", &lists, &service.settings.stores).await;
-            found.extend(loaded.into_iter().map(|(name, list)| (name.to_owned(), list)));
-        }
-    };
-    // Those that are there in time are asked.
-    let _ = timeout(LIST_TIME, all).await;
-    Ok(found)
+    let frozen: Vec<FrozenList> = stored.iter().map(FrozenList::from).collect();
+    // Those that are here in time are asked.
+    let (stores, until) = (&service.settings.stores, tokio::time::Instant::now() + LIST_TIME);
+    let found = service.lists.load_all("test", &frozen, stores, Some(until)).await;
+    Ok(found.into_iter().map(|(name, list)| (name.to_owned(), list)).collect())
 }
 
 /// The filter of a test, not compiled yet.

@@ -4,6 +4,7 @@ use everytab_coordinator::{NewApiKey, NewFilterList};
 use everytab_filters::{ListFileKind, NameListBuilder};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
 
 use crate::world::{World, generous};
 
@@ -354,4 +355,42 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
     let object = import("2.list", "b.test").await;
     std::fs::write(folder.path().join("2.list"), object).unwrap();
     assert_eq!(verdicts().await, (json!(["keep", "drop"]), json!([])));
+}
+
+/// Two requests that waited for lists of a slow store kept all others from being tested.
+#[tokio::test]
+async fn filters_are_tested_while_others_wait_for_their_lists() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let store = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let path = format!("{PATH}/test");
+    let urls = ["https://a.test/"];
+    for name in ["a", "b"] {
+        let list = NewFilterList {
+            name: name.to_owned(),
+            kind: "names".to_owned(),
+            store: format!("http://{}", store.local_addr().unwrap()),
+            object: name.to_owned(),
+            sha256: vec![name.as_bytes()[0]; 32],
+            entries: 1,
+            bytes: 8,
+            categories: json!({}),
+            source: "here".to_owned(),
+        };
+        world.owner.add_filter_list(&list).await.unwrap();
+    }
+    let waiting = async |name: &str| {
+        let filter = json!({ "lists": [{ "name": name, "mode": "drop" }] });
+        world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await
+    };
+    let others = async {
+        // Its connections are never answered.
+        let _connections = (store.accept().await.unwrap(), store.accept().await.unwrap());
+        let filter = json!({ "languages": { "keep": ["de"] } });
+        world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await.expect(200);
+    };
+    tokio::select! {
+        _ = async { tokio::join!(waiting("a"), waiting("b")) } => panic!("no list is there"),
+        () = others => {}
+    }
 }

@@ -1,57 +1,149 @@
-//! Brings the lists of filters into memory: copied from their store into a temporary file without a
-//! name, compared with their digest, mapped.
+//! The lists of filters that this process has in memory.
 //!
-//! Crawls that name the same object share it. Must not know: what a filter decides.
+//! Invariants: crawls and tests that name the same object share it; an object is copied by one task
+//! at a time, however many wait for it, and to its end, even if none does any more. What nothing
+//! uses stays while no newer version of it is here, within [`MAX_UNUSED_BYTES`]. Must not know:
+//! what a filter decides.
 
-use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
+#[cfg(test)]
+mod tests;
 
-use everytab_filters::{
-    CountryRanges, Filter, FilterListError, FilterSet, ListKind, LoadedList, NameList, list_kind,
-};
-use everytab_storage::{StorageError, StoreSettings};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use everytab_filters::{Filter, FilterSet, LoadedList};
+use everytab_storage::StoreSettings;
 use parking_lot::Mutex;
-use sha2::{Digest as _, Sha256};
-use tokio::io::AsyncWriteExt as _;
+use tokio::{
+    sync::{Semaphore, watch},
+    time::{Instant, timeout_at},
+};
 
 use super::{
+    copy::{LoadError, copy_and_open},
     frozen::{FrozenFilter, FrozenList},
-    mapped,
 };
 
-/// Bytes of a list that are asked for at a time.
-const PART_BYTES: u64 = 8 << 20;
-/// Bytes of a list: the most names that one can have, with room for its directory.
-const MAX_LIST_BYTES: u64 = 400 << 20;
+/// Bytes of the lists that are kept although nothing uses them: two of the largest, and small ones.
+const MAX_UNUSED_BYTES: u64 = 1 << 30;
+/// Lists that are copied at a time, so that a slow store does not keep those of another waiting.
+const COPIES_AT_A_TIME: usize = 4;
 
-/// The reason why a list cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LoadError {
-    #[error(transparent)]
-    Store(#[from] StorageError),
-    #[error("the temporary file: {0}")]
-    File(#[from] io::Error),
-    #[error(transparent)]
-    List(#[from] FilterListError),
-    #[error("the object is another one than when the crawl was started")]
-    Digest,
-    #[error("the list has more than {MAX_LIST_BYTES} bytes")]
-    TooLarge,
-    #[error("the list could not be read to its end")]
-    Task,
-}
+/// How copying a list ended, for all who wait for it.
+type Copied = Result<LoadedList, Arc<LoadError>>;
+/// A copy that is under way, or has ended.
+type Flight = watch::Receiver<Option<Copied>>;
 
 /// The lists that this process has, by the digests of their objects.
 #[derive(Debug)]
 pub struct FilterLists {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     temporary: PathBuf,
-    loaded: Mutex<HashMap<String, LoadedList>>,
+    permits: Semaphore,
+    held: Mutex<HeldLists>,
+}
+
+/// The lists that are here, and those that are on their way.
+#[derive(Debug)]
+struct HeldLists {
+    max_unused_bytes: u64,
+    here: HashMap<String, HeldList>,
+    under_way: HashMap<String, Flight>,
+    /// How often a list was asked for: the clock of [`HeldList::used_at`].
+    uses: u64,
+}
+
+/// A list that is here.
+#[derive(Debug)]
+struct HeldList {
+    list: LoadedList,
+    name: String,
+    /// The newest version of the name that is this object.
+    version: i32,
+    bytes: u64,
+    used_at: u64,
+}
+
+impl HeldList {
+    fn is_used(&self) -> bool {
+        match &self.list {
+            LoadedList::Names(names) => Arc::strong_count(names) > 1,
+            LoadedList::Countries(ranges) => Arc::strong_count(ranges) > 1,
+        }
+    }
+}
+
+impl HeldLists {
+    fn new(max_unused_bytes: u64) -> Self {
+        let (here, under_way) = (HashMap::new(), HashMap::new());
+        Self { max_unused_bytes, here, under_way, uses: 0 }
+    }
+
+    /// The list, if it is here.
+    fn find(&mut self, list: &FrozenList) -> Option<LoadedList> {
+        self.uses += 1;
+        let found = self.here.get_mut(&list.sha256)?;
+        found.used_at = self.uses;
+        if found.name != list.name || found.version < list.version {
+            found.name.clone_from(&list.name);
+            found.version = list.version;
+        }
+        Some(found.list.clone())
+    }
+
+    /// The copy of a list that is under way; none where the task that made it is gone.
+    fn flight(&self, list: &FrozenList) -> Option<Flight> {
+        self.under_way.get(&list.sha256).filter(|flight| flight.has_changed().is_ok()).cloned()
+    }
+
+    /// A copy has ended.
+    fn ended(&mut self, list: &FrozenList, copied: &Copied) {
+        self.under_way.remove(&list.sha256);
+        let Ok(copied) = copied else { return };
+        let (name, version, bytes) = (list.name.clone(), list.version, list.bytes);
+        let held = HeldList { list: copied.clone(), name, version, bytes, used_at: self.uses };
+        self.here.insert(list.sha256.clone(), held);
+        self.drop_unneeded();
+    }
+
+    /// Drops, of what nothing uses, older versions, and beyond the limit what was asked for longest
+    /// ago.
+    fn drop_unneeded(&mut self) {
+        let mut newest: HashMap<String, i32> = HashMap::new();
+        for held in self.here.values() {
+            let version = newest.entry(held.name.clone()).or_insert(held.version);
+            *version = held.version.max(*version);
+        }
+        self.here.retain(|_, held| held.is_used() || newest[&held.name] == held.version);
+        let unused = self.here.iter().filter(|(_, held)| !held.is_used());
+        let mut unused: Vec<(u64, u64, String)> =
+            unused.map(|(sha256, held)| (held.used_at, held.bytes, sha256.clone())).collect();
+        unused.sort_unstable();
+        let mut bytes: u64 = unused.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, of_this, sha256) in unused {
+            if bytes <= self.max_unused_bytes {
+                break;
+            }
+            self.here.remove(&sha256);
+            bytes -= of_this;
+        }
+    }
 }
 
 impl FilterLists {
     /// No list; copies are written into this folder.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
-        Self { temporary, loaded: Mutex::default() }
+        Self::with_limit(temporary, MAX_UNUSED_BYTES)
+    }
+
+    fn with_limit(temporary: PathBuf, max_unused_bytes: u64) -> Self {
+        let held = Mutex::new(HeldLists::new(max_unused_bytes));
+        let permits = Semaphore::new(COPIES_AT_A_TIME);
+        Self { shared: Arc::new(Shared { temporary, permits, held }) }
     }
 
     /// Compiles the filters of a crawl, with their lists as far as these can be had. What cannot is
@@ -64,7 +156,7 @@ impl FilterLists {
     ) -> Result<FilterSet, String> {
         let mut compiled = Vec::with_capacity(filters.len());
         for FrozenFilter { name, filter, lists, .. } in filters {
-            let by_name = self.load_all(crawl, lists, stores).await;
+            let by_name = self.load_all(crawl, lists, stores, None).await;
             let with_lists = Filter::compile(filter, |list| by_name.get(list).cloned());
             compiled.push(match with_lists {
                 Ok(filter) => filter,
@@ -79,17 +171,24 @@ impl FilterLists {
         Ok(FilterSet::new(compiled))
     }
 
-    /// Those of some lists that can be had, by name. `what` they are for is told with the others.
+    /// Those of some lists that can be had, by name; with `until`, by then: what is not here is
+    /// copied on. `what` they are for is told with the others.
     pub async fn load_all<'a>(
         &self,
         what: &str,
         lists: &'a [FrozenList],
         stores: &StoreSettings,
+        until: Option<Instant>,
     ) -> HashMap<&'a str, LoadedList> {
+        let begun: Vec<_> = lists.iter().map(|list| (list, self.begin(list, stores))).collect();
         let mut by_name = HashMap::new();
-        for list in lists {
+        for (list, flight) in begun {
             let name = list.name.as_str();
-            match self.load(list, stores).await {
+            let loaded = match flight {
+                Ok(loaded) => Ok(loaded),
+                Err(flight) => ended(flight, until).await,
+            };
+            match loaded {
                 Ok(loaded) => drop(by_name.insert(name, loaded)),
                 Err(error) => tracing::warn!(what, list = name, %error, "it cannot be had now"),
             }
@@ -97,64 +196,50 @@ impl FilterLists {
         by_name
     }
 
-    async fn load(
-        &self,
-        list: &FrozenList,
-        stores: &StoreSettings,
-    ) -> Result<LoadedList, LoadError> {
-        if let Some(loaded) = self.loaded.lock().get(&list.sha256) {
-            return Ok(loaded.clone());
+    /// The list, if it is here; else the copy of it that is under way, which begins if there was
+    /// none.
+    fn begin(&self, list: &FrozenList, stores: &StoreSettings) -> Result<LoadedList, Flight> {
+        let mut held = self.shared.held.lock();
+        if let Some(loaded) = held.find(list) {
+            return Ok(loaded);
         }
-        let file = self.copy(list, stores).await?;
-        let opened = tokio::task::spawn_blocking(move || open(&file)).await;
-        let opened = opened.map_err(|_| LoadError::Task)??;
-        let mut loaded = self.loaded.lock();
-        // What no crawl has any more.
-        loaded.retain(|_, list| match list {
-            LoadedList::Names(names) => Arc::strong_count(names) > 1,
-            LoadedList::Countries(ranges) => Arc::strong_count(ranges) > 1,
+        if let Some(flight) = held.flight(list) {
+            return Err(flight);
+        }
+        let (tell, flight) = watch::channel(None);
+        held.under_way.insert(list.sha256.clone(), flight.clone());
+        let (shared, list, stores) = (Arc::clone(&self.shared), list.clone(), stores.clone());
+        tokio::spawn(async move {
+            let copied = shared.copy(&list, &stores).await.map_err(Arc::new);
+            shared.held.lock().ended(&list, &copied);
+            tell.send_replace(Some(copied));
         });
-        loaded.insert(list.sha256.clone(), opened.clone());
-        Ok(opened)
+        Err(flight)
     }
+}
 
-    /// Copies an object into a file without a name, and compares its digest.
+impl Shared {
     async fn copy(
         &self,
         list: &FrozenList,
         stores: &StoreSettings,
-    ) -> Result<std::fs::File, LoadError> {
-        if list.bytes > MAX_LIST_BYTES {
-            return Err(LoadError::TooLarge);
-        }
-        let store = everytab_storage::open(&list.store, stores).await?;
-        let file = tempfile::tempfile_in(&self.temporary)?;
-        let mut file = tokio::fs::File::from_std(file);
-        let mut digest = Sha256::new();
-        let mut at = 0;
-        while at < list.bytes {
-            let end = list.bytes.min(at + PART_BYTES);
-            let part = store.get_range(&list.object, at..end).await?;
-            if part.len() as u64 != end - at {
-                return Err(LoadError::Digest);
-            }
-            digest.update(&part);
-            file.write_all(&part).await?;
-            at = end;
-        }
-        file.flush().await?;
-        if hex::encode(digest.finalize()) != list.sha256 {
-            return Err(LoadError::Digest);
-        }
-        Ok(file.into_std().await)
+    ) -> Result<LoadedList, LoadError> {
+        let _permit = self.permits.acquire().await.map_err(|_| LoadError::Task)?;
+        copy_and_open(list, stores, &self.temporary).await
     }
 }
 
-fn open(file: &std::fs::File) -> Result<LoadedList, LoadError> {
-    let bytes = mapped::map(file)?;
-    let kind = list_kind((*bytes).as_ref())?;
-    Ok(match kind {
-        ListKind::Names => LoadedList::Names(Arc::new(NameList::open(bytes)?)),
-        ListKind::Countries => LoadedList::Countries(Arc::new(CountryRanges::open(bytes)?)),
-    })
+/// Waits for the end of a copy, until a time.
+async fn ended(mut flight: Flight, until: Option<Instant>) -> Copied {
+    let ended = async {
+        let copied = flight.wait_for(Option::is_some).await.ok().and_then(|copied| copied.clone());
+        copied.unwrap_or_else(|| Err(Arc::new(LoadError::Task)))
+    };
+    match until {
+        None => ended.await,
+        Some(until) => {
+            let ended = timeout_at(until, ended).await;
+            ended.unwrap_or_else(|_| Err(Arc::new(LoadError::UnderWay)))
+        }
+    }
 }
