@@ -61,6 +61,7 @@ seed() {
         markup) pages "$2" '' ;;
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
         robots) robots "$2" ;;
+        text) pages "$2" '\0377' ;;
         sniff) copies "$2" "$corpus/icons" -size -16k ;;
         url) urls "$2" 'https\?://' ;;
         warc) copies "$2" "$corpus/warc" -size -256k ;;
