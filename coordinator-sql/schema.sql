@@ -3533,6 +3533,7 @@ $$;
 CREATE FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) RETURNS TABLE(slot smallint, crawl integer, site_hash bigint, host_hash bigint, next_due timestamp with time zone, known integer, pending integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -3540,24 +3541,29 @@ declare
     least_a_slot constant integer := 1000;
     -- Slots differ: each may have so many times its share of the limit.
     shares constant integer := 4;
+    -- Hosts of a crawl in a slot that are looked at, however many crawls have some there.
+    least_a_crawl constant integer := 10;
     a_slot constant integer :=
         least(p_limit, greatest(least_a_slot,
                                 shares * p_limit / greatest(cardinality(p_slots), 1)));
 begin
     return query
-    with due as materialized (
-        select f.* from unnest(p_slots) s (slot)
+    with asked as materialized (
+        select k.slot, k.crawl,
+               greatest(a_slot / count(*) over (partition by k.slot), least_a_crawl) as hosts
+          from crawls r
+          join crawl_slots k on k.crawl = r.crawl and k.slot = any (p_slots)
+         where r.state = 'running'
+           and (r.budget_left is null or r.budget_left > 0 or r.settings ->> 'media' <> 'none'
+                or k.reserved > 0)
+           and exists (select from frontier_due d
+                        where d.slot = k.slot and d.crawl = k.crawl and d.next_due <= p_until)),
+    due as materialized (
+        select f.* from asked a
          cross join lateral (
-               select d.slot, d.crawl, d.host_hash, d.next_due
-                 from frontier_due d
-                 join crawls r on r.crawl = d.crawl and r.state = 'running'
-                              and (r.budget_left is null or r.budget_left > 0
-                                   or r.settings ->> 'media' <> 'none'
-                                   or exists (select from crawl_slots k
-                                               where k.crawl = d.crawl and k.slot = d.slot
-                                                 and k.reserved > 0))
-                where d.slot = s.slot and d.next_due <= p_until
-                order by d.next_due limit a_slot) f
+               select d.slot, d.crawl, d.host_hash, d.next_due from frontier_due d
+                where d.slot = a.slot and d.crawl = a.crawl and d.next_due <= p_until
+                order by d.next_due limit a.hosts) f
          order by f.next_due limit p_limit)
     select d.slot, d.crawl, h.site_hash, d.host_hash, d.next_due, n.known, n.pending
       from due d
@@ -6217,9 +6223,9 @@ CREATE INDEX fetches_slot ON ONLY everytab.fetches USING btree (crawl, slot);
 
 CREATE UNIQUE INDEX fetches_url ON ONLY everytab.fetches USING btree (crawl, host_hash, url_hash);
 
--- Name: frontier_due_first; Type: INDEX; Schema: everytab; Owner: -
+-- Name: frontier_due_of_crawl; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX frontier_due_first ON everytab.frontier_due USING btree (slot, next_due);
+CREATE INDEX frontier_due_of_crawl ON everytab.frontier_due USING btree (slot, crawl, next_due);
 
 -- Name: frontier_hosts_site; Type: INDEX; Schema: everytab; Owner: -
 

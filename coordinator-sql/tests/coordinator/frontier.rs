@@ -2,6 +2,7 @@
 
 mod changes;
 mod checkpoint;
+mod due;
 mod ends;
 pub(crate) mod holder;
 pub(crate) mod links;

@@ -24,6 +24,24 @@ impl Session {
     pub(crate) async fn run(&self, sql: &str) {
         self.0.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
+
+    /// How many rows of tables whose names begin so a query reads, all that its functions do
+    /// included.
+    pub(crate) async fn rows_read(&self, table: &str, query: Query) -> i64 {
+        // Those of transactions before are among them, until the server has told of them.
+        let read = || {
+            let sql = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint
+                         from pg_stat_xact_all_tables
+                        where schemaname = 'everytab' and starts_with(relname, $1)";
+            self::query(sql).bind(table.to_owned()).value::<i64>(self)
+        };
+        self.run("begin").await;
+        let before = read().await;
+        query.execute(self).await;
+        let rows = read().await - before;
+        self.run("commit").await;
+        rows
+    }
 }
 
 /// Sessions of one database, each lent to one statement at a time.
