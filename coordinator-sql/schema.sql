@@ -6213,7 +6213,7 @@ CREATE INDEX fetch_texts_words ON ONLY everytab.fetch_texts USING gin (words);
 
 -- Name: fetches_feed; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX fetches_feed ON ONLY everytab.fetches USING btree (crawl, xid, id);
+CREATE INDEX fetches_feed ON ONLY everytab.fetches USING btree (crawl, epoch, xid, id);
 
 -- Name: fetches_slot; Type: INDEX; Schema: everytab; Owner: -
 

@@ -255,3 +255,33 @@ async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice(
         }
     }
 }
+
+/// The server that was restored from had given out greater transaction ids, which come first where
+/// a crawl's fetches are ordered by these alone.
+#[tokio::test]
+async fn a_page_reads_no_more_fetches_than_it_has_whatever_other_epochs_have() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    let session = service.database.session().await;
+    record_in(&session, number, &lease, (1_000..4_000).collect()).await;
+    session
+        .run("update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8")
+        .await;
+    service.database.owner.begin_epoch().await.unwrap();
+    record_in(&session, number, &lease, (0..20).collect()).await;
+    session.run("vacuum analyze everytab.fetches").await;
+    let secret = hex::encode(caller.secret_sha256);
+    let (key, id) = (&caller.key, crawl.id);
+    let after_restore = format!("'{key}', '\\x{secret}', '{id}', 1::smallint, '1:1:', null, 0, 0");
+    for (asked, rows) in [
+        (format!("api.feed_tail('{key}', '\\x{secret}', '{id}', 10)"), 10),
+        (format!("api.feed_tail('{key}', '\\x{secret}', '{id}', 30)"), 30),
+        (format!("api.feed({after_restore}, 10, 1)"), 10),
+        (format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10)"), 10),
+    ] {
+        let read = session.rows_read("fetches", query(format!("select * from {asked}"))).await;
+        assert!(read <= rows + 5, "{asked}: {read} rows");
+    }
+}
