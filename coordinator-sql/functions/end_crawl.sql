@@ -1,6 +1,6 @@
 -- Ends a crawl whose row the caller holds. What is pending is left, for the reason that ended it;
--- the rows of its slots are closed, so that later checkpoints of it are refused. The jobs that write
--- its indexes are opened.
+-- the rows of its slots are closed, so that later checkpoints of it are refused, and their sums
+-- kept. The jobs that write its indexes are opened.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -11,6 +11,7 @@ begin
                s."left", case when s.pending = 0 then '{}'
                          else jsonb_build_object(p_ended_by, s.pending) end)
      where s.crawl = p_crawl;
+    insert into crawl_totals select p_crawl, t.* from coordinator.crawl_sums(p_crawl) t;
     update crawls c
        set state = 'ended', ended_by = p_ended_by, paused_by = null, seeding = false,
            finished_at = clock_timestamp()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::Utc;
-use everytab_coordinator::{CrawlCounts, CrawlVerb, HostManners};
+use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, HostManners};
 use serde_json::json;
 
 use super::{
@@ -198,4 +198,39 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
     assert_eq!((status.captured, status.ended_by.as_deref()), (10, Some("limit")));
     assert_eq!(status.left, json!({ "limit": 49 }));
+}
+
+/// Lists of crawls added up all slots of all of them, each with its reasons.
+#[tokio::test]
+async fn the_sums_of_a_crawl_that_has_ended_are_kept() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1, 2], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    for (slot, known) in [(3, 7), (4, 5)] {
+        let mut one = checkpoint(&leases[slot], 1);
+        one.counts = vec![CrawlCounts {
+            known,
+            pending: known - 4,
+            captured: 2,
+            refused: json!({ "type_refused": 1 }),
+            left: json!({ "host_dead": 1 }),
+            links_refused: json!({ "scope": known, "depth": 1 }),
+            stored_bytes: 1_000,
+            ..counts(crawl)
+        }];
+        database.record_checkpoint(&one).await;
+    }
+    let status = async || database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
+    let open = status().await;
+    database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
+    let session = database.session().await;
+    let listed = || query("select * from coordinator.crawl_status(null)");
+    assert_eq!(session.rows_read("crawl_slots", listed()).await, 0);
+    let ended = status().await;
+    assert_eq!((open.known, open.pending, ended.pending), (12, 4, 0));
+    assert_eq!(ended.left, json!({ "host_dead": 2, "cancel": 4 }));
+    assert_eq!(ended.links_refused, json!({ "scope": 12, "depth": 2 }));
+    let sums =
+        |of: &CrawlStatus| (of.known, of.captured, of.failed, of.stored_bytes, of.refused.clone());
+    assert_eq!(sums(&ended), sums(&open));
 }
