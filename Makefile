@@ -42,7 +42,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Scan some hosts here and serve the page (DEMO=live|recorded|generated SITE_URL= CONTACT=)
+demo: ## Scan some hosts here and serve the page (DEMO=live|recorded|generated|sites SITE_URL= CONTACT=)
 	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build
@@ -53,12 +53,16 @@ build: ## Build the programs, optimised, into target/release
 test: ## Check and test everything, as .ci/run does
 	@scripts/install/test.sh
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) check-features test-scripts test-infra test-rust test-site
+	@$(MAKE) check-features test-scripts test-infra build-tests
+	@$(MAKE) --jobs 2 --output-sync=target test-rust test-site
 	@scripts/install/skipped.sh
 
-.PHONY: test-rust
-test-rust: ## Run the Rust tests against a private Postgres
+.PHONY: build-tests
+build-tests: ## Build the Rust tests and all that they start
 	$(BUILD_TESTS)
+
+.PHONY: test-rust
+test-rust: build-tests ## Run the Rust tests against a private Postgres
 	$(CARGO) test --quiet --locked --workspace --doc
 ifeq ($(NEXTEST),yes)
 	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) $(ARGS)
@@ -176,6 +180,12 @@ docs: ## Write docs/cli.md from the program's help
 bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 MIX=issue)
 	@scripts/install/demo.sh
 	@scripts/bench/scan.sh $(ARGS)
+
+.PHONY: judges
+judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what a live crawl leaves
+	@scripts/install/test.sh
+	$(BUILD_TESTS)
+	@scripts/judge/judges.sh
 
 .PHONY: bench-pages
 bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)

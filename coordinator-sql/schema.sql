@@ -67,7 +67,9 @@ CREATE TYPE everytab.job_kind AS ENUM (
     'bundle-shard',
     'search',
     'map',
-    'publish'
+    'publish',
+    'crawl-index',
+    'crawl-close'
 );
 
 -- Name: job_state; Type: TYPE; Schema: everytab; Owner: -
@@ -381,7 +383,7 @@ $$;
 
 -- Name: crawls(text, bytea, uuid, integer, integer); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb)
+CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, indexes text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -396,7 +398,8 @@ begin
     end if;
     return query
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
-           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*
+           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
+           coordinator.indexes_of_crawl(c.state, c.run)
       from (select a.crawl from api_crawls a join crawls c on c.crawl = a.crawl
              where a.key = p_key and (p_id is null or c.id = p_id)
                and (p_before is null or a.crawl < p_before)
@@ -428,6 +431,7 @@ CREATE TABLE everytab.crawls (
     rate double precision,
     min_delay_ms integer,
     paused_by text,
+    run integer,
     CONSTRAINT crawls_budget_left_check CHECK ((budget_left >= 0)),
     CONSTRAINT crawls_check CHECK (((state = 'ended'::text) = (ended_by IS NOT NULL))),
     CONSTRAINT crawls_check1 CHECK (((page_limit IS NULL) = (budget_left IS NULL))),
@@ -1614,7 +1618,9 @@ begin
                           and st.outstanding > 0) then
             perform coordinator.open_stage(p_run, 'publish', 1);
         end if;
-    elsif p_kind = 'publish' then
+    elsif p_kind = 'crawl-index' then
+        perform coordinator.open_stage(p_run, 'crawl-close', 1);
+    elsif p_kind in ('publish', 'crawl-close') then
         update runs set finished_at = clock_timestamp(),
                state = case when exists (select from stages st
                                           where st.run = p_run and st.discarded > 0)
@@ -1633,7 +1639,8 @@ CREATE FUNCTION coordinator.audit_run(p_run integer) RETURNS TABLE(kind text, ou
         select j.kind,
                count(*) filter (where j.state in ('completed', 'discarded')) as ended,
                count(*) filter (where j.state in ('pending', 'leased')
-                                  and not (j.kind in ('search', 'map', 'publish')
+                                  and not (j.kind in ('search', 'map', 'publish',
+                                                      'crawl-close')
                                            and j.not_before is not distinct from 'infinity'))
                    as unfinished
           from jobs j where j.run = p_run group by j.kind),
@@ -2187,6 +2194,15 @@ begin
     return case when may_end and coordinator.end_if_done(p_crawl) then 'ended' else 'open' end;
 end $$;
 
+-- Name: crawl_archives(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_archives(p_crawl integer) RETURNS TABLE(object text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select a.object from crawl_archives a where a.crawl = p_crawl order by a.object;
+$$;
+
 -- Name: crawl_fetches(uuid, smallint, bigint, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) RETURNS TABLE("position" text, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, object text, record_offset bigint, record_length integer, truncated text)
@@ -2314,12 +2330,13 @@ $$;
 
 -- Name: crawl_status(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb)
+CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, indexes text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
-           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*
+           c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
+           coordinator.indexes_of_crawl(c.state, c.run)
       from crawls c cross join lateral coordinator.crawl_sums(c.crawl) s
      where p_id is null or c.id = p_id
      order by c.crawl desc;
@@ -2604,6 +2621,7 @@ begin
        set state = 'ended', ended_by = p_ended_by, paused_by = null, seeding = false,
            finished_at = clock_timestamp()
      where c.crawl = p_crawl;
+    perform coordinator.open_crawl_run(p_crawl);
 end $$;
 
 -- Name: end_if_done(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3076,6 +3094,46 @@ CREATE FUNCTION coordinator.imported_lists() RETURNS TABLE(list text, source tex
     select l.list, l.source, l.imported_at, l.patterns from imported_lists l order by 1;
 $$;
 
+-- Name: index_crawl(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.index_crawl(p_id uuid) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+begin
+    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    if not found then
+        return null;
+    elsif crawl_row.state <> 'ended' then
+        return 'not_ended';
+    elsif crawl_row.run is null then
+        perform coordinator.open_crawl_run(crawl_row.crawl);
+        return 'opened';
+    elsif coordinator.retry_jobs(crawl_row.run, null, null, null) > 0 then
+        return 'reopened';
+    end if;
+    return (select case r.state when 'finished' then 'written'
+                                when 'cancelled' then 'cancelled' else 'running' end
+              from runs r where r.run = crawl_row.run);
+end $$;
+
+-- Name: indexes_of_crawl(text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    select case
+        when p_state <> 'ended' then null
+        when p_run is null then 'none'
+        else (select case r.state when 'finished' then 'written'
+                                  when 'finished_with_discards' then 'incomplete'
+                                  when 'cancelled' then 'cancelled'
+                                  else 'pending' end
+                from everytab.runs r where r.run = p_run) end;
+$$;
+
 -- Name: is_host_blocked(text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.is_host_blocked(p_hostname text) RETURNS boolean
@@ -3173,7 +3231,7 @@ $$;
 
 -- Name: lease(text, text[], integer, jsonb, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
+CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, subject uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -3198,10 +3256,11 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, s.scan_id, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
+        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
           left join scans s on s.scan = r.run
+          left join crawls c on c.run = r.run
          cross join unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
          where r.state = 'running' and asked.kind <> all (r.paused_kinds)
            and (r.digests <@ p_digests
@@ -3227,7 +3286,7 @@ begin
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
-        returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
+        returning j.job_id, j.run, target.subject, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   coordinator.uses_isolation(j.crashes), target.rate,
                   target.archive_rate;
@@ -3470,6 +3529,17 @@ begin
      order by p.host_no;
 end $$;
 
+-- Name: load_crawl_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_crawl_run(p_run integer) RETURNS TABLE(crawl integer, id uuid, name text, ended_by text, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, parts integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select c.crawl, c.id, c.name, c.ended_by, c.store, c.settings, c.started_at, c.finished_at,
+           (select count(*) from jobs j where j.run = p_run and j.kind = 'crawl-index')::integer
+      from crawls c where c.run = p_run;
+$$;
+
 -- Name: load_due_hosts(smallint[], timestamp with time zone, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) RETURNS TABLE(slot smallint, crawl integer, site_hash bigint, host_hash bigint, next_due timestamp with time zone, known integer, pending integer)
@@ -3563,6 +3633,21 @@ CREATE FUNCTION coordinator.load_index(p_scan integer, p_file integer) RETURNS T
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select f.path, f.max_captures from index_files f where f.scan = p_scan and f.file = p_file;
+$$;
+
+-- Name: load_index_rows(integer, bigint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, url text, at timestamp with time zone, status smallint, redirect text, sha256 bytea, mime text, charset text, language text, truncated text, object text, record_offset bigint, record_length integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select f.host_hash, f.url_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset,
+           f.language, f.truncated, a.object, f.record_offset, f.record_length
+      from unnest(p_host_hashes, p_url_hashes) asked (host_hash, url_hash)
+      join fetches f on f.crawl = p_crawl and f.host_hash = asked.host_hash
+                    and f.url_hash = asked.url_hash
+      join crawl_archives a on a.archive = f.archive
+     where f.record_length > 0;
 $$;
 
 -- Name: load_later_blocks(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3856,6 +3941,30 @@ CREATE FUNCTION coordinator.next_time(p_anchor timestamp with time zone, p_every
     end;
 $$;
 
+-- Name: open_crawl_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.open_crawl_run(p_crawl integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- A job reads so many rows within a minute or two; one of a crawl of 100 million pages has one
+    -- slot.
+    max_rows constant numeric := 400000;
+    slots constant integer := 256;
+    lease_ms constant integer := 60000;
+    new_run integer;
+    rows_of_crawl numeric;
+begin
+    new_run := coordinator.start_run(
+        'crawl', lease_ms, '{}', array['crawl-index', 'crawl-close']::job_kind[]);
+    update crawls c set run = new_run where c.crawl = p_crawl;
+    select coalesce(sum(s.captured + s.failed), 0) into rows_of_crawl
+      from crawl_slots s where s.crawl = p_crawl;
+    perform coordinator.open_stage(
+        new_run, 'crawl-index', greatest(1, least(slots, ceil(rows_of_crawl / max_rows)))::integer);
+end $$;
+
 -- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer)
@@ -3896,6 +4005,24 @@ begin
            l.min_delay_ms
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
+end $$;
+
+-- Name: open_index_rows(integer, smallint, smallint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.open_index_rows(p_crawl integer, p_first_slot smallint, p_last_slot smallint) RETURNS refcursor
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    index_rows refcursor := 'index_rows';
+begin
+    open index_rows no scroll for
+    select f.host_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset, f.language,
+           f.truncated, a.object, f.record_offset, f.record_length
+      from fetches f join crawl_archives a on a.archive = f.archive
+     where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
+       and f.record_length > 0;
+    return index_rows;
 end $$;
 
 -- Name: open_stage(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -4451,7 +4578,8 @@ begin
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
-         where a.kind in ('index', 'search', 'map', 'publish')),
+         where a.kind in ('index', 'search', 'map', 'publish', 'crawl-index',
+                          'crawl-close')),
     recounted as (
         update stages st
            set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,
@@ -4518,6 +4646,7 @@ declare
     later job_kind[] := case
         when p_kind < 'search' then array['search', 'map', 'publish']
         when p_kind < 'publish' then array['publish']
+        when p_kind = 'crawl-index' then array['crawl-close']
         else array[]::text[] end;
 begin
     perform coordinator.free_jobs(
@@ -4626,10 +4755,13 @@ end $$;
 CREATE FUNCTION coordinator.role_of_kind(p_kind everytab.job_kind) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
-    select case p_kind
+    -- As texts: a migration cannot use the values of a type that it adds.
+    select case p_kind::text
         when 'icon' then 'everytab_worker_icons'
         when 'index' then 'everytab_worker_crawl'
         when 'warc' then 'everytab_worker_crawl'
+        when 'crawl-index' then 'everytab_worker'
+        when 'crawl-close' then 'everytab_worker'
         else 'everytab_worker_site' end;
 $$;
 
@@ -5228,14 +5360,15 @@ $$;
 
 -- Name: withheld_runs(jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
+CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run integer, subject uuid, digest text, wanted text, offered text, kinds text[])
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select r.run, s.scan_id, named.digest, named.wanted, p_digests ->> named.digest,
+    select r.run, coalesce(s.scan_id, c.id), named.digest, named.wanted, p_digests ->> named.digest,
            coordinator.kinds_that_need(named.digest)::text[]
       from runs r
       left join scans s on s.scan = r.run
+      left join crawls c on c.run = r.run
      cross join lateral jsonb_each_text(r.digests) as named (digest, wanted)
      where r.state in ('running', 'paused')
        and p_digests ->> named.digest is distinct from named.wanted
@@ -5897,6 +6030,11 @@ ALTER TABLE ONLY everytab.crawls
 ALTER TABLE ONLY everytab.crawls
     ADD CONSTRAINT crawls_pkey PRIMARY KEY (crawl);
 
+-- Name: crawls crawls_run_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawls
+    ADD CONSTRAINT crawls_run_key UNIQUE (run);
+
 -- Name: fetch_texts fetch_texts_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.fetch_texts
@@ -6222,6 +6360,11 @@ ALTER TABLE ONLY everytab.crawl_slots
 
 ALTER TABLE ONLY everytab.crawl_totals
     ADD CONSTRAINT crawl_totals_crawl_fkey FOREIGN KEY (crawl) REFERENCES everytab.crawls(crawl);
+
+-- Name: crawls crawls_run_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawls
+    ADD CONSTRAINT crawls_run_fkey FOREIGN KEY (run) REFERENCES everytab.runs(run);
 
 -- Name: scan_exclusions scan_exclusions_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
@@ -6599,6 +6742,11 @@ REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind every
 
 REVOKE ALL ON FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) FROM PUBLIC;
 
+-- Name: FUNCTION crawl_archives(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_archives(p_crawl integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.crawl_archives(p_crawl integer) TO everytab_worker;
+
 -- Name: FUNCTION crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) FROM PUBLIC;
@@ -6755,6 +6903,14 @@ REVOKE ALL ON FUNCTION coordinator.import_list(p_list text, p_source text, p_kin
 
 REVOKE ALL ON FUNCTION coordinator.imported_lists() FROM PUBLIC;
 
+-- Name: FUNCTION index_crawl(p_id uuid); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.index_crawl(p_id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION indexes_of_crawl(p_state text, p_run integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) FROM PUBLIC;
+
 -- Name: FUNCTION is_host_blocked(p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.is_host_blocked(p_hostname text) FROM PUBLIC;
@@ -6839,6 +6995,11 @@ GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_wor
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker_site;
 
+-- Name: FUNCTION load_crawl_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_crawl_run(p_run integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_crawl_run(p_run integer) TO everytab_worker;
+
 -- Name: FUNCTION load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) FROM PUBLIC;
@@ -6863,6 +7024,11 @@ GRANT ALL ON FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) TO 
 
 REVOKE ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) TO everytab_worker_crawl;
+
+-- Name: FUNCTION load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION load_later_blocks(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -6951,10 +7117,19 @@ REVOKE ALL ON FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_arch
 
 REVOKE ALL ON FUNCTION coordinator.next_time(p_anchor timestamp with time zone, p_every_s integer, p_at_s integer, p_weekdays smallint, p_after timestamp with time zone) FROM PUBLIC;
 
+-- Name: FUNCTION open_crawl_run(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.open_crawl_run(p_crawl integer) FROM PUBLIC;
+
 -- Name: FUNCTION open_crawls(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.open_crawls() FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.open_crawls() TO everytab_worker;
+
+-- Name: FUNCTION open_index_rows(p_crawl integer, p_first_slot smallint, p_last_slot smallint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.open_index_rows(p_crawl integer, p_first_slot smallint, p_last_slot smallint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.open_index_rows(p_crawl integer, p_first_slot smallint, p_last_slot smallint) TO everytab_worker;
 
 -- Name: FUNCTION open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -17,6 +17,7 @@ lock() {
         --no-header --no-annotate "$@" --output-file "${list%.txt}.lock" "$list"
 }
 lock scripts/install/python-requirements.txt
+lock scripts/judge/requirements.txt
 lock packaging/requirements.txt
 lock terraform/offline/requirements.txt
 # These come into the same folder as the ones before.

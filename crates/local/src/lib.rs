@@ -1,5 +1,5 @@
 //! A whole scan on one machine: a private Postgres, worker processes and, for samples, the small
-//! internet; and what else starts a private Postgres: verifying a backup, and `doctor`.
+//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then; and what else starts a private Postgres: verifying a backup, and `doctor`.
 //!
 //! Killed or stopped at any moment, a scan goes on from there when it is started again in the same
 //! folder.
@@ -21,6 +21,7 @@ mod parent_death;
 mod private_server;
 mod sample;
 mod scan;
+mod sites;
 mod verify_backup;
 mod watch;
 mod worker_processes;
@@ -29,6 +30,7 @@ pub use self::{
     private_server::check_private_server,
     sample::{SampleNetwork, SampleOptions},
     scan::{LocalOptions, LocalScan, LocalScanEnd},
+    sites::SitesOptions,
     verify_backup::verify_backup,
     worker_processes::WorkerProcesses,
 };

@@ -16,9 +16,11 @@ use everytab_runner::DRAIN;
 use everytab_testbed::Running;
 use tokio::sync::watch;
 use url::Url;
+use uuid::Uuid;
 
 use crate::{
     sample::{self, SampleNetwork, SampleOptions},
+    sites::{self, CrawledSites, SitesOptions},
     watch::watch_scan,
     worker_processes::{WorkerProcesses, WorkerStart},
 };
@@ -27,15 +29,20 @@ use crate::{
 const DATABASE: &str = "everytab";
 /// The folder of the private Postgres in the scan's folder.
 const POSTGRES: &str = "postgres";
+/// The option of a worker that says as whom it asks.
+const USER_AGENT: &str = "--user-agent";
 /// What is said where the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
-                               a recorded one, or --crawl ID (latest is the newest) with --limit N";
+                               a recorded one, --sites FILE for a list of sites, or --crawl ID (latest is \
+                               the newest) with --limit N";
 
 /// What is scanned on this machine, and where to.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
     /// The small internet to scan; without it, a crawl.
     pub sample: Option<SampleOptions>,
+    /// The sites that are crawled first; then that crawl is scanned.
+    pub sites: Option<SitesOptions>,
     /// The id of the crawl, or `latest`.
     pub crawl: Option<String>,
     /// The URL of the crawl's bucket.
@@ -59,15 +66,22 @@ impl LocalOptions {
     /// database may hold a scan to go on with, which may need less than a new one.
     fn check(&self, dir: &Path) -> Result<(), OperationError> {
         let ScanOptions { internet, site_url, contact, .. } = &self.scan;
+        if self.sample.is_none() && self.sites.as_ref().is_some_and(|sites| sites.file.is_none()) {
+            return Err(OperationError::usage(sites::NO_LIST));
+        }
         match &self.sample {
             Some(sample) => sample::settings(sample, PathBuf::new()).map(drop),
-            None if self.crawl.is_some() && dir.join(POSTGRES).exists() => Ok(()),
-            None if self.crawl.is_some() => {
+            None if self.scans_something() && dir.join(POSTGRES).exists() => Ok(()),
+            None if self.scans_something() => {
                 site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())
                     .map(drop)
             }
             None => Err(OperationError::usage(NOTHING_TO_SCAN)),
         }
+    }
+
+    fn scans_something(&self) -> bool {
+        self.crawl.is_some() || self.sites.is_some()
     }
 }
 
@@ -109,6 +123,12 @@ impl LocalScan {
     /// or there is no Postgres. Nothing is made then where the options are at fault.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
         options.check(dir)?;
+        if let Some(file) = options.sites.as_ref().and_then(|sites| sites.file.as_ref()) {
+            // A list that cannot be read is told before anything is made.
+            std::fs::File::open(file).map_err(|error| {
+                OperationError::usage(format!("--sites {}: {error}", file.display()))
+            })?;
+        }
         let named_dir = dir.to_owned();
         let dir = prepare_dir(dir)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
@@ -142,12 +162,25 @@ impl LocalScan {
             Some(sample) => Some(sample::start(sample, &self.dir).await?),
             None => None,
         };
-        let plan = plan(options, &self.dir, internet.as_ref()).await?;
+        let network = internet.as_ref().map(sample::network).transpose()?;
+        let arguments = worker_arguments(network);
+        let crawled = match &options.sites {
+            Some(sites) => {
+                let list = sites::read_list(sites, internet.as_ref())?;
+                let started = (options.again, sink);
+                let id = sites::find_or_start(&coordinator, &self.dir, sites, &list, started);
+                let crawl = (id.await?, &arguments[..]);
+                match self.crawl(options, &coordinator, processes, crawl, &mut stop, sink).await? {
+                    Some(crawled) => Some(crawled),
+                    None => return Ok(LocalScanEnd::Stopped),
+                }
+            }
+            None => None,
+        };
+        let plan = plan(options, &self.dir, internet.as_ref(), crawled).await?;
         prepare_folder("--archive", &plan.stores.archive)?;
         prepare_folder("--site", &plan.stores.site)?;
         let number = find_or_start(options, &coordinator, &self.named_dir, &plan, sink).await?;
-        let network = internet.as_ref().map(sample::network).transpose()?;
-        let arguments = worker_arguments(network);
         if !*stop.borrow() {
             let start = self.worker_start(options.workers, arguments, sink.log_writer())?;
             processes.start(start)?;
@@ -167,6 +200,41 @@ impl LocalScan {
         let site = plan.stores.site;
         sink.data(format_args!("site     {site}"))?;
         Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
+    }
+
+    /// Has workers crawl until the crawl has ended and is indexed; none if they were asked to stop.
+    async fn crawl(
+        &self,
+        options: &LocalOptions,
+        coordinator: &Coordinator,
+        processes: &WorkerProcesses,
+        (id, arguments): (Uuid, &[String]),
+        stop: &mut watch::Receiver<bool>,
+        sink: &dyn LineSink,
+    ) -> Result<Option<CrawledSites>, OperationError> {
+        let ScanOptions { internet, site_url, contact, .. } = &options.scan;
+        let user_agent =
+            site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())?;
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--role".to_owned(), "crawl".to_owned()]);
+        if let Some(user_agent) = user_agent.filter(|_| !arguments.contains(&USER_AGENT.into())) {
+            arguments.extend([USER_AGENT.to_owned(), user_agent]);
+        }
+        if !*stop.borrow() {
+            let start = self.worker_start(options.workers, arguments, sink.log_writer())?;
+            processes.start(start)?;
+        }
+        let crawled = sites::watch_crawl(coordinator, id, processes, stop, sink).await;
+        sink.end_painting();
+        let crawled = crawled?;
+        processes.stop(DRAIN).await;
+        match &crawled {
+            Some(crawled) => {
+                sink.data(format_args!("crawl    {} in {}", crawled.name, crawled.store))?
+            }
+            None => sink.note(format_args!("stopped; the same command goes on from here")),
+        }
+        Ok(crawled)
     }
 
     fn worker_start(
@@ -229,20 +297,25 @@ async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, Ope
     Ok(coordinator)
 }
 
-/// The crawl and the stores that the options mean.
+/// The crawl and the stores that the options mean; `crawled` is the crawl of a list of sites.
 async fn plan(
     options: &LocalOptions,
     dir: &Path,
     internet: Option<&Running>,
+    crawled: Option<CrawledSites>,
 ) -> Result<LocalPlan, OperationError> {
     let folder = |name: &str| dir.join(name).display().to_string();
     let source = match (internet, &options.source) {
+        _ if crawled.is_some() => {
+            crawled.as_ref().map(|crawled| crawled.store.clone()).unwrap_or_default()
+        }
         (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
         (None, Some(source)) => source.clone(),
         (None, None) => source::PUBLIC_SOURCE.to_owned(),
     };
     let is_public = options.source_is_public;
     let crawl = match (&options.crawl, internet) {
+        _ if crawled.is_some() => crawled.map(|crawled| crawled.name).unwrap_or_default(),
         (Some(crawl), _) => crawl::resolve(&source, is_public, crawl).await?,
         (None, Some(internet)) => internet.client.crawl.clone(),
         (None, None) => return Err(OperationError::usage(NOTHING_TO_SCAN)),

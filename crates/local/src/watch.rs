@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::worker_processes::WorkerProcesses;
 
 /// How often the picture is painted again: twice a second looks alive, and costs one query each.
-const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
+pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Watches until the scan has ended or `stop` turns true; answers the last status.
 ///

@@ -17,4 +17,5 @@ mod warc;
 
 pub(crate) use crawl::write;
 pub(crate) use names::World;
+pub(crate) use site::{LiveHome, live_home};
 pub(crate) use version::{CRAWL, VERSION};

@@ -112,11 +112,25 @@ resource "aws_iam_role_policy" "crawler" {
         Action   = "rds-db:connect"
         Resource = "${local.user_of_postgres}/everytab_worker"
       },
+      # Records; and what a crawl leaves at its end: indexes, lists, the list of the bucket's crawls.
       {
         Sid      = "PutRecords"
         Effect   = "Allow"
         Action   = ["s3:PutObject", "s3:AbortMultipartUpload"]
-        Resource = "${local.pages}/crawl-data/*"
+        Resource = ["${local.pages}/crawl-data/*", "${local.pages}/collinfo.json"]
+      },
+      # What the indexes are made of beside rows of Postgres.
+      {
+        Sid      = "ReadForIndexes"
+        Effect   = "Allow"
+        Action   = "s3:GetObject"
+        Resource = ["${local.pages}/crawl-data/*/robotstxt/*", "${local.pages}/collinfo.json"]
+      },
+      {
+        Sid      = "FindForIndexes"
+        Effect   = "Allow"
+        Action   = "s3:ListBucket"
+        Resource = local.pages
       },
     ]
   })

@@ -4,7 +4,9 @@ use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Durat
 
 use clap::Args;
 use everytab_jobs::scan_settings::Internet;
-use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
+use everytab_local::{
+    LocalOptions, LocalScan, LocalScanEnd, SampleOptions, SitesOptions, WorkerProcesses,
+};
 use tokio::sync::watch;
 use url::Url;
 
@@ -25,6 +27,15 @@ pub struct LocalArgs {
     #[arg(long, env = "EVERYTAB_SAMPLE", value_name = "DIR", num_args = 0..=1,
           default_missing_value = "", conflicts_with = "source")]
     sample: Option<String>,
+    /// Crawl the sites of FILE first, a URL or hostname a line, and scan that crawl; with --sample
+    /// and no FILE, all hosts of the small internet
+    #[arg(long, env = "EVERYTAB_SITES", value_name = "FILE", num_args = 0..=1,
+          default_missing_value = "", conflicts_with_all = ["crawl", "source"])]
+    sites: Option<String>,
+    /// Links from a site's home page that --sites follows at most; 0: the home pages only
+    #[arg(long, env = "EVERYTAB_SITES_DEPTH", value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u16).range(0..=1_000))]
+    depth: u16,
     /// Crawl to scan: its id, or latest
     #[arg(long, env = "EVERYTAB_CRAWL")]
     crawl: Option<String>,
@@ -85,12 +96,17 @@ impl LocalArgs {
             mix: self.sample_mix.clone(),
             latency: self.sample_latency,
         });
+        let sites = self.sites.as_ref().map(|file| SitesOptions {
+            file: Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty()),
+            depth: self.depth,
+        });
         let mut scan = self.options.scan_options();
         if sample.is_some() {
             scan.internet = Internet::Small;
         }
         LocalOptions {
             sample,
+            sites,
             crawl: self.crawl.clone(),
             source: self.source.clone(),
             source_is_public: self.public,

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     environment::{Database, Internet, Stores},
     live_crawls::{crawler, expected, graph_of_sites, start_crawl, status},
-    setup::{Running, assert_same, files, run, tabs, wait_for},
+    setup::{Running, assert_same, files, folder, run, scan_locally, tabs, wait_for, worker},
 };
 
 /// The folder of the crawl in its bucket.
@@ -204,4 +204,69 @@ fn a_scan_from_a_crawl_that_is_not_indexed_says_why() {
     let mut both = database.owner(&both);
     both.args(["--archive", "/a", "--site", "/s"]);
     assert!(run(both).expect_code(2).stderr.contains("cannot be used with"));
+}
+
+#[test]
+fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
+    let dir = folder();
+    let sample = ["--sample", "--sample-hosts", "80", "--sample-mix", "none", "--sites"];
+    let first = scan_locally(dir.path(), 2, &sample);
+    let bucket = dir.path().join("crawls");
+    let crawls = || fs::read_dir(bucket.join("crawl-data")).unwrap().count();
+    let name = fs::read_dir(bucket.join("crawl-data")).unwrap().next().unwrap().unwrap();
+    let name = name.file_name().into_string().unwrap();
+    let lines = cdxj_lines(&bucket, &name);
+    let tabs = tabs(&dir.path().join("site"));
+    let shown: BTreeSet<&str> =
+        tabs.iter().map(|tab| tab["url"].as_str().unwrap().split_once("://").unwrap().1).collect();
+    assert!(shown.len() > 60, "{} tabs: {}", shown.len(), first.stderr);
+    assert!(tabs.iter().filter(|tab| tab["icon"].is_string()).count() > 30, "{tabs:?}");
+
+    // Some home pages lead to a page below, and have its tab.
+    let document = fs::read(bucket.join(format!("crawl-data/{name}/crawl.json"))).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let below: Vec<&str> = lines
+        .iter()
+        .filter(|(_, line)| {
+            line["status"] == "302" && !line["url"].as_str().unwrap().contains("robots")
+        })
+        .map(|(_, line)| line["url"].as_str().unwrap())
+        .collect();
+    assert!(!below.is_empty(), "no home page redirects");
+    assert_eq!(document["counts"]["home_redirects"].as_u64(), Some(below.len() as u64));
+    let host = |url: &&str| shown.contains(url.split('/').nth(2).unwrap());
+    assert!(below.iter().any(host), "{below:?} have no tab");
+
+    // The same command finds all done; another depth or list is another crawl.
+    scan_locally(dir.path(), 1, &sample);
+    assert_eq!(crawls(), 1);
+    let list = dir.path().join("list.txt");
+    let some = shown.iter().take(3).copied().collect::<Vec<_>>().join("\n");
+    fs::write(&list, format!("# three sites\n{some}\nftp://no.site.test/\n")).unwrap();
+    let listed = [&sample[..], &[list.to_str().unwrap()]].concat();
+    let site = dir.path().join("three");
+    let more = ["--again", "--site", site.to_str().unwrap()];
+    let three = scan_locally(dir.path(), 1, &[&listed[..], &more].concat());
+    assert!(three.stderr.contains("--sites, line 5: ftp://no.site.test/"), "{}", three.stderr);
+    assert_eq!((crawls(), self::tabs(&site).len()), (2, 3));
+}
+
+#[test]
+fn a_list_of_sites_that_is_none_is_refused_by_name() {
+    let dir = folder();
+    let data = dir.path().join("data");
+    let refused = |list: &str, code| {
+        let data = data.display().to_string();
+        let arguments = ["local", "--sample", "--dir", &data, "--sites", list];
+        run(worker(arguments)).expect_code(code).stderr
+    };
+    let missing = dir.path().join("no-such-file").display().to_string();
+    assert!(refused(&missing, 2).contains(&format!("--sites {missing}: ")));
+    assert!(!data.exists(), "nothing is made");
+    let empty = dir.path().join("empty");
+    fs::write(&empty, "\n# nothing\n").unwrap();
+    let said = refused(empty.to_str().unwrap(), 2);
+    assert!(said.contains("no line of the list is a URL or a hostname"), "{said}");
+    let alone = run(worker(["local", "--dir", data.to_str().unwrap(), "--sites"]));
+    assert!(alone.expect_code(2).stderr.contains("give a FILE"));
 }

@@ -91,6 +91,51 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     found
 }
 
+/// Share of hosts whose home page, as the web serves it, redirects to [`HOME_BELOW`], in a
+/// thousandth.
+const HOME_REDIRECTS: u64 = 60;
+/// Where such a home page is.
+const HOME_BELOW: &str = "/home/";
+
+/// What the web answers for a home page: the page that the crawl captured, or the way to it.
+pub(crate) enum LiveHome {
+    /// The page, with its content type and other header fields.
+    Page {
+        /// The content type.
+        content_type: String,
+        /// Other header fields.
+        headers: Vec<(&'static str, String)>,
+        /// The page.
+        body: Vec<u8>,
+    },
+    /// The home page is below.
+    Redirect(&'static str),
+}
+
+/// The home page of a host as the web serves it today; `None` if the path is none of one.
+pub(crate) fn live_home(world: &World, host: &str, path: &str) -> Option<LiveHome> {
+    if path != "/" && path != HOME_BELOW {
+        return None;
+    }
+    let index = world.index_of(host)?;
+    let is_below = Dice::numbered(world.seed, "home redirect", index).permille(HOME_REDIRECTS);
+    match (path, is_below) {
+        ("/", true) => return Some(LiveHome::Redirect(HOME_BELOW)),
+        (HOME_BELOW, false) => return None,
+        _ => {}
+    }
+    let is_home = |capture: &GeneratedCapture| {
+        capture.host == host
+            && capture.path == "/"
+            && capture.query.is_none()
+            && capture.mime == "text/html"
+            && capture.status == 200
+    };
+    let GeneratedCapture { content_type, headers, body, .. } =
+        of_host(world, index).into_iter().find(is_home)?;
+    Some(LiveHome::Page { content_type, headers, body })
+}
+
 fn of_host(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let host = world.name(index);
     let suffix = world.suffix(index);

@@ -16,6 +16,7 @@ use crate::{
     behaviour::Behaviour,
     dice::Dice,
     draw,
+    generate::{LiveHome, World, live_home},
     internet::{Internet, Library},
     request::Request,
     stored_response::StoredResponse,
@@ -150,12 +151,14 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     let stored = match &internet.library {
         Library::Recorded(recording) => recording.response(internet.seed, request),
         Library::Graph(_) => None,
-        Library::Generated(_) => {
-            draw::icon(internet.seed, &request.host, path).map(|drawn| StoredResponse {
-                status: 200,
-                headers: vec![header("content-type", drawn.content_type)],
-                body: drawn.body.into(),
-            })
+        Library::Generated(world) => {
+            let drawn =
+                draw::icon(internet.seed, &request.host, path).map(|drawn| StoredResponse {
+                    status: 200,
+                    headers: vec![header("content-type", drawn.content_type)],
+                    body: drawn.body.into(),
+                });
+            drawn.or_else(|| home(world, request))
         }
     };
     match stored {
@@ -165,6 +168,20 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
         None if path == "/" => Answer::page(200, &request.host),
         None => Answer::page(404, "Not Found"),
     }
+}
+
+/// The home page of a generated host.
+fn home(world: &World, request: &Request) -> Option<StoredResponse> {
+    // A query is another page.
+    let path = Some(request.path()).filter(|path| *path == request.target)?;
+    let (status, headers, body) = match live_home(world, &request.host, path)? {
+        LiveHome::Redirect(to) => (302, vec![header("location", to)], Vec::new()),
+        LiveHome::Page { content_type, headers, body } => {
+            let others = headers.iter().map(|(name, value)| header(name, value.as_str()));
+            (200, [header("content-type", content_type)].into_iter().chain(others).collect(), body)
+        }
+    };
+    Some(StoredResponse { status, headers, body: body.into() })
 }
 
 /// The content, with the ending that `ending` computes from its length.

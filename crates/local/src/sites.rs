@@ -1,0 +1,202 @@
+//! A live crawl of a list of sites in a folder: the one that is scanned there afterwards.
+//!
+//! Must not know: the scan.
+
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use chrono::Utc;
+use everytab_coordinator::{Coordinator, CrawlStatus, OPERATOR};
+use everytab_crawler::{CrawlSettings, SeedBatch, SeedReader, new_crawl};
+use everytab_frontier::{ParameterList, SuffixList};
+use everytab_operations::{LineSink, OperationError, progress::STATUS_SHARE, scan_start};
+use everytab_testbed::Running;
+use sha2::{Digest, Sha256};
+use tokio::{sync::watch, time::Instant};
+use uuid::Uuid;
+
+use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
+
+/// The folder of the records in the scan's folder.
+const CRAWLS: &str = "crawls";
+/// The folder with a file for each crawl, which says of which list it is.
+const LISTS: &str = "sites";
+/// Greatest size of a list in bytes: one machine has no room for more sites.
+const MAX_LIST_BYTES: u64 = 64 << 20;
+/// What is said where there is neither a list nor a small internet.
+pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
+/// Refused lines of a list that are shown.
+const MAX_SHOWN: usize = 10;
+
+/// The sites that are crawled before the scan.
+#[derive(Debug, Clone)]
+pub struct SitesOptions {
+    /// The file with a URL or hostname a line; without it, all hosts of the small internet.
+    pub file: Option<PathBuf>,
+    /// Links from a site's home page at most; 0: the home pages only.
+    pub depth: u16,
+}
+
+/// A crawl that has ended, as a scan reads it.
+pub(crate) struct CrawledSites {
+    pub(crate) name: String,
+    pub(crate) store: String,
+}
+
+/// The bytes of the list.
+///
+/// # Errors
+/// When the file cannot be read, or there is neither a file nor a small internet.
+pub(crate) fn read_list(
+    sites: &SitesOptions,
+    internet: Option<&Running>,
+) -> Result<Vec<u8>, OperationError> {
+    let Some(file) = &sites.file else {
+        let internet = internet.ok_or_else(|| OperationError::usage(NO_LIST))?;
+        return Ok(internet.hosts().collect::<Vec<_>>().join("\n").into_bytes());
+    };
+    let about =
+        |error: std::io::Error| OperationError::new(format!("--sites {}: {error}", file.display()));
+    let mut list = Vec::new();
+    File::open(file)
+        .map_err(about)?
+        .take(MAX_LIST_BYTES + 1)
+        .read_to_end(&mut list)
+        .map_err(about)?;
+    if list.len() as u64 > MAX_LIST_BYTES {
+        return Err(OperationError::usage(format!(
+            "--sites {}: more than {MAX_LIST_BYTES} bytes; `crawl start --seeds` takes longer lists",
+            file.display()
+        )));
+    }
+    Ok(list)
+}
+
+/// The id of the crawl of this list and depth that the folder holds, or of a new one.
+///
+/// # Errors
+/// When no line of the list is a site, or the database or the folder refuses.
+pub(crate) async fn find_or_start(
+    coordinator: &Coordinator,
+    dir: &Path,
+    sites: &SitesOptions,
+    list: &[u8],
+    (again, sink): (bool, &dyn LineSink),
+) -> Result<Uuid, OperationError> {
+    let digest = hex::encode(Sha256::digest([list, &sites.depth.to_be_bytes()].concat()));
+    let note = dir.join(LISTS).join(&digest);
+    let known = std::fs::read_to_string(&note).ok().and_then(|id| id.trim().parse().ok());
+    if let Some(id) = known.filter(|_| !again)
+        && !coordinator.crawl_status(Some(id)).await?.is_empty()
+    {
+        return Ok(id);
+    }
+    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let mut batches = Vec::new();
+    let mut batch = SeedBatch::new(&suffixes, false);
+    let (mut added, mut refused) = (0_u64, 0_usize);
+    for line in SeedReader::new(list, &parameters) {
+        let line = line?;
+        match line.seed {
+            Ok(url) => {
+                batch.push(url);
+                added += 1;
+            }
+            Err(error) => {
+                refused += 1;
+                if refused <= MAX_SHOWN {
+                    let (number, shown) = (line.number, line.shown);
+                    sink.note(format_args!("--sites, line {number}: {shown}: {error}"));
+                }
+            }
+        }
+        if batch.is_full() {
+            batches.push(batch.take());
+        }
+    }
+    batches.push(batch.take());
+    if added == 0 {
+        return Err(OperationError::usage("--sites: no line of the list is a URL or a hostname"));
+    }
+    if refused > MAX_SHOWN {
+        sink.note(format_args!("--sites: {refused} lines were refused"));
+    }
+    let settings = CrawlSettings { depth: sites.depth, ..CrawlSettings::default() };
+    let store = scan_start::absolute(dir.join(CRAWLS).display().to_string())?;
+    let crawl = new_crawl(&settings, OPERATOR, &store, Utc::now())
+        .map_err(|error| OperationError::usage(error.to_string()))?;
+    let number = coordinator.start_crawl(&crawl).await?;
+    let last = batches.len() - 1;
+    for (position, links) in batches.into_iter().enumerate() {
+        coordinator.add_links(number, &links, position == last).await?;
+    }
+    std::fs::create_dir_all(dir.join(LISTS))?;
+    std::fs::write(note, crawl.id.to_string())?;
+    tracing::info!(crawl = crawl.name, sites = added, "crawl started");
+    Ok(crawl.id)
+}
+
+/// Watches until the crawl has ended and its indexes are written, or `stop` turns true (then none).
+///
+/// # Errors
+/// When workers keep crashing, the database is gone, or the crawl was cancelled.
+pub(crate) async fn watch_crawl(
+    coordinator: &Coordinator,
+    id: Uuid,
+    processes: &WorkerProcesses,
+    stop: &mut watch::Receiver<bool>,
+    sink: &dyn LineSink,
+) -> Result<Option<CrawledSites>, OperationError> {
+    let mut said = String::new();
+    loop {
+        let asked_at = Instant::now();
+        let found = coordinator.crawl_status(Some(id)).await?.pop();
+        let status = found.ok_or_else(|| OperationError::new("the crawl is gone"))?;
+        let pause = REPAINT_INTERVAL.max(asked_at.elapsed() * STATUS_SHARE);
+        let line = line_of(&status);
+        if !sink.paint(&|_| vec![line.clone()]) && line != said {
+            sink.note(format_args!("{line}"));
+            said.clone_from(&line);
+        }
+        match status.indexes.as_deref() {
+            Some("written" | "incomplete") => {
+                return Ok(Some(CrawledSites { name: status.name, store: status.store }));
+            }
+            Some("cancelled" | "none") => {
+                return Err(OperationError::new("the crawl was not indexed; give --again"));
+            }
+            _ => {}
+        }
+        if *stop.borrow() {
+            return Ok(None);
+        }
+        if processes.restart_crashed()? {
+            // They may have finished it since the status was read.
+            let found = coordinator.crawl_status(Some(id)).await?.pop();
+            let word = found.and_then(|status| status.indexes);
+            if !matches!(word.as_deref(), Some("written" | "incomplete")) {
+                return Err(OperationError::new(
+                    "all workers have left, and the crawl is not finished",
+                ));
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+fn line_of(status: &CrawlStatus) -> String {
+    let CrawlStatus { known, pending, captured, failed, .. } = status;
+    let done = known - pending;
+    let others = done - captured - failed;
+    let indexing = if status.state == "ended" { "; writing the indexes" } else { "" };
+    format!(
+        "crawl    {done} of {known} URLs: {captured} captured, {failed} failed, {others} refused or \
+         left{indexing}"
+    )
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Crawls the hosts of a small internet, makes the page of their tabs, and has other people's programs
+# judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again, DuckDB
+# counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs.
+#
+#   HOSTS=250 REPLAYED=200 scripts/judge/judges.sh                    (make judges)
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
+
+install_python_programs judges scripts/judge/requirements.txt
+python="$target/judges/bin/python"
+"$python" -c 'import pywb, duckdb, cdxj_indexer' || die "no judges in $target/judges"
+work="$(mktemp -d)"
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
+program="$target/debug/everytab-worker"
+say "crawling ${HOSTS:-250} hosts of the small internet, and making the page of their tabs"
+"$program" local --sample \
+    --sample-hosts "${HOSTS:-250}" --sample-mix none --sites --dir "$work/data" --exit-when-done
+PYTHONDONTWRITEBYTECODE=1 "$python" scripts/judge/judges.py "$work/data" "${REPLAYED:-200}"
+"$program" serve "$work/data/site" --addr 127.0.0.1:0 >"$work/address" &
+server=$!
+trap 'kill "$server"; rm -rf "$work"' EXIT
+until address="$(grep -o 'http://[^ /]*/' "$work/address")"; do sleep 0.1; done
+node scripts/judge/page.mjs "$address" "$target/judges/tabs.png"
