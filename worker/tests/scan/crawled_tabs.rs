@@ -81,6 +81,8 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
         assert!(bucket.join(file).exists(), "{file}");
         if file.contains("/robotstxt/") {
             assert!(url.ends_with("/robots.txt"), "{url}");
+            let digest = line["digest"].as_str().unwrap_or_default();
+            assert!(digest.starts_with("sha256:"), "{line}");
             robots += 1;
             continue;
         }

@@ -46,9 +46,9 @@ fn row_of(record: &Record, (object, offset, length): (&str, u64, u64)) -> Option
     let url = record.target_uri()?;
     let at = DateTime::parse_from_rfc3339(&record.date()?).ok()?;
     let answer = record.http_response().ok()?;
-    let content_type = answer.headers.text("Content-Type");
+    let content_type = answer.headers.text("content-type");
     let mime = content_type.as_deref().and_then(|text| text.split(';').next());
-    let location = answer.headers.text("Location").filter(|_| (300..400).contains(&answer.status));
+    let location = answer.headers.text("location").filter(|_| (300..400).contains(&answer.status));
     let base = Url::parse(&url).ok();
     let redirect = location.zip(base).and_then(|(location, base)| base.join(&location).ok());
     let id = record.record_id()?;
@@ -60,11 +60,11 @@ fn row_of(record: &Record, (object, offset, length): (&str, u64, u64)) -> Option
         fetch_time_micros: at.timestamp_micros(),
         status: answer.status,
         redirect: redirect.map(String::from),
-        digest: record.headers.text("WARC-Payload-Digest"),
+        digest: record.headers.text("warc-payload-digest"),
         mime: mime.map(|mime| mime.trim().to_ascii_lowercase()).filter(|mime| !mime.is_empty()),
         charset: None,
         language: None,
-        truncated: record.headers.text("WARC-Truncated"),
+        truncated: record.headers.text("warc-truncated"),
         record_id: id.trim_matches(['<', '>']).to_owned(),
         object: object.to_owned(),
         offset,
