@@ -27,7 +27,7 @@ macro_rules! names {
 }
 
 names! {
-    /// A stage of a scan or of a live crawl: all jobs of one kind. The values are in pipeline order.
+    /// A stage of a scan or a live crawl: all jobs of one kind. The values are in pipeline order.
     StageName {
         /// Reading the crawl's index files.
         Index "index";

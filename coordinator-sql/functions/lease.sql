@@ -37,7 +37,8 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
+        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate,
+               asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
           left join scans s on s.scan = r.run

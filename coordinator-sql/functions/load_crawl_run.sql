@@ -1,4 +1,4 @@
--- What a job of a crawl's run needs to know of the crawl, and how many crawl-index jobs the run has.
+-- What a job of a crawl's run needs to know of the crawl, and how many crawl-index jobs there are.
 create or replace function coordinator.load_crawl_run(p_run integer)
 returns table (crawl integer, id uuid, name text, ended_by text, store text, settings jsonb,
                started_at timestamptz, finished_at timestamptz, parts integer)

@@ -6,7 +6,9 @@ declare
     -- A job reads so many rows within a minute or two; one of a crawl of 100 million pages has one
     -- slot.
     max_rows constant numeric := 400000;
+    -- As many slots as there are: a job has one at least.
     slots constant integer := 256;
+    -- A minute: what dies in a job is done again soon, and a renewal may fail twice.
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;

@@ -6,8 +6,9 @@
 # live: the newest crawl, 400 hosts of it, over the real internet, in your name: SITE_URL (where
 # bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
 # the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. sites: a
-# live crawl of that internet's hosts first, then the page of what it captured; SITES=FILE crawls the
-# real sites of a list, in your name. Without DEMO the first that this machine can do. Run again, a scan goes on where it stopped.
+# live crawl of that internet's hosts, then the page of what it captured; SITES=FILE crawls the real
+# sites of a list, in your name. Without DEMO the first that this machine can do. Run again, a scan
+# goes on where it stopped.
 # --exit-when-done ends it after the scan; all options: everytab-worker local --help.
 #
 # On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the

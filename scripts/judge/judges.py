@@ -2,8 +2,8 @@
 
     judges.py DATA PAGES
 
-DATA is the folder of `local --sites`. PAGES of its captures are replayed. The last line says how many
-of what passed; the first thing that differs ends the program with an error that names it.
+DATA is the folder of `local --sites`. PAGES of its captures are replayed. The last line says how
+many of what passed; the first thing that differs ends the program with an error that names it.
 """
 
 import collections
@@ -75,7 +75,10 @@ again = {}
 indexer = "import sys; from cdxj_indexer.main import main; main(sys.argv[1:])"
 for path in listed:
     done = subprocess.run(
-        [sys.executable, "-c", indexer, str(bucket / path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", indexer, str(bucket / path)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for line in done.stdout.splitlines():
         place, _, fields = line.partition(" {")
@@ -100,7 +103,8 @@ rows = dict(
     ).fetchall()
 )
 same("the counts of rows", rows, {k: v for k, v in counts["by_subset"].items() if v})
-columns = duckdb.sql(f"describe select * from read_parquet('{table}/subset=warc/*.parquet', hive_partitioning=false)").fetchall()
+pages_of_table = f"read_parquet('{table}/subset=warc/*.parquet', hive_partitioning=false)"
+columns = duckdb.sql(f"describe select * from {pages_of_table}").fetchall()
 same("the number of columns", len(columns), 31)
 redirects = duckdb.sql(
     f"select count(*) from read_parquet('{table}/subset=warc/*.parquet') where url_path = '/'"
@@ -117,7 +121,8 @@ for path in archives["warc"]:
         for record in iterator:
             if record.rec_type == "response":
                 body = record.content_stream().read()
-                bodies[record.rec_headers["WARC-Target-URI"]] = (body, record.rec_headers["WARC-Date"])
+                headers = record.rec_headers
+                bodies[headers["WARC-Target-URI"]] = (body, headers["WARC-Date"])
 # Hosts with and without www share their key: what was captured in one second is one to pywb.
 places = collections.Counter(place for place, _ in own.values())
 alone = {fields["url"] for place, fields in own.values() if places[place] == 1}
@@ -149,7 +154,8 @@ with tempfile.TemporaryDirectory() as work:
         environ = {}
         setup_testing_defaults(environ)
         path, _, query = path.partition("?")
-        environ.update(PATH_INFO=path, QUERY_STRING=query, REQUEST_URI=path + ("?" + query if query else ""))
+        uri = path + ("?" + query if query else "")
+        environ.update(PATH_INFO=path, QUERY_STRING=query, REQUEST_URI=uri)
         answer = {}
 
         def start(status, headers, exc_info=None):
@@ -163,10 +169,11 @@ with tempfile.TemporaryDirectory() as work:
         timestamp = re.sub(r"\D", "", date)
         status, replayed = get(f"/crawl/{timestamp}id_/{url}")
         same(f"pywb's status of {url}", status.split()[0], "200")
-        same(f"the replayed body of {url}", hashlib.sha256(replayed).hexdigest(), hashlib.sha256(body).hexdigest())
+        digests = [hashlib.sha256(bytes_of_page).hexdigest() for bytes_of_page in (replayed, body)]
+        same(f"the replayed body of {url}", *digests)
 
 print(
-    f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike (cdxj-indexer), "
-    f"{sum(rows.values())} rows in {len(found_tables)} files and {redirects} home pages that redirect "
-    f"(DuckDB), {len(pages)} pages replayed (pywb)"
+    f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike "
+    f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {redirects} home "
+    f"pages that redirect (DuckDB), {len(pages)} pages replayed (pywb)"
 )

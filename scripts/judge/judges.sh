@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Crawls the hosts of a small internet, makes the page of their tabs, and has other people's programs
-# judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again, DuckDB
-# counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs.
+# Crawls the hosts of a small internet, makes the page of their tabs, and has other people's
+# programs judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again,
+# DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs.
 #
 #   HOSTS=250 REPLAYED=200 scripts/judge/judges.sh                    (make judges)
 # shellcheck source=scripts/lib.sh

@@ -1,5 +1,5 @@
-// Opens a page of tabs in Chromium and counts what it shows: node page.mjs ADDRESS PICTURE. Ends with
-// an error where a tab of the page's bundles is not shown, or the browser says one.
+// Opens a page of tabs in Chromium and counts what it shows: node page.mjs ADDRESS PICTURE. Ends
+// with an error where few tabs are shown, or one that no bundle has.
 
 import { Chromium, findChromium } from "../../site/tests/chromium.mjs";
 
@@ -7,7 +7,8 @@ const [address, picture] = process.argv.slice(2);
 const manifest = await (await fetch(new URL("manifest.json", address))).json();
 const hosts = new Set();
 for (let bundle = 0; bundle < manifest.bundles; bundle += 1) {
-  const { entries } = await (await fetch(new URL(`${manifest.prefix}tabs/${bundle}.json`, address))).json();
+  const file = new URL(`${manifest.prefix}tabs/${bundle}.json`, address);
+  const { entries } = await (await fetch(file)).json();
   for (const { url } of entries) hosts.add(new URL(url).host);
 }
 const program = findChromium();
@@ -20,13 +21,13 @@ try {
   const page = await chromium.page({ width: 1440, height: 900 });
   await page.open(address);
   await page.until("tabs", "document.querySelectorAll('.row .tab[href]').length > 20");
-  const shown = await page.evaluate(
-    "JSON.stringify([...document.querySelectorAll('.row .tab[href]')].map((tab) => new URL(tab.href).host))",
-  );
+  const shown = JSON.parse(await page.evaluate(`JSON.stringify(
+    [...document.querySelectorAll('.row .tab[href]')].map((tab) => new URL(tab.href).host))`));
   await page.screenshot(picture);
-  const strangers = JSON.parse(shown).filter((host) => !hosts.has(host));
+  const strangers = shown.filter((host) => !hosts.has(host));
   if (strangers.length > 0) throw new Error(`tabs of no bundle: ${strangers}`);
-  console.log(`judges: Chromium shows tabs of ${new Set(JSON.parse(shown)).size} of ${hosts.size} hosts (${picture})`);
+  const seen = new Set(shown).size;
+  console.log(`judges: Chromium shows tabs of ${seen} of ${hosts.size} hosts (${picture})`);
 } finally {
   await chromium.close();
 }

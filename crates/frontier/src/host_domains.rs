@@ -10,7 +10,7 @@ const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
 
 /// What follows from the name of a host. `None` for an address, and where the list has no suffix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostDomains {
+pub struct ListedDomains {
     /// The public suffix by the section of registries alone, such as `com`.
     pub registry_suffix: Option<String>,
     /// That suffix and the label before it, such as `googleapis.com`.
@@ -31,7 +31,7 @@ pub struct DomainLists {
 impl DomainLists {
     /// Returns what follows from the name of a host, in the form of [`crate::CanonicalUrl::host`].
     #[must_use]
-    pub fn domains_of(&self, host: &str) -> HostDomains {
+    pub fn domains_of(&self, host: &str) -> ListedDomains {
         let pair = |list: &SuffixList| {
             let suffix = list.suffix_of(host);
             let domain = suffix.and_then(|suffix| domain_of(host, suffix));
@@ -39,7 +39,7 @@ impl DomainLists {
         };
         let (registry_suffix, registered_domain) = pair(&self.registries);
         let (private_suffix, private_domain) = pair(&self.both);
-        HostDomains { registry_suffix, registered_domain, private_suffix, private_domain }
+        ListedDomains { registry_suffix, registered_domain, private_suffix, private_domain }
     }
 }
 
@@ -62,8 +62,12 @@ mod tests {
         let lists = DomainLists::default();
         let found = |host| {
             let domains = lists.domains_of(host);
-            let HostDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
-                domains;
+            let ListedDomains {
+                registry_suffix,
+                registered_domain,
+                private_suffix,
+                private_domain,
+            } = domains;
             [registry_suffix, registered_domain, private_suffix, private_domain]
                 .map(|name| name.unwrap_or_default())
         };

@@ -40,7 +40,7 @@ pub use chunk::{
     unpack_links,
 };
 pub use found::{FoundLinks, MAX_LINKS_PER_PAGE, Referrer};
-pub use host_domains::{DomainLists, HostDomains};
+pub use host_domains::{DomainLists, ListedDomains};
 pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
 pub use parameters::{ParameterError, ParameterList};
 pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};

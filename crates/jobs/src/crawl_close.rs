@@ -1,5 +1,5 @@
-//! `crawl-close`: the lists of a live crawl's archives and index files, its document, and the list of
-//! the bucket's crawls.
+//! `crawl-close`: the lists of a live crawl's archives and index files, its document, and the list
+//! of the bucket's crawls.
 //!
 //! An archive is in a list if fetches name it and its store has it; all of robots.txt are, for no
 //! fetch names them. Invariant: the bytes are a pure function of the crawl and of what its stores

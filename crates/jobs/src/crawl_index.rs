@@ -1,9 +1,9 @@
-//! `crawl-index`: the columnar index and the CDXJ index of a range of slots of a live crawl that has
-//! ended.
+//! `crawl-index`: the columnar index and the CDXJ index of a range of slots of a live crawl that
+//! has ended.
 //!
 //! Rows come from Postgres in no order, and from the archives of robots.txt, which no fetch names;
-//! they are sorted on disk and written in one pass. Invariants: the bytes are a pure function of the
-//! rows and of those archives; memory is bounded whatever the range has.
+//! they are sorted on disk and written in one pass. Invariants: the bytes are a pure function of
+//! the rows and of those archives; memory is bounded whatever the range has.
 //! Must not know: how a row is encoded.
 
 mod files;
@@ -135,8 +135,8 @@ pub(crate) async fn perform(
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Puts the files; those that an earlier attempt may have left without rows are none, for rows of an
-/// ended crawl stay the same.
+/// Puts the files. An earlier attempt wrote the same ones, for the rows of a crawl that has ended
+/// stay the same.
 async fn put_files(
     context: &Context,
     job: &CrawlAssignment,

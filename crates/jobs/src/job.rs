@@ -12,40 +12,10 @@ use everytab_storage::{StorageError, StorageErrorKind};
 
 use crate::{
     context::Context,
-    crawl_run::CrawlAssignment,
     outage::{StoreFailure, StoreOutage},
     scan_settings::ScanSettings,
     stats::Stats,
 };
-
-/// A job with what it is about.
-#[derive(Debug, Clone)]
-pub enum Assignment {
-    /// A job of a scan.
-    Scan(ScanAssignment),
-    /// A job of a live crawl that has ended.
-    Crawl(CrawlAssignment),
-}
-
-impl Assignment {
-    /// Loads what a lease is about.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked, or what it says is not understood.
-    pub async fn load(
-        coordinator: &Coordinator,
-        lease: &Lease,
-        heartbeat: Heartbeat,
-        isolation: ItemIsolation,
-    ) -> Result<Self, JobError> {
-        if JobKind::OF_CRAWLS.contains(&lease.kind) {
-            let job = CrawlAssignment::load(coordinator, lease, heartbeat).await?;
-            return Ok(Self::Crawl(job));
-        }
-        let job = ScanAssignment::load(coordinator, lease, heartbeat, isolation).await?;
-        Ok(Self::Scan(job))
-    }
-}
 
 /// A job of a scan with what it is about.
 #[derive(Debug, Clone)]
@@ -74,7 +44,7 @@ impl ScanAssignment {
     ///
     /// # Errors
     /// When Postgres cannot be asked, or the scan's settings are not understood.
-    async fn load(
+    pub(crate) async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
         heartbeat: Heartbeat,

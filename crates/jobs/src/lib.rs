@@ -47,8 +47,8 @@ mod stats;
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
     crawl_run::CrawlAssignment,
-    job::{Assignment, JobError, PerformedJob, ScanAssignment},
+    job::{JobError, PerformedJob, ScanAssignment},
     outage::{ScanStore, StoreFailure, StoreOutage},
-    registry::perform_job,
+    registry::{Assignment, perform_job},
     stats::Stats,
 };

@@ -2,7 +2,8 @@
 //!
 //! Must not know: scheduling.
 
-use everytab_coordinator::{Coordinator, JobKind};
+use everytab_coordinator::{Coordinator, JobKind, Lease};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use tracing::Instrument as _;
 
 use crate::{
@@ -12,13 +13,42 @@ use crate::{
     crawl_run::CrawlAssignment,
     icon::Icon,
     index::Index,
-    job::{Assignment, Job, JobError, PerformedJob, ScanAssignment},
+    job::{Job, JobError, PerformedJob, ScanAssignment},
     map::DrawMap,
     outage::StoreOutage,
     publish::Publish,
     search::Search,
     warc::Warc,
 };
+
+/// A job with what it is about.
+#[derive(Debug, Clone)]
+pub enum Assignment {
+    /// A job of a scan.
+    Scan(Box<ScanAssignment>),
+    /// A job of a live crawl that has ended.
+    Crawl(CrawlAssignment),
+}
+
+impl Assignment {
+    /// Loads what a lease is about.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or what it says is not understood.
+    pub async fn load(
+        coordinator: &Coordinator,
+        lease: &Lease,
+        heartbeat: Heartbeat,
+        isolation: ItemIsolation,
+    ) -> Result<Self, JobError> {
+        if JobKind::OF_CRAWLS.contains(&lease.kind) {
+            let job = CrawlAssignment::load(coordinator, lease, heartbeat).await?;
+            return Ok(Self::Crawl(job));
+        }
+        let job = ScanAssignment::load(coordinator, lease, heartbeat, isolation).await?;
+        Ok(Self::Scan(Box::new(job)))
+    }
+}
 
 async fn load_and_perform<J: Job>(
     coordinator: &Coordinator,

@@ -1,5 +1,6 @@
 //! A whole scan on one machine: a private Postgres, worker processes and, for samples, the small
-//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then; and what else starts a private Postgres: verifying a backup, and `doctor`.
+//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then; and what
+//! else starts a private Postgres: verifying a backup, and `doctor`.
 //!
 //! Killed or stopped at any moment, a scan goes on from there when it is started again in the same
 //! folder.

@@ -33,8 +33,8 @@ const POSTGRES: &str = "postgres";
 const USER_AGENT: &str = "--user-agent";
 /// What is said where the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
-                               a recorded one, --sites FILE for a list of sites, or --crawl ID (latest is \
-                               the newest) with --limit N";
+                               a recorded one, --sites FILE for a list of sites, or --crawl ID \
+                               (latest is the newest) with --limit N";
 
 /// What is scanned on this machine, and where to.
 #[derive(Debug, Clone)]

@@ -68,7 +68,7 @@ pub(crate) fn read_list(
         .map_err(about)?;
     if list.len() as u64 > MAX_LIST_BYTES {
         return Err(OperationError::usage(format!(
-            "--sites {}: more than {MAX_LIST_BYTES} bytes; `crawl start --seeds` takes longer lists",
+            "--sites {}: more than {MAX_LIST_BYTES} bytes; `crawl start --seeds` takes longer ones",
             file.display()
         )));
     }
@@ -196,7 +196,7 @@ fn line_of(status: &CrawlStatus) -> String {
     let others = done - captured - failed;
     let indexing = if status.state == "ended" { "; writing the indexes" } else { "" };
     format!(
-        "crawl    {done} of {known} URLs: {captured} captured, {failed} failed, {others} refused or \
-         left{indexing}"
+        "crawl    {done} of {known} URLs: {captured} captured, {failed} failed, {others} refused \
+         or left{indexing}"
     )
 }

@@ -147,8 +147,8 @@ async fn connected(
     }
 }
 
-/// Crawls until a signal says stop, or no crawl is open where the process is to end then, and writes
-/// the indexes of crawls that have ended beside.
+/// Crawls until a signal says stop, or no crawl is open where the process is to end then, and
+/// writes the indexes of crawls that have ended beside.
 async fn crawl(
     coordinator: Coordinator,
     context: Context,

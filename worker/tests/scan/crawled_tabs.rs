@@ -23,8 +23,8 @@ fn bucket_of(internet: &Internet) -> std::path::PathBuf {
     internet.folder.path().join("crawls")
 }
 
-/// Crawls all sites to the end with one worker, which writes the indexes. Returns the crawl's id and
-/// name.
+/// Crawls all sites to the end with one worker, which writes the indexes. Returns the crawl's id
+/// and name.
 fn crawled(internet: &Internet, database: &Database) -> (String, String) {
     let id = start_crawl(internet, database, "0s");
     crawler(internet, database, &["--exit-when-done"]).finish().expect_code(0);

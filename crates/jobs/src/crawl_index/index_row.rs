@@ -8,7 +8,7 @@ use everytab_commoncrawl::{
     warc::write::{Position, record_id},
 };
 use everytab_coordinator::IndexRow;
-use everytab_frontier::{DomainLists, HostDomains as OwnedDomains};
+use everytab_frontier::{DomainLists, ListedDomains};
 use serde::{Deserialize, Serialize};
 
 /// A record that no index can have.
@@ -65,8 +65,8 @@ pub(crate) struct StoredRow {
 
 impl StoredRow {
     /// The row as writers take it, with what follows from the name of its host.
-    pub(crate) fn row<'a>(&'a self, domains: &'a OwnedDomains) -> CaptureRow<'a> {
-        let OwnedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
+    pub(crate) fn row<'a>(&'a self, domains: &'a ListedDomains) -> CaptureRow<'a> {
+        let ListedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
             domains;
         CaptureRow {
             url: &self.url,
@@ -97,7 +97,7 @@ impl StoredRow {
     /// # Errors
     /// A row that no index can have.
     pub(crate) fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
-        self.row(&OwnedDomains::default()).order()
+        self.row(&ListedDomains::default()).order()
     }
 }
 
@@ -138,8 +138,8 @@ impl RowReader {
         })
     }
 
-    /// The row of a home page that redirects within its host: its URL with the record of the page to
-    /// which it leads.
+    /// The row of a home page that redirects within its host: its URL with the record of the page
+    /// to which it leads.
     ///
     /// # Errors
     /// A page that no index can have.
@@ -176,7 +176,7 @@ fn checked(row: StoredRow) -> Result<StoredRow, NotIndexed> {
 }
 
 /// What follows from the name of the host of a URL.
-pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> OwnedDomains {
+pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> ListedDomains {
     host_of(url).map(|host| lists.domains_of(host)).unwrap_or_default()
 }
 
