@@ -3256,7 +3256,8 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
+        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate,
+               asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
           left join scans s on s.scan = r.run
@@ -3951,7 +3952,9 @@ declare
     -- A job reads so many rows within a minute or two; one of a crawl of 100 million pages has one
     -- slot.
     max_rows constant numeric := 400000;
+    -- As many slots as there are: a job has one at least.
     slots constant integer := 256;
+    -- A minute: what dies in a job is done again soon, and a renewal may fail twice.
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;
