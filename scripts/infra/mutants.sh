@@ -222,6 +222,7 @@ service  | terraform/modules/crawling/user_data.tf | /"api-fence.env"/d
 service  | terraform/modules/crawling/user_data.tf | s/join(" ", aws_vpc_endpoint.crawls.cidr_blocks)/"0.0.0.0\/0"/
 service  | terraform/modules/crawling/user_data.tf | s/EVERYTAB_API_LISTEN = "127.0.0.1:8088"/EVERYTAB_API_LISTEN = "0.0.0.0:8088"/
 service  | terraform/modules/crawling/user_data.tf | s/; ${var.contact})/)/
+service  | terraform/modules/crawling/user_data.tf | /EVERYTAB_USER_AGENT = local/d
 service  | terraform/modules/crawling/user_data.tf | s/\["everytab-api.target"\]/["everytab-api.service"]/
 service  | terraform/modules/crawling/user_data.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
 service  | terraform/modules/crawling/observability.tf | s/      due-hosts-high = {/      due-hosts = {/

@@ -143,9 +143,11 @@ def settings(role, files, text):
             yield f"{role}: {url} does not prove who Postgres is"
         if f"//{signs_in[role]}@" not in url:
             yield f"{role}: signs in by {url}"
-    if role == "crawl" and not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
-                                            files["crawl.env"]["EVERYTAB_USER_AGENT"]):
-        yield f"crawl: nobody can be reached: {files['crawl.env']['EVERYTAB_USER_AGENT']}"
+    # The console's doctor looks at it, too.
+    agent = {"crawl": "crawl.env", "console": "crawls.env"}.get(role)
+    if agent and not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
+                                  files[agent].get("EVERYTAB_USER_AGENT", "")):
+        yield f"{role}: nobody can be reached: {files[agent].get('EVERYTAB_USER_AGENT')}"
     if role == "api":
         fence = files.get("api-fence.env", {})
         ranges = " ".join(fence.values()).split()

@@ -5,13 +5,14 @@ locals {
   database   = "${aws_db_instance.crawls.address}:${aws_db_instance.crawls.port}/everytab"
   proves_who = "sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
   store      = "s3://${module.pages.name}"
+  user_agent = "EveryTabBot/1.0 (+${trimsuffix(coalesce(var.site_url, var.site_address), "/")}/bot.html; ${var.contact})"
 
   crawl_environment = {
     DATABASE_URL         = "postgres://everytab_worker@${local.database}?${local.proves_who}"
     PGPASSFILE           = "/run/everytab-crawl/pgpass"
     AWS_REGION           = var.region
     EVERYTAB_IN_FLIGHT   = tostring(var.requests_in_flight)
-    EVERYTAB_USER_AGENT  = "EveryTabBot/1.0 (+${trimsuffix(coalesce(var.site_url, var.site_address), "/")}/bot.html; ${var.contact})"
+    EVERYTAB_USER_AGENT  = local.user_agent
     EVERYTAB_SIGNING_KEY = "/run/credentials/everytab-crawl.service/signing-key"
   }
   api_environment = {
@@ -27,6 +28,8 @@ locals {
     EVERYTAB_OWNER_SECRET = aws_db_instance.crawls.master_user_secret[0].secret_arn
     EVERYTAB_CRAWL_TO     = local.store
     EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
+    # The crawlers' own: doctor looks whether somebody can be reached.
+    EVERYTAB_USER_AGENT = local.user_agent
   }
   group_environment = {
     AWS_REGION         = var.region
