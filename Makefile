@@ -87,7 +87,7 @@ infra-mutants: ## Show that infra-check finds mistakes, by making them
 	@scripts/infra/mutants.sh $(ARGS)
 
 .PHONY: infra-boot
-infra-boot: dist ## Bake the image, boot machines of it, have them do two months (root)
+infra-boot: dist ## Bake the image, boot machines of it: two months and a crawl service (root)
 	@scripts/install/boot.sh
 	$(CARGO) build --quiet --locked --package everytab-testbed
 	@scripts/infra/boot.sh

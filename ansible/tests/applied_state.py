@@ -7,9 +7,17 @@ import yaml
 
 from aws import calls, gateway
 from database import RESOURCE_ID
-from surroundings import DATABASE
+from surroundings import DATABASE, GATEWAY, STORE
 
 SITE = "d111111abcdef8.cloudfront.net"
+# Each kind of machine: what hands it user data, and its instance profile.
+KINDS = {
+    "worker": ("aws_launch_template.worker", "worker"),
+    "console": ("aws_instance.console", "console"),
+    "crawler": ("aws_launch_template.crawler", "crawl_machine"),
+    "api": ("aws_instance.api", "api_machine"),
+    "crawl_console": ("aws_instance.console", "crawl_console"),
+}
 
 
 class AppliedState:
@@ -35,11 +43,20 @@ class AppliedState:
         for database in self.each("aws_db_instance"):
             self.computed |= {database["address"]: DATABASE, database["resource_id"]: RESOURCE_ID,
                               database["master_user_secret"][0]["secret_arn"]: secret}
+        # Where the fence of the HTTP service lets it through.
+        self.computed |= {network["cidr_block"]: GATEWAY + "/32" for network in self.each("aws_vpc")}
+        self.computed |= {" ".join(way["cidr_blocks"]): STORE + "/32"
+                          for way in self.each("aws_vpc_endpoint")}
 
     def each(self, kind):
         """The values of all resources of a type."""
         return [values for address, values in self.made.items()
                 if f".{kind}." in "." + address]
+
+    def only(self, kind):
+        """The values of the one resource of a type."""
+        (values,) = self.each(kind)
+        return values
 
     def one(self, name):
         """The values of the one resource of this name; of several numbered ones, the first."""
@@ -58,26 +75,26 @@ class AppliedState:
     def statements(self, policy):
         return json.loads(self.real(policy))["Statement"]
 
-    def user_data(self):
-        """What terraform hands to a worker, and to the console."""
-        return [yaml.safe_load(self.real(base64.b64decode(text).decode())) for text in (
-            self.one("aws_launch_template.worker")["user_data"],
-            self.one("aws_instance.console")["user_data_base64"])]
+    def user_data(self, kind):
+        """What terraform hands to a machine of a kind."""
+        made = self.one(KINDS[kind][0])
+        text = made.get("user_data_base64") or made["user_data"]
+        return yaml.safe_load(self.real(base64.b64decode(text).decode()))
 
     def forgets_after(self):
         """Seconds after which a machine's network forgets a connection that says nothing."""
-        card = self.one("aws_launch_template.worker")["network_interfaces"][0]
+        card = self.only("aws_launch_template")["network_interfaces"][0]
         return card["connection_tracking_specification"][0]["tcp_established_timeout"]
 
     def keepalives(self):
         """How Postgres keeps its connections alive, by its parameters' names."""
-        parameters = self.one("aws_db_parameter_group.scan")["parameter"]
+        parameters = self.only("aws_db_parameter_group")["parameter"]
         return {one["name"]: one["value"] for one in parameters
                 if one["name"].startswith("tcp_keepalives_")}
 
     def roles(self):
         """All roles that machines or their programs have."""
-        endpoint = self.statements(self.one("aws_vpc_endpoint.s3")["policy"])
+        endpoint = self.statements(self.only("aws_vpc_endpoint")["policy"])
         for role in self.each("aws_iam_role"):
             # A role's id is its name in AWS; the provider that stands in computes another.
             names = (role["id"], role["name"])
@@ -85,8 +102,7 @@ class AppliedState:
                      for one in self.statements(policy["policy"])]
             yield gateway.Role(role["name"], found, self.statements(role["assume_role_policy"]), endpoint)
 
-    def machine_roles(self):
-        """The roles of the workers' and the console's instance profiles."""
-        roles = {role.name: role for role in self.roles()}
-        return {name: roles[self.one(f"aws_iam_instance_profile.{name}")["role"]]
-                for name in ("worker", "console")}
+    def machine_role(self, kind):
+        """The role of the instance profile that a machine of a kind has."""
+        name = self.one(f"aws_iam_instance_profile.{KINDS[kind][1]}")["role"]
+        return {role.name: role for role in self.roles()}[name]

@@ -10,12 +10,14 @@ and a gateway before it judges each call by the policies of the caller's role. O
 started, one is killed, one loses its network and gets a spot notice. The bundles must be those of one
 undisturbed machine; the machines that end with the scan leave the group and are gone. Then a retry,
 exclusions, a takedown, a backup that is verified, and the end of all that the scan had;
-second_month.py goes on. In the end each role must have used each of its rights."""
+second_month.py goes on, and then crawl_service.py. In the end each role must have used each of its
+rights."""
 import argparse
 import json
 import os
 import sys
 
+import crawl_service
 import second_month
 from aws import rights
 from by_the_book import Book, known_name
@@ -297,6 +299,7 @@ def scenario(world, arguments):
     gone = excluded | {taken}
     second_month.close(world, book, lambda: gone.add(take_down_everywhere(world, book)))
     second_month.run_through(world, book, gone, arguments)
+    crawl_service.run_through(world, book, arguments)
     left = book.left()
     expect(not left, f"commands of docs/operations.md that were not performed: {left}")
     say(f"{len(book.performed)} commands of docs/operations.md were performed")
@@ -358,7 +361,7 @@ def check_rights(world):
     with open(os.path.join(os.path.dirname(__file__), "rights.json"), encoding="utf-8") as file:
         reasons = json.load(file)
     record = world.account.record
-    statements = {role.name: role.statements for role in world.cloud.roles}
+    statements = {name: role.statements for name, role in world.cloud.roles.items()}
     for line in rights.table(statements, record):
         print("    " + line)
     faults = list(rights.faults(statements, record, reasons))
@@ -382,31 +385,34 @@ def main():
     account = "123456789012"
     world.buckets = ["commoncrawl", *(f"everytab-{kind}-{account}"
                                       for kind in ("site", "archive", "kept", "logs"))]
+    world.pages = f"everytab-crawls-{account}"
     world.machines = []
 
     def add(kind, instance, image=None):
         applied = world.cloud.applied
-        data = dict(zip(("worker", "console"), applied.user_data()))[kind]
         machine = Machine(len(world.machines) + 1, world, image or arguments.root, instance,
-                          applied.machine_roles()[kind])
+                          applied.machine_role(kind))
         world.machines.append(machine)
         machine.join()
-        machine.settle(data, world.internet)
+        machine.settle(applied.user_data(kind), world.internet)
         machine.boot()
         machine.forget_silence(applied.forgets_after())
         return machine
 
+    world.add = add
     world.add_worker = lambda instance, image=None: add("worker", instance, image)
     world.add_console = lambda image=None: add("console", "i-0123456789abcdef0", image)
-    world.make_certificates(world.buckets)
+    world.make_certificates([*world.buckets, world.pages])
     world.start_aws()
     try:
         scenario(world, arguments)
     except BaseException:
         for machine in world.machines:
             for unit in ("everytab-start", "everytab-token", "everytab-worker", "everytab-counts",
-                         "everytab-broker", "everytab-journal"):
-                print(f"--- {machine.name} {unit}\n{machine.journal(unit)[-3000:]}", file=sys.stderr)
+                         "everytab-broker", "everytab-journal", *crawl_service.UNITS):
+                said = machine.journal(unit)
+                if said.strip("\n") not in ("", "-- No entries --"):
+                    print(f"--- {machine.name} {unit}\n{said[-3000:]}", file=sys.stderr)
         raise
     print("boot: 1 passed, 0 failed")
 

@@ -1,4 +1,5 @@
-"""The commands of docs/operations.md, performed in the boot test in the order of a month.
+"""The commands of docs/operations.md, performed in the boot test in the order of a month, and of the
+life of a crawl service.
 
 A month names headings and steps; all blocks of a step are performed together, each command where its
 block says. What is written there for a reader, such as a crawl's name, is replaced by what this test
@@ -20,13 +21,9 @@ NOT_HERE = {
     'eval "$(terraform -chdir=terraform output -raw find_a_worker)"': "the same",
     "aws ssm start-session": "the same",
     'eval "$(terraform -chdir=terraform output -raw crawl_console)"': "the same",
-} | dict.fromkeys((
-    "terraform -chdir=terraform apply -var crawling", "terraform -chdir=terraform output crawl_",
-    "terraform -chdir=terraform output api_", 'eval "$(terraform -chdir=terraform output -raw api_tunnel)"',
-    "aws autoscaling start-instance-refresh", "systemctl status everytab-prepare",
-    "journalctl --no-pager -u everytab-crawl-counts", "sudo everytab-owner crawl ",
-    "sudo everytab-owner blocklist ",
-), "no machine of a crawl service is booted here; terraform/offline/phases.py applies and removes one")
+    'eval "$(terraform -chdir=terraform output -raw api_tunnel)"': "the same",
+    "aws autoscaling start-instance-refresh": "moto does not know it",
+}
 # A backup that is interrupted goes on where it was, says the runbook. moto takes few connections at
 # once, and a busy machine makes it take fewer.
 GOES = 6

@@ -9,9 +9,9 @@ from database import OWNER_PASSWORD
 class Cloud:
     def __init__(self, world):
         self.world, self.applied = world, None
-        # Of the last scan, also when they are gone.
-        self.roles = []
-        self.signing = self.distribution = self.secret = None
+        # All that there were, by name.
+        self.roles = {}
+        self.signing = self.distribution = self.secret = self.name = None
 
     def follow(self, state):
         """Makes of the account what terraform has applied."""
@@ -27,8 +27,8 @@ class Cloud:
         self.applied.became(self.signing, self.distribution, self.secret)
         if has:
             self.group()
-            self.roles = list(self.applied.roles())
-        self.world.account.roles = {role.arn: role for role in self.roles} if has else {}
+            self.roles |= {role.name: role for role in self.applied.roles()}
+        self.world.account.roles = {role.arn: role for role in self.applied.roles()} if has else {}
 
     def buckets(self):
         s3 = self.world.client("s3")
@@ -68,6 +68,7 @@ class Cloud:
                 {"username": "everytab_owner", "password": OWNER_PASSWORD}))["ARN"]
         self.world.start_database(self.applied.keepalives())
         ec2, name = self.world.client("ec2"), self.fleet()["name"]
+        self.name = name
         image = ec2.describe_images()["Images"][0]["ImageId"]
         ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData={
             "ImageId": image, "InstanceType": "c7g.large"})
@@ -76,23 +77,24 @@ class Cloud:
             AvailabilityZones=["us-east-1a"], LaunchTemplate={"LaunchTemplateName": name})
 
     def end(self):
-        name = "everytab-workers"
         self.world.client("autoscaling").delete_auto_scaling_group(
-            AutoScalingGroupName=name, ForceDelete=True)
-        self.world.client("ec2").delete_launch_template(LaunchTemplateName=name)
+            AutoScalingGroupName=self.name, ForceDelete=True)
+        self.world.client("ec2").delete_launch_template(LaunchTemplateName=self.name)
         self.world.client("secretsmanager").delete_secret(
             SecretId=self.secret, ForceDeleteWithoutRecovery=True)
         self.world.stop_database()
         self.secret = None
 
     def fleet(self):
-        return self.applied.one("aws_autoscaling_group.workers")
+        return self.applied.only("aws_autoscaling_group")
 
     def group(self):
+        """One whose size follows a metric stays as small as it may be."""
         fleet = self.fleet()
+        size = fleet["desired_capacity"]
         self.world.client("autoscaling").update_auto_scaling_group(
             AutoScalingGroupName=fleet["name"], MaxSize=fleet["max_size"],
-            DesiredCapacity=fleet["desired_capacity"])
+            DesiredCapacity=fleet["min_size"] if size is None else size)
 
     def instances(self):
         """The ids of the group's machines."""

@@ -2,8 +2,10 @@
 """Tests of the boot test's front door to AWS: gateway_test.py MOTO_SERVER CERTIFICATE KEY
 
 moto answers behind it, boto3 asks."""
+import http.client
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -143,6 +145,20 @@ class Rights(unittest.TestCase):
                 s3 = World.client("s3", got["AccessKeyId"], got["SessionToken"])
                 s3.put_object(Bucket="site", Key="scans/1/taken", Body=b"")
                 self.assertEqual(World.account.record[-1].role, "lesser")
+
+    def test_a_bucket_has_a_favicon_of_its_own(self):
+        headers = {"Host": "site.s3.amazonaws.com",
+                   "Authorization": f"AWS4 Credential={gateway.OPERATOR}/20260101/us-east-1/s3/aws4_request"}
+        said = []
+        for method, body in (("PUT", b"icon"), ("GET", None)):
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", World.server.server_address[1], timeout=30,
+                context=ssl.create_default_context(cafile=World.certificate))
+            connection.request(method, "/favicon.ico", body, headers)
+            answer = connection.getresponse()
+            said.append((answer.status, answer.read()))
+            connection.close()
+        self.assertEqual([status for status, _ in said] + [said[1][1]], [200, 200, b"icon"])
 
     def test_a_storm_ends_after_so_many_calls(self):
         World.account.storm("s3:GetObject", "arn:aws:s3:::site/*", 503, "SlowDown", 2)

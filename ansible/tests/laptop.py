@@ -33,7 +33,7 @@ class Laptop:
         with open(self.root + "/etc/ssl/certs/ca-certificates.crt", "a", encoding="ascii") as file:
             file.write(authority)
         with open(self.root + "/etc/hosts", "w", encoding="ascii") as file:
-            file.write("127.0.0.1 localhost\n" + "".join(f"{GATEWAY} {name}\n" for name in world.names))
+            file.write("127.0.0.1 localhost\n" + world.addresses())
         with open(self.root + "/etc/resolv.conf", "w", encoding="ascii") as file:
             file.write(f"nameserver {GATEWAY}\n")
         for program in ("aws", "everytab-worker"):

@@ -85,8 +85,7 @@ class Machine:
         with open(small_internet["ca_file"], encoding="ascii") as file:
             self.write("/etc/everytab/internet.pem", file.read())
         self.write("/etc/hostname", self.name + "\n")
-        self.write("/etc/hosts", "127.0.0.1 localhost\n" + "".join(
-            f"{GATEWAY} {name}\n" for name in self.world.names))
+        self.write("/etc/hosts", "127.0.0.1 localhost\n" + self.world.addresses())
         self.write("/etc/resolv.conf", f"nameserver {GATEWAY}\n")
         # The deployed resolver, told of another root, whose names may point to 127.0.0.0/8.
         self.write("/etc/unbound/unbound.conf.d/zz-small-internet.conf",
@@ -95,9 +94,13 @@ class Machine:
         ports = ",".join(f"{port}={to}" for port, to in small_internet["dial_ports"])
         # Debian's AWS CLI brings authorities of its own.
         trust = 'AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt"\n'
-        extra = {"/etc/everytab/worker.env": trust +
-                 f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
-                 'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n',
+        fetches = (f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
+                   'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n')
+        extra = {"/etc/everytab/worker.env": trust + fetches,
+                 "/etc/everytab/crawl.env": fetches,
+                 "/etc/everytab/crawls.env": trust,
+                 # For this name Caddy makes a certificate itself.
+                 "/etc/everytab/proxy.env": 'EVERYTAB_API_DOMAIN="localhost"\n',
                  "/etc/everytab/broker.env": trust,
                  "/etc/everytab/scan.env":
                  trust + 'EVERYTAB_LEASE="5s"\nEVERYTAB_INTERNET="small"\n',

@@ -4,6 +4,7 @@ internet."""
 import gzip
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -13,6 +14,8 @@ from database import Database
 # A range of documentation: the machines' resolver refuses to ask name servers of private ones.
 NETWORK = "203.0.113"
 GATEWAY = NETWORK + ".1"
+# S3, which the HTTP service of a crawl service reaches, and nothing else of AWS.
+STORE = NETWORK + ".2"
 DATABASE = "db.everytab.zz"
 # The AWS services that the machines' programs call, besides the buckets.
 SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager",
@@ -58,7 +61,8 @@ class Surroundings:
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge0", "type", "bridge")
-        run("ip", "addr", "add", f"{GATEWAY}/24", "dev", "bridge0")
+        for address in (GATEWAY, STORE):
+            run("ip", "addr", "add", f"{address}/24", "dev", "bridge0")
         run("ip", "link", "set", "bridge0", "up")
         for name, value in (("all/rp_filter", 0), ("bridge0/rp_filter", 0),
                             ("bridge0/route_localnet", 1), ("all/route_localnet", 1)):
@@ -91,18 +95,24 @@ class Surroundings:
             self.authority, "-CAkey", path("authority.key"), "-CAcreateserial", "-extfile",
             path("extensions"), "-out", path("server.pem"))
 
+    def addresses(self):
+        """The names of AWS, as a hosts file has them."""
+        of_s3 = re.compile(r"(^|\.)s3\.")
+        return "".join(f"{STORE if of_s3.search(name) else GATEWAY} {name}\n" for name in self.names)
+
     # AWS.
 
     def start_aws(self):
         tools = os.path.join(self.target, "infra", "bin", "moto_server")
         self.start("moto", tools, "-H", MOTO[0], "-p", str(MOTO[1]))
-        gateway.start(self.account, (GATEWAY, 443), MOTO, os.path.join(self.folder, "server.pem"),
-                      os.path.join(self.folder, "server.key"))
+        for address in (GATEWAY, STORE):
+            gateway.start(self.account, (address, 443), MOTO, os.path.join(self.folder, "server.pem"),
+                          os.path.join(self.folder, "server.key"))
         with open("/etc/hosts", encoding="utf-8") as file:
             hosts = file.read()
         private = os.path.join(self.folder, "hosts")
         with open(private, "w", encoding="utf-8") as file:
-            file.write(hosts + "".join(f"{GATEWAY} {name}\n" for name in self.names))
+            file.write(hosts + self.addresses())
         run("mount", "--bind", private, "/etc/hosts")
         os.environ.update(AWS_ACCESS_KEY_ID=gateway.OPERATOR, AWS_SECRET_ACCESS_KEY="test",
                           AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the fleet's image as packer would, boots consoles and workers of it, and has them do two
-# months by docs/operations.md.
+# months and a crawl service by docs/operations.md.
 #
 #   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [OTHER=PROGRAM] [HOSTS=900] \
 #       scripts/infra/boot.sh [--image-only]                          (make infra-boot; root)
@@ -8,7 +8,7 @@
 # OTHER is the program that the image is changed to in the middle of the second month; without it
 # the same one with another remark in its schema, which makes it another program.
 #
-# The image: a small Debian by debootstrap (kept in target/infra), the three roles by ansible, and
+# The image: a small Debian by debootstrap (kept in target/infra), the four roles by ansible, and
 # once more: the second run must change nothing. The machines: systemd-nspawn with networks of their
 # own, in namespaces that end with this script. What surrounds them is in ansible/tests/boot.py.
 # shellcheck source=scripts/lib.sh

@@ -203,6 +203,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
         if host in PUBLIC:
             return self.answer(*self.common_crawl(host, path))
         service = calls.service_of(host, headers)
+        if service == "s3" and path == "/favicon.ico":
+            # moto has one of its own at every host.
+            self.name_bucket(calls.s3_place(host, path)[0])
         key = signer(headers, query)
         if key == OPERATOR and service == "servicequotas":
             return self.answer(*quota(headers, body))
@@ -237,9 +240,13 @@ class Gate(http.server.BaseHTTPRequestHandler):
             known = [{"id": name} for name in self.account.crawls]
             return (200, [("Content-Type", "application/json")], json.dumps(known).encode()) \
                 if path == "/collinfo.json" else (404, [], b"")
-        self.path = "/commoncrawl" + self.path
-        self.headers.replace_header("Host", "s3.amazonaws.com")
+        self.name_bucket("commoncrawl")
         return self.forward(b"")
+
+    def name_bucket(self, bucket):
+        """Has the path name the bucket, and the host none."""
+        self.path = f"/{bucket}{self.path}"
+        self.headers.replace_header("Host", "s3.amazonaws.com")
 
     def assume(self, key, arn, body):
         name = urllib.parse.parse_qs(body.decode())["RoleSessionName"][0]
