@@ -3102,21 +3102,28 @@ CREATE FUNCTION coordinator.index_crawl(p_id uuid) RETURNS text
     AS $$
 declare
     crawl_row crawls;
+    run_state run_state;
 begin
-    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    select * into crawl_row from crawls c where c.id = p_id;
     if not found then
         return null;
     elsif crawl_row.state <> 'ended' then
         return 'not_ended';
-    elsif crawl_row.run is null then
-        perform coordinator.open_crawl_run(crawl_row.crawl);
+    end if;
+    select r.state into run_state from runs r where r.run = crawl_row.run;
+    if crawl_row.run is null or run_state = 'cancelled' then
+        -- One caller opens it.
+        perform from crawls c where c.id = p_id and c.run is not distinct from crawl_row.run
+           for no key update;
+        if found then
+            perform coordinator.open_crawl_run(crawl_row.crawl);
+        end if;
         return 'opened';
+    -- Without the crawl's row: this locks jobs, which a checkpoint may hold that waits for the row.
     elsif coordinator.retry_jobs(crawl_row.run, null, null, null) > 0 then
         return 'reopened';
     end if;
-    return (select case r.state when 'finished' then 'written'
-                                when 'cancelled' then 'cancelled' else 'running' end
-              from runs r where r.run = crawl_row.run);
+    return case run_state when 'finished' then 'written' else 'running' end;
 end $$;
 
 -- Name: indexes_of_crawl(text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3231,7 +3238,7 @@ $$;
 
 -- Name: lease(text, text[], integer, jsonb, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, subject uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
+CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -3256,7 +3263,7 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate,
+        select r.run, coalesce(s.scan_id, c.id) as scan_id, r.lease_ms, r.rate, r.archive_rate,
                asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
@@ -3287,7 +3294,7 @@ begin
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
-        returning j.job_id, j.run, target.subject, j.kind::text, j.part, j.lease_number,
+        returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   coordinator.uses_isolation(j.crashes), target.rate,
                   target.archive_rate;
@@ -3958,6 +3965,9 @@ declare
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;
+    -- Other workers learn of the end within seconds, and put what they hold of the crawl:
+    -- robots.txt, of which no fetch tells.
+    others_put constant interval := '15 seconds';
 begin
     new_run := coordinator.start_run(
         'crawl', lease_ms, '{}', array['crawl-index', 'crawl-close']::job_kind[]);
@@ -3966,6 +3976,10 @@ begin
       from crawl_slots s where s.crawl = p_crawl;
     perform coordinator.open_stage(
         new_run, 'crawl-index', greatest(1, least(slots, ceil(rows_of_crawl / max_rows)))::integer);
+    if (select count(*) from workers) > 1 then
+        update jobs j set not_before = clock_timestamp() + others_put
+         where j.run = new_run and j.kind = 'crawl-index';
+    end if;
 end $$;
 
 -- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -4784,15 +4798,19 @@ CREATE FUNCTION coordinator.run_outcomes(p_run integer) RETURNS TABLE(kind text,
      group by 1, 2, 3;
 $$;
 
--- Name: run_progress(); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: run_progress(text[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.run_progress() RETURNS text
+CREATE FUNCTION coordinator.run_progress(p_kinds text[]) RETURNS text
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
+    with concerned as (
+        select r.run, r.state from runs r
+         where exists (select from stages st
+                        where st.run = r.run and st.kind = any (p_kinds::job_kind[])))
     select coalesce(
-        (select 'running' from runs r where r.state in ('running', 'paused') limit 1),
-        (select r.state::text from runs r order by r.run desc limit 1));
+        (select 'running' from concerned c where c.state in ('running', 'paused') limit 1),
+        (select c.state::text from concerned c order by c.run desc limit 1));
 $$;
 
 -- Name: run_workers(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -5363,7 +5381,7 @@ $$;
 
 -- Name: withheld_runs(jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run integer, subject uuid, digest text, wanted text, offered text, kinds text[])
+CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -7274,13 +7292,13 @@ GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker
 GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker_site;
 
--- Name: FUNCTION run_progress(); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION run_progress(p_kinds text[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.run_progress() FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker;
-GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_crawl;
-GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_icons;
-GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_site;
+REVOKE ALL ON FUNCTION coordinator.run_progress(p_kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.run_progress(p_kinds text[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.run_progress(p_kinds text[]) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.run_progress(p_kinds text[]) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.run_progress(p_kinds text[]) TO everytab_worker_site;
 
 -- Name: FUNCTION run_workers(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 

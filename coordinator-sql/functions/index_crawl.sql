@@ -1,23 +1,30 @@
--- Has the indexes of a crawl written: opens a run for one that has none, and does what was
--- discarded again. Returns a word: opened, reopened, running, written, cancelled or not_ended; null
--- where there is no such crawl.
+-- Has the indexes of a crawl written: opens a run for one that has none, or whose run was
+-- cancelled, and does what was discarded again. Returns a word: opened, reopened, running, written or
+-- not_ended; null where there is no such crawl.
 create or replace function coordinator.index_crawl(p_id uuid)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     crawl_row crawls;
+    run_state run_state;
 begin
-    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    select * into crawl_row from crawls c where c.id = p_id;
     if not found then
         return null;
     elsif crawl_row.state <> 'ended' then
         return 'not_ended';
-    elsif crawl_row.run is null then
-        perform coordinator.open_crawl_run(crawl_row.crawl);
+    end if;
+    select r.state into run_state from runs r where r.run = crawl_row.run;
+    if crawl_row.run is null or run_state = 'cancelled' then
+        -- One caller opens it.
+        perform from crawls c where c.id = p_id and c.run is not distinct from crawl_row.run
+           for no key update;
+        if found then
+            perform coordinator.open_crawl_run(crawl_row.crawl);
+        end if;
         return 'opened';
+    -- Without the crawl's row: this locks jobs, which a checkpoint may hold that waits for the row.
     elsif coordinator.retry_jobs(crawl_row.run, null, null, null) > 0 then
         return 'reopened';
     end if;
-    return (select case r.state when 'finished' then 'written'
-                                when 'cancelled' then 'cancelled' else 'running' end
-              from runs r where r.run = crawl_row.run);
+    return case run_state when 'finished' then 'written' else 'running' end;
 end $$;

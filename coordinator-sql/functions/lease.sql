@@ -1,8 +1,8 @@
 -- Leases up to p_wanted ready jobs, and at most 32, of the given kinds to a worker: of the
 -- oldest run first, and of its furthest stage first. Refused are kinds that the caller's role
--- may not take. subject is the id of the scan or the live crawl that the run is about. p_digests,
--- {"encoder": "..."}, says what the worker's output depends on; kinds of job that need another
--- digest than the worker's are passed over (withheld_kinds).
+-- may not take. scan_id is the id of the scan, or of the live crawl that the run is about.
+-- p_digests, {"encoder": "..."}, says what the worker's output depends on; kinds of job that need
+-- another digest than the worker's are passed over (withheld_kinds).
 --
 -- p_cursors, one per kind, is where the worker's last lease call found something: the lowest
 -- job id to look at. With a cursor the index scan skips the dead tuples of ended jobs that
@@ -12,7 +12,7 @@
 create or replace function coordinator.lease(
     p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
-    job_id bigint, run integer, subject uuid, kind text, part integer, lease_number integer,
+    job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer,
     lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean,
     rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
@@ -37,7 +37,7 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, coalesce(s.scan_id, c.id) as subject, r.lease_ms, r.rate, r.archive_rate,
+        select r.run, coalesce(s.scan_id, c.id) as scan_id, r.lease_ms, r.rate, r.archive_rate,
                asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
@@ -68,7 +68,7 @@ begin
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
-        returning j.job_id, j.run, target.subject, j.kind::text, j.part, j.lease_number,
+        returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   coordinator.uses_isolation(j.crashes), target.rate,
                   target.archive_rate;

@@ -12,6 +12,9 @@ declare
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;
+    -- Other workers learn of the end within seconds, and put what they hold of the crawl:
+    -- robots.txt, of which no fetch tells.
+    others_put constant interval := '15 seconds';
 begin
     new_run := coordinator.start_run(
         'crawl', lease_ms, '{}', array['crawl-index', 'crawl-close']::job_kind[]);
@@ -20,4 +23,8 @@ begin
       from crawl_slots s where s.crawl = p_crawl;
     perform coordinator.open_stage(
         new_run, 'crawl-index', greatest(1, least(slots, ceil(rows_of_crawl / max_rows)))::integer);
+    if (select count(*) from workers) > 1 then
+        update jobs j set not_before = clock_timestamp() + others_put
+         where j.run = new_run and j.kind = 'crawl-index';
+    end if;
 end $$;

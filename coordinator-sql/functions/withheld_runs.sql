@@ -2,7 +2,7 @@
 -- digest that differs: what the run wants, what the worker offers (null: nothing), and the kinds
 -- that are withheld. For the worker to say so, where it would only seem idle.
 create or replace function coordinator.withheld_runs(p_digests jsonb)
-returns table (run integer, subject uuid, digest text, wanted text, offered text, kinds text[])
+returns table (run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
 language sql stable security definer set search_path = everytab, pg_temp as $$
     select r.run, coalesce(s.scan_id, c.id), named.digest, named.wanted, p_digests ->> named.digest,
            coordinator.kinds_that_need(named.digest)::text[]

@@ -31,7 +31,7 @@ impl Digests {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithheldRun {
     /// The id of the scan or the live crawl that the run is about.
-    pub subject: Uuid,
+    pub scan_id: Uuid,
     /// The digest's name, such as `encoder`.
     pub digest: String,
     /// The digest that the run wants.
@@ -42,7 +42,7 @@ pub struct WithheldRun {
     pub kinds: Vec<String>,
 }
 
-from_row!(WithheldRun { subject, digest, wanted, offered, kinds });
+from_row!(WithheldRun { scan_id, digest, wanted, offered, kinds });
 
 impl Coordinator {
     /// The runs of which a worker with these digests leases no jobs of some kinds.

@@ -81,7 +81,7 @@ fn lease(row: &Row) -> Result<Lease, Error> {
     Ok(Lease {
         fence,
         run: row.try_get("run")?,
-        subject: row.try_get("subject")?,
+        subject: row.try_get("scan_id")?,
         kind: row.try_get::<_, &str>("kind")?.parse()?,
         part: row.try_get("part")?,
         length: Duration::from_millis(milliseconds.unsigned_abs().into()),

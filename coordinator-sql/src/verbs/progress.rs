@@ -1,6 +1,6 @@
 //! Where the work stands, for a worker that leaves when it is done.
 
-use crate::{coordinator::Coordinator, error::Error};
+use crate::{bind::bind, coordinator::Coordinator, error::Error, job::JobKind};
 
 /// Where the work stands, for a worker that leaves when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,14 @@ pub enum Progress {
 }
 
 impl Coordinator {
-    /// Where the work stands.
+    /// Where the work of some kinds of job stands.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn progress(&self) -> Result<Progress, Error> {
-        let state: Option<String> = self.value("select coordinator.run_progress()", &[]).await?;
+    pub async fn progress(&self, kinds: &[JobKind]) -> Result<Progress, Error> {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let sql = "select coordinator.run_progress($1)";
+        let state: Option<String> = self.value(sql, &[bind(&kinds)]).await?;
         match state.as_deref() {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),

@@ -53,7 +53,7 @@ async fn two_last_search_jobs_open_one_publish_job() {
         assert_eq!(database.complete(lease).await, Completion::Recorded);
     }
     assert_eq!(database.state_of_scan(scan).await, "finished");
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Ended);
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Ended);
 }
 
 /// Neither of the two transactions sees that the other stage ended, until one of them waits.
@@ -166,6 +166,6 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
             assert_eq!(done, Completion::Recorded);
         }
     }
-    assert_eq!(fresh().await.progress().await.unwrap(), Progress::Ended);
+    assert_eq!(fresh().await.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Ended);
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }

@@ -116,9 +116,9 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
     // Twice, since a pool of one connection would be used up by one that is never given back.
     for _ in 0..2 {
         wire.swallow_at("run_progress");
-        let error = worker.progress().await.unwrap_err();
+        let error = worker.progress(&JobKind::OF_SCANS).await.unwrap_err();
         assert!(error.is_transient(), "{error}");
-        worker.progress().await.unwrap();
+        worker.progress(&JobKind::OF_SCANS).await.unwrap();
         wire.swallow_at("coordinator.renew");
         let error = worker.renew(WORKER_ID, &[]).await.unwrap_err();
         assert!(error.is_transient(), "{error}");

@@ -167,7 +167,7 @@ async fn a_worker_with_another_encoder_leases_no_bundle_shard_job_and_can_say_wh
     let leases = database.worker.lease(WORKER_ID, ALL, 9, &other, &cursors).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Icon]);
     let withheld = WithheldRun {
-        subject: database.worker.load_scan(scan).await.unwrap().scan_id,
+        scan_id: database.worker.load_scan(scan).await.unwrap().scan_id,
         digest: "encoder".into(),
         wanted: digests().encoder,
         offered: Some(other.encoder.clone()),

@@ -66,7 +66,7 @@ async fn assert_planned(statement: &str, values: &str, index: &str) {
 async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
     let text = include_str!("../../functions/lease.sql");
     let variables = [
-        ("target.subject", "uuid"),
+        ("target.scan_id", "uuid"),
         ("target.run", "integer"),
         ("target.kind", "job_kind"),
         ("target.priority", "smallint"),

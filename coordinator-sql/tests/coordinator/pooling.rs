@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_coordinator::{ConnectSettings, Coordinator, JobKind};
 
 use crate::{session::query, setup::Database};
 
@@ -89,7 +89,7 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
     let lock = database.session().await;
     lock.run("begin; lock table everytab.runs in access exclusive mode").await;
     let first = worker.clone();
-    let waiting = tokio::spawn(async move { first.progress().await });
+    let waiting = tokio::spawn(async move { first.progress(&JobKind::OF_SCANS).await });
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";
     while database.value::<i64>(sql, 0).await == 0 {

@@ -113,7 +113,7 @@ async fn drift_between_counters_and_rows_is_shown() {
 #[tokio::test]
 async fn a_fresh_database_has_no_scan_and_says_so() {
     let database = Database::new().await;
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::NoScan);
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::NoScan);
     assert_eq!(database.worker.scan_number(None).await.unwrap(), None);
     assert!(database.worker.list_scans().await.unwrap().is_empty());
     assert!(database.worker.load_scan(1).await.is_err());
@@ -124,17 +124,29 @@ async fn a_fresh_database_has_no_scan_and_says_so() {
 async fn progress_tells_how_the_newest_scan_ended_and_runs_while_any_scan_does() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
+    assert_eq!(
+        database.worker.progress(&JobKind::OF_CRAWLS).await.unwrap(),
+        Progress::NoScan,
+        "a scan keeps no worker of crawls"
+    );
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Running);
     let lease = database.lease_one(JobKind::Warc).await;
     database.worker.discard(lease, "bad", soon()).await.unwrap();
     database.work().await;
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::EndedWithDiscards);
+    assert_eq!(
+        database.worker.progress(&JobKind::OF_SCANS).await.unwrap(),
+        Progress::EndedWithDiscards
+    );
     let second = database.start(1).await;
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Running);
     database.owner.pause_run(second, None, true).await.unwrap();
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running, "paused");
+    assert_eq!(
+        database.worker.progress(&JobKind::OF_SCANS).await.unwrap(),
+        Progress::Running,
+        "paused"
+    );
     database.owner.cancel_run(second).await.unwrap();
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Ended);
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Ended);
     let listed = database.worker.list_scans().await.unwrap();
     let listed: Vec<_> = listed.iter().map(|scan| (scan.state.as_str(), scan.discarded)).collect();
     assert_eq!(listed, [("cancelled", 0), ("finished_with_discards", 3)]);

@@ -19,7 +19,7 @@ async fn an_expired_lease_is_up_for_the_next_worker_with_no_ones_help() {
     assert!(second.iter().all(|lease| lease.crashes >= 1 && lease.attempts == 0));
     let expired = "select count(*) from everytab.job_events where run = $1 and event = 'expired'";
     assert!(database.value::<i64>(expired, scan).await >= 3);
-    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
+    assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Running);
 }
 
 #[tokio::test]

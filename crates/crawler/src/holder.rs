@@ -28,6 +28,7 @@ use everytab_coordinator::{Error, SlotFence};
 use tokio::{sync::watch, time::sleep_until};
 
 use crate::{
+    archives::ArchiveCommand,
     crawl::{ListedCrawls, list_crawls},
     holder::state::{Event, Holder},
     load::PassKind,
@@ -245,6 +246,8 @@ impl Holder {
         for host in self.state.hosts.values_mut() {
             host.remove_crawl(crawl);
         }
+        // Its jobs read what is put of it.
+        self.archives.try_send(ArchiveCommand::PutAll).ok();
     }
 
     /// Starts a task that tells how it ended.

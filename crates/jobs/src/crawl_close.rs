@@ -72,8 +72,15 @@ pub(crate) async fn perform(
         main.put(&job.name.archive_list(subset), list.into(), put_options(GZIP)).await?;
         job.heartbeat.beat();
     }
-    let tables: Vec<String> =
-        main.list_all(&job.name.tables()).await?.into_iter().map(|object| object.key).collect();
+    // A crawl that a backup brought back may have had more parts before.
+    let parts = job.crawl.parts.unsigned_abs();
+    let known: BTreeSet<String> = ArchiveSubset::ALL
+        .into_iter()
+        .flat_map(|subset| (0..parts).map(move |part| (subset, part)))
+        .map(|(subset, part)| job.name.table_part(subset, part))
+        .collect();
+    let found = main.list_all(&job.name.tables()).await?.into_iter().map(|object| object.key);
+    let tables: Vec<String> = found.filter(|key| known.contains(key)).collect();
     stats.count(CountName::IndexFiles, tables.len() as u64);
     let list = list_of(tables.iter().map(String::as_str))?;
     let document = document(job, &input.counts, &kept);

@@ -49,6 +49,8 @@ pub(crate) async fn load(
     context: &Context,
     job: &CrawlAssignment,
 ) -> Result<CrawlIndexInput, JobError> {
+    // A store that is away or refuses is found before the rows are read.
+    job.main_store(context).await?.head(&job.name.document()).await?;
     let reader = RowReader::new(job.name.clone());
     let sorter = RowSorter::new(&context.temporary);
     let mut input = CrawlIndexInput { sorter, reader, stats: Stats::default() };
@@ -71,11 +73,13 @@ pub(crate) async fn load(
         .await??;
     }
     rows.end().await?;
-    let pages = redirects.resolve(coordinator, job.crawl.crawl).await?;
-    job.heartbeat.beat();
-    input.stats.count(CountName::HomeRedirects, pages.len() as u64);
-    for page in &pages {
-        input.push(input.reader.of_home_redirect(page))?;
+    while !redirects.is_empty() {
+        let pages = redirects.take().resolve(coordinator, job.crawl.crawl).await?;
+        job.heartbeat.beat();
+        input.stats.count(CountName::HomeRedirects, pages.len() as u64);
+        for page in &pages {
+            input.push(input.reader.of_home_redirect(page))?;
+        }
     }
     Ok(input)
 }

@@ -73,6 +73,8 @@ pub async fn perform_job(
         Assignment::Crawl(job) => {
             let performed = perform_crawl_job(coordinator, context, job).await;
             performed.map_err(|error| match error {
+                // A refusal is tried a few times, and then shown as the job's end.
+                JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
                 JobError::Store(failed) => JobError::StoreAway(failed.reason),
                 error => error,
             })

@@ -9,7 +9,7 @@ use std::{
 };
 
 use chrono::Utc;
-use everytab_coordinator::{Coordinator, CrawlStatus, OPERATOR};
+use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, OPERATOR};
 use everytab_crawler::{CrawlSettings, SeedBatch, SeedReader, new_crawl};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_operations::{LineSink, OperationError, progress::STATUS_SHARE, scan_start};
@@ -90,9 +90,13 @@ pub(crate) async fn find_or_start(
     let note = dir.join(LISTS).join(&digest);
     let known = std::fs::read_to_string(&note).ok().and_then(|id| id.trim().parse().ok());
     if let Some(id) = known.filter(|_| !again)
-        && !coordinator.crawl_status(Some(id)).await?.is_empty()
+        && let Some(status) = coordinator.crawl_status(Some(id)).await?.pop()
     {
-        return Ok(id);
+        if !status.seeding {
+            return Ok(id);
+        }
+        // Its sites were not all added when this ended.
+        coordinator.move_crawl(id, CrawlVerb::Cancel).await?;
     }
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut batches = Vec::new();
@@ -128,13 +132,13 @@ pub(crate) async fn find_or_start(
     let store = scan_start::absolute(dir.join(CRAWLS).display().to_string())?;
     let crawl = new_crawl(&settings, OPERATOR, &store, Utc::now())
         .map_err(|error| OperationError::usage(error.to_string()))?;
+    std::fs::create_dir_all(dir.join(LISTS))?;
+    std::fs::write(note, crawl.id.to_string())?;
     let number = coordinator.start_crawl(&crawl).await?;
     let last = batches.len() - 1;
     for (position, links) in batches.into_iter().enumerate() {
         coordinator.add_links(number, &links, position == last).await?;
     }
-    std::fs::create_dir_all(dir.join(LISTS))?;
-    std::fs::write(note, crawl.id.to_string())?;
     tracing::info!(crawl = crawl.name, sites = added, "crawl started");
     Ok(crawl.id)
 }

@@ -22,7 +22,7 @@ impl WithheldLog {
         };
         for run in &runs {
             tracing::warn!(
-                subject = %run.subject,
+                scan = %run.scan_id,
                 kinds = run.kinds.join(","),
                 digest = run.digest,
                 wanted = run.wanted,

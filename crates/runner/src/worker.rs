@@ -257,7 +257,12 @@ impl Worker {
         if !asked || !self.running.is_empty() || !wants_to_know {
             return Ok(None);
         }
-        let progress = match metrics::call("progress", self.coordinator.progress()).await {
+        let progress = match metrics::call(
+            "progress",
+            self.coordinator.progress(&self.settings.kinds),
+        )
+        .await
+        {
             Ok(progress) => progress,
             Err(error) if error.is_transient() => return Ok(None),
             Err(error) => return Err(error),
@@ -270,11 +275,20 @@ impl Worker {
         }
         Ok(match progress {
             Progress::Ended if self.settings.exit_when_done => Some(WorkerEnd::Finished),
+            // A crawl that found nothing to do opened no run.
+            Progress::NoScan if self.settings.exit_when_done && !self.takes_scans() => {
+                Some(WorkerEnd::Finished)
+            }
             Progress::EndedWithDiscards if self.settings.exit_when_done => {
                 Some(WorkerEnd::FinishedWithDiscards)
             }
             _ => None,
         })
+    }
+
+    /// Whether it takes jobs of scans, which may be started later.
+    fn takes_scans(&self) -> bool {
+        self.settings.kinds.iter().any(|kind| JobKind::OF_SCANS.contains(kind))
     }
 
     fn start(&mut self, lease: Lease) {

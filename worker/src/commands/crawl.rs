@@ -109,9 +109,6 @@ async fn index(crawl: &OneCrawl) -> CliResult {
             stdout::line("the indexes are written already")?;
             Ok(Exit::Done)
         }
-        Some("cancelled") => {
-            Err(CliError::new(format!("the indexes of crawl {name} were cancelled")))
-        }
         Some(_) => Err(CliError::new(format!(
             "crawl {name} has not ended; its indexes are written when it does"
         ))),

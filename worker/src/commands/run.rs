@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
 use everytab_crawler::{CrawlerEnd, CrawlerSettings, OwnHosts};
-use everytab_fetcher::capacity;
+use everytab_fetcher::{Fetcher, capacity};
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
 use everytab_operations::database::connect_patiently;
@@ -116,7 +116,12 @@ pub async fn run(args: RunArgs) -> CliResult {
             own: OwnHosts::new(&args.own),
             ..CrawlerSettings::new(worker_id, context.temporary.clone(), store_settings())
         };
-        return crawl(coordinator, context, (crawler, settings), stop).await;
+        // One of its own for the jobs, which fetch nothing: each sets the limits of its fetcher.
+        let temporary = context.temporary.clone();
+        let own = database::own_ranges(url).await;
+        let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
+        let fetcher = context.fetcher;
+        return crawl(coordinator, for_jobs, (fetcher, crawler, settings), stop).await;
     }
     work(coordinator, context, settings, stop).await
 }
@@ -152,21 +157,39 @@ async fn connected(
 async fn crawl(
     coordinator: Coordinator,
     context: Context,
-    (crawler, jobs): (CrawlerSettings, WorkerSettings),
+    (fetcher, crawler, jobs): (Fetcher, CrawlerSettings, WorkerSettings),
     stop: watch::Receiver<bool>,
 ) -> CliResult {
     tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // While a crawl is open, its jobs are still to come.
-    let (crawl_ended, jobs_stop) = watch::channel(false);
+    // Each ends the other: a crawl that has ended lets its jobs be finished, and a job that is
+    // stuck needs another process. While a crawl is open, its jobs are still to come.
+    let (end_crawling, crawler_stop) = watch::channel(false);
+    let (end_jobs, jobs_stop) = watch::channel(false);
     let beside = WorkerSettings { exit_when_done: false, ..jobs.clone() };
-    let (asked, fetcher) = (coordinator.clone(), context.fetcher.clone());
     let crawling = async {
-        let crawled = everytab_crawler::run(asked, fetcher, crawler, stop.clone()).await;
-        crawl_ended.send_replace(true);
+        let crawled =
+            everytab_crawler::run(coordinator.clone(), fetcher, crawler, crawler_stop).await;
+        end_jobs.send_replace(true);
         crawled
     };
-    let working = everytab_runner::run(coordinator.clone(), context.clone(), beside, jobs_stop);
-    let (crawled, worked) = tokio::join!(crawling, working);
+    let working = async {
+        let worked =
+            everytab_runner::run(coordinator.clone(), context.clone(), beside, jobs_stop).await;
+        end_crawling.send_replace(true);
+        worked
+    };
+    let mut asked = stop.clone();
+    let stopping = async {
+        let _ = asked.wait_for(|stop| *stop).await;
+        end_crawling.send_replace(true);
+        end_jobs.send_replace(true);
+        std::future::pending::<()>().await;
+    };
+    let both = async { tokio::join!(crawling, working) };
+    let (crawled, worked) = tokio::select! {
+        both = both => both,
+        () = stopping => return Ok(Exit::Drained),
+    };
     let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
     tracing::info!(?end, "stopped crawling");
     match (end, worked?) {

@@ -35,6 +35,11 @@ impl HomeRedirects {
         self.0.extend(homes.filter_map(|row| next_hop(&row.url, row)));
     }
 
+    /// Takes some of them, at most [`URLS_PER_CALL`]; none are left where none come.
+    pub(crate) fn take(&mut self) -> Self {
+        Self(self.0.split_off(self.0.len().saturating_sub(URLS_PER_CALL)))
+    }
+
     /// The pages to which they lead, each with the URL of its home page. Chains that leave their
     /// host, end in no page that was kept, or are too long are left out.
     ///
@@ -47,33 +52,36 @@ impl HomeRedirects {
     ) -> Result<Vec<(String, IndexRow)>, JobError> {
         let parameters = ParameterList::default();
         let mut found = Vec::new();
-        let mut open = self.0;
+        let mut chains = self.0;
         for _ in 0..MAX_REDIRECTS {
+            let hashed = chains.iter().filter_map(|chain| {
+                let url = CanonicalUrl::parse(&chain.target, &parameters).ok()?;
+                Some((chain, (chain.host_hash, url.hash().0)))
+            });
+            let hashed: Vec<_> = hashed.collect();
+            let urls: HashSet<(u64, u64)> = hashed.iter().map(|(_, url)| *url).collect();
+            let urls: Vec<_> = urls.into_iter().collect();
+            let rows: HashMap<_, _> =
+                coordinator.load_index_rows(crawl, &urls).await?.into_iter().collect();
             let mut next = Vec::new();
-            for chains in open.chunks(URLS_PER_CALL) {
-                let hashed = chains.iter().filter_map(|chain| {
-                    let url = CanonicalUrl::parse(&chain.target, &parameters).ok()?;
-                    Some((chain, (chain.host_hash, url.hash().0)))
-                });
-                let hashed: Vec<_> = hashed.collect();
-                let urls: HashSet<(u64, u64)> = hashed.iter().map(|(_, url)| *url).collect();
-                let urls: Vec<_> = urls.into_iter().collect();
-                let rows: HashMap<_, _> =
-                    coordinator.load_index_rows(crawl, &urls).await?.into_iter().collect();
-                for (chain, url) in hashed {
-                    let Some(row) = rows.get(&url) else { continue };
-                    match row.status {
-                        // A home page of its own has its own row.
-                        Some(200) if !is_home(&row.url) => {
-                            found.push((chain.home.clone(), row.clone()));
-                        }
-                        _ => next.extend(next_hop(&chain.home, row)),
+            for (chain, url) in hashed {
+                let Some(row) = rows.get(&url) else { continue };
+                match row.status {
+                    // A home page of its own has its own row.
+                    Some(200) if !is_home(&row.url) => {
+                        found.push((chain.home.clone(), row.clone()));
                     }
+                    _ => next.extend(next_hop(&chain.home, row)),
                 }
             }
-            open = next;
+            chains = next;
         }
         Ok(found)
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

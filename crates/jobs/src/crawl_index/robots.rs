@@ -12,6 +12,9 @@ use url::Url;
 
 use super::index_row::{NotIndexed, RowReader, StoredRow};
 
+/// Bytes of a record that are read: the head of the answer is all that a row needs.
+const MAX_HEAD_BYTES: u64 = 256 << 10;
+
 /// The rows of an archive, the bytes of the object `object`. A record that cannot be read is an
 /// error among them.
 pub(crate) fn read_robots_archive(
@@ -19,12 +22,12 @@ pub(crate) fn read_robots_archive(
     object: &str,
     archive: &[u8],
 ) -> Vec<Result<StoredRow, NotIndexed>> {
-    let records: Vec<_> = Records::new(archive, Limits::default()).collect();
-    let ends = records.iter().skip(1).map(|(offset, _)| *offset);
-    let ends: Vec<u64> = ends.chain([archive.len() as u64]).collect();
+    let limits = Limits { max_block_bytes: MAX_HEAD_BYTES, ..Limits::default() };
+    let mut records = Records::new(archive, limits).peekable();
     let failed = |reason: String| NotIndexed::Record { object: object.to_owned(), reason };
     let mut rows = Vec::new();
-    for ((offset, record), end) in records.into_iter().zip(ends) {
+    while let Some((offset, record)) = records.next() {
+        let end = records.peek().map_or(archive.len() as u64, |(next, _)| *next);
         let record = match record {
             Ok(record) if record.record_type == RecordType::Response => record,
             Ok(_) => continue,

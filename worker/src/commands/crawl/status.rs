@@ -200,7 +200,7 @@ fn about_indexes(word: &str) -> Option<&'static str> {
         "pending" => Some("being written by workers of --role crawl or all"),
         "incomplete" => Some("incomplete: jobs were discarded; `crawl index` does them again"),
         "none" => Some("none; `crawl index` has them written"),
-        "cancelled" => Some("cancelled"),
+        "cancelled" => Some("cancelled; `crawl index` has them written"),
         _ => None,
     }
 }
