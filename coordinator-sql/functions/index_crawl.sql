@@ -1,6 +1,6 @@
 -- Has the indexes of a crawl written: opens a run for one that has none, or whose run was
--- cancelled, and does what was discarded again. Returns a word: opened, reopened, running, written or
--- not_ended; null where there is no such crawl.
+-- cancelled, and does what was discarded again. Returns a word: opened, reopened, running, written
+-- or not_ended; null where there is no such crawl.
 create or replace function coordinator.index_crawl(p_id uuid)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
