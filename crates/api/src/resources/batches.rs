@@ -31,7 +31,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchSubmission {
     /// URLs, or hostnames, which get `https://`; at most 10,000.
-    #[schema(max_items = 10000)]
+    #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
     pub(crate) crawl: Option<Uuid>,

@@ -43,7 +43,7 @@ const MAX_CRAWLS: i32 = 100;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlSubmission {
     /// URLs, or hostnames, which get `https://`; at most 10,000.
-    #[schema(max_items = 10000)]
+    #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// What is asked of the crawl.
     #[serde(default)]
@@ -166,7 +166,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Start a crawl
 #[utoipa::path(
     post, path = "/v1/crawls", tag = "crawls",
-    params(("Idempotency-Key" = Option<String>, Header,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours starts no other crawl")),
     request_body(content = CrawlSubmission, example = json!({
         "urls": ["https://example.com/"],

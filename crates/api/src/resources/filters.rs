@@ -93,7 +93,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Keep a filter
 #[utoipa::path(
     post, path = "/v1/url/filter", tag = "filters",
-    params(("Idempotency-Key" = Option<String>, Header,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours keeps no other filter")),
     request_body(content = FilterSubmission, example = json!({
         "name": "no-shops",

@@ -34,7 +34,7 @@ pub(crate) struct RateSubmission {
     pub(crate) crawl: Option<Uuid>,
     /// Requests a second to all hosts together, of all workers, up to 100,000.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<f64>, minimum = 0, maximum = 100_000)]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, maximum = 100_000)]
     pub(crate) rate: Option<Option<f64>>,
     /// The least pause between two requests to a host, in milliseconds, up to an hour.
     #[serde(default, deserialize_with = "given")]

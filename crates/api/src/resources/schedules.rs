@@ -155,7 +155,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Start crawls on a schedule
 #[utoipa::path(
     post, path = "/v1/url/schedule", tag = "schedules",
-    params(("Idempotency-Key" = Option<String>, Header,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours adds no other schedule")),
     request_body(content = ScheduleSubmission, example = json!({
         "name": "news of the night", "at": "03:00", "days": ["mon", "thu"],

@@ -73,7 +73,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 #[utoipa::path(
     get, path = "/v1/crawled/search", tag = "captures",
     params(
-        ("q" = String, Query, max_length = 1000,
+        ("q" = String, Query, min_length = 1, max_length = 1000,
          description = "Words; \"some words\" together, or, -without"),
         ("crawl" = Option<Uuid>, Query, description = "One of the key's crawls; else all of them"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100, description = "Pages at most"),

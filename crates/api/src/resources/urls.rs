@@ -68,7 +68,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Submit a URL
 #[utoipa::path(
     post, path = "/v1/url", tag = "urls",
-    params(("Idempotency-Key" = Option<String>, Header,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "Where the URL opens a crawl: the same request opens no other for a day")),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
