@@ -139,23 +139,21 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
         if as_json {
             stdout::line(serde_json::to_string(&key)?)?;
         } else {
-            stdout::line(shown(&key))?;
+            let state = if key.revoked_at.is_some() { "revoked" } else { "valid" };
+            stdout::parts(&[&key.key, &format!("{state:<7}"), &key.name, &use_of(&key)])?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// A line for a person.
-fn shown(key: &ApiKey) -> String {
-    let state = if key.revoked_at.is_some() { "revoked" } else { "valid" };
+/// What a key may do and has used, for a person.
+fn use_of(key: &ApiKey) -> String {
     let of = |used: i64, limit: Option<i64>| match limit {
         Some(limit) => format!("{used} of {limit}"),
         None => used.to_string(),
     };
     format!(
-        "{}  {state:<7}  {}  {} requests/s, {} URLs and {} pages today, {} bytes, {} crawls open",
-        key.key,
-        key.name,
+        "{} requests/s, {} URLs and {} pages today, {} bytes, {} crawls open",
         key.requests_per_second,
         of(key.urls_today, key.urls_a_day),
         of(key.pages_today, key.pages_a_day),

@@ -8,7 +8,7 @@ use std::{
     io::{ErrorKind, Write},
 };
 
-use everytab_operations::LineSink;
+use everytab_operations::{LineSink, progress::layout::row};
 
 use crate::{
     cli_error::CliError,
@@ -21,6 +21,15 @@ use crate::{
 /// When stdout cannot be written, as on a full disk.
 pub fn line(text: impl Display) -> Result<(), CliError> {
     print(format_args!("{text}\n")).map(drop)
+}
+
+/// Prints the parts of a row, two spaces apart: on one line, or where a terminal is too narrow for
+/// that on several, see [`row`].
+///
+/// # Errors
+/// As [`line`].
+pub fn parts(parts: &[&str]) -> Result<(), CliError> {
+    line(row(parts, Stream::Stdout.columns()).join("\n"))
 }
 
 /// Prints, and flushes. False: the reader has closed the pipe.

@@ -102,6 +102,28 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
         .collect()
 }
 
+/// The parts of a row, two spaces apart: on one line where they fit into `columns`, else on as many
+/// as they need, broken between parts. A part that is longer than a line is broken at spaces; one
+/// without any, such as a URL, is left to the terminal, so that it can be copied whole.
+pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
+    const GAP: &str = "  ";
+    const INDENT: usize = 4;
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let part = printable(part);
+        match lines.last_mut() {
+            Some(line) if width(line) + GAP.len() + width(part.trim_end()) <= columns => {
+                line.push_str(GAP);
+                line.push_str(&part);
+            }
+            None => lines.push(part),
+            Some(_) if part.contains(' ') => lines.extend(wrapped("", INDENT, &part, columns)),
+            Some(_) => lines.push(" ".repeat(INDENT) + &part),
+        }
+    }
+    lines
+}
+
 /// A word as it is, or in pieces of `room` columns if it is longer than a line.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
@@ -189,6 +211,21 @@ mod tests {
             ["worker       a:1:x  2 leases (warc,", "             icon)  oldest 1m00s"]
         );
         assert_eq!(cut("worker       one two three", 22), "worker       one two…");
+    }
+
+    #[test]
+    fn a_row_is_broken_between_its_parts_and_a_url_is_never_broken() {
+        let url = format!("https://a.test/{}", "x".repeat(40));
+        let parts = ["0-1-1", "2026-11-25 22:10:03", "200 ok              120 ms", url.as_str()];
+        assert_eq!(row(&parts, usize::MAX), [parts.join("  ")]);
+        let first = parts[..2].join("  ");
+        let rest = ["    200 ok              120 ms".to_owned(), format!("    {url}")];
+        assert_eq!(row(&parts, 40), [&[first], &rest[..]].concat());
+        assert_eq!(row(&parts, 80), [parts[..3].join("  "), format!("    {url}")]);
+        assert_eq!(
+            row(&["key", "ten requests a second, no page today"], 30),
+            ["key", "    ten requests a second, no", "    page today"]
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@ use clap::{Args, value_parser};
 use everytab_coordinator::{CrawlHost, FetchPosition};
 use everytab_crawler::CrawlSettings;
 use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
-use everytab_operations::progress::layout::printable;
 use serde_json::json;
 
 use super::one_crawl::OneCrawl;
@@ -69,15 +68,14 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
             }))?;
         } else {
             let ended_by = crawl.ended_by.map(|why| format!(" ({why})")).unwrap_or_default();
-            stdout::line(format_args!(
-                "{}  {}  {:<16} {:>9} known {:>9} pending {:>9} captured",
-                crawl.id,
-                crawl.name,
+            let numbers = format!(
+                "{:<16} {:>9} known {:>9} pending {:>9} captured",
                 crawl.state + &ended_by,
                 crawl.known,
                 crawl.pending,
                 crawl.captured
-            ))?;
+            );
+            stdout::parts(&[&crawl.id.to_string(), &crawl.name, &numbers])?;
         }
     }
     Ok(Exit::Done)
@@ -145,16 +143,15 @@ pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
         if args.json {
             stdout::line(serde_json::to_string(fetch)?)?;
         } else {
-            stdout::line(format_args!(
-                "{}  {}  {:>3} {:<16} {:>6} ms {:>9} B  {}",
-                fetch.position,
-                fetch.at.format("%Y-%m-%d %H:%M:%S"),
+            let answer = format!(
+                "{:>3} {:<16} {:>6} ms {:>9} B",
                 or_dash(fetch.status),
                 fetch.outcome,
                 or_dash(fetch.duration_ms),
-                or_dash(fetch.bytes),
-                printable(&fetch.url)
-            ))?;
+                or_dash(fetch.bytes)
+            );
+            let at = fetch.at.format("%Y-%m-%d %H:%M:%S").to_string();
+            stdout::parts(&[&fetch.position, &at, &answer, &fetch.url])?;
         }
     }
     if let Some(last) = found.last()
