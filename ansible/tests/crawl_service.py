@@ -130,6 +130,22 @@ def crawl_through_faults(service, key):
     settled = sum([found["captured"], found["failed"], *found["refused"].values(), *found["left"].values()])
     expect(found["known"] == settled == len(urls), f"a crawl through faults: {found}")
     say(f"a crawl of {len(urls)} URLs went on through this, and each is settled")
+    indexed(service, found["name"])
+
+
+def indexed(service, name):
+    """What a crawl that has ended leaves beside its archives, by rights that read none of its pages."""
+    status = f"select indexes from coordinator.crawl_status(null) where name = '{name}'"
+    wait_for(f"the indexes of {name}", lambda: service.sql(status) != "pending")
+    expect(service.sql(status) == "written", f"the indexes of {name}: {service.sql(status)}")
+    s3 = service.world.client("s3")
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=service.world.pages)
+    keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
+    for end in ("/crawl.json", "/indexes/cluster.idx", ".parquet"):
+        expect(any(name in key and key.endswith(end) for key in keys), f"{name} has no {end}")
+    crawls = json.loads(s3.get_object(Bucket=service.world.pages, Key="collinfo.json")["Body"].read())
+    expect(name in str(crawls), f"{name} is in the list of crawls: {crawls}")
+    say(f"the crawler wrote the indexes of {name}, and put it into the list of crawls")
 
 
 def stop_and_start(machine, unit, works):

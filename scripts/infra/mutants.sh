@@ -174,6 +174,7 @@ service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/"s3:PutObject", /&"s3:ListBucket", /
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/"s3:PutObject", /&"s3:GetObject", /
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/crawl-data\/\*/*/
+service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/\/robotstxt//
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/"s3:PutObject", //
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/everytab_worker/*/
 service  | terraform/modules/crawling/iam.tf | /aws_iam_role_policy" "crawler"/,/^}/s/everytab_worker/everytab_owner/

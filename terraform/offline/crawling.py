@@ -16,8 +16,11 @@ OF_EVERY_MACHINE = {
 RIGHTS = {
     "crawl_machine": OF_EVERY_MACHINE | {
         ("sts:AssumeRole", "role/crawler"), ("secretsmanager:GetSecretValue", "signing-key")},
-    "crawler": {("rds-db:connect", "everytab_worker"), ("s3:PutObject", "crawls/crawl-data/*"),
-                ("s3:AbortMultipartUpload", "crawls/crawl-data/*")},
+    "crawler": {("rds-db:connect", "everytab_worker"), ("s3:ListBucket", "crawls"),
+                ("s3:PutObject", "crawls/crawl-data/*"), ("s3:PutObject", "crawls/collinfo.json"),
+                ("s3:AbortMultipartUpload", "crawls/crawl-data/*"),
+                ("s3:AbortMultipartUpload", "crawls/collinfo.json"),
+                ("s3:GetObject", "crawls/crawl-data/*/robotstxt/*"), ("s3:GetObject", "crawls/collinfo.json")},
     "api_machine": OF_EVERY_MACHINE | {("sts:AssumeRole", "role/api")},
     "api": {("rds-db:connect", "everytab_api"), ("s3:GetObject", "crawls/crawl-data/*")},
     "crawl_console": OF_EVERY_MACHINE | {

@@ -82,7 +82,7 @@ resource "aws_iam_instance_profile" "crawl_machine" {
   role = aws_iam_role.crawl_machine.name
 }
 
-# The crawler, which reads what strangers wrote: it puts records, and can neither read, list nor delete any.
+# The crawler, which reads what strangers wrote: it puts records, and can neither read those of pages nor delete any.
 
 resource "aws_iam_role" "crawler" {
   name                 = "${var.name}-crawler"
