@@ -53,8 +53,7 @@ build: ## Build the programs, optimised, into target/release
 test: ## Check and test everything, as .ci/run does
 	@scripts/install/test.sh
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) check-features test-scripts test-infra build-tests
-	@$(MAKE) --jobs 2 --output-sync=target test-rust test-site
+	@$(MAKE) check-features test-scripts test-infra test-rust test-site
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests

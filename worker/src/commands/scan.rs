@@ -244,7 +244,7 @@ async fn from_crawl(
             tracing::warn!(crawl = %name, "its indexes are incomplete; `crawl index` mends them");
             return Ok((coordinator, status.name, status.store));
         }
-        Some("pending") => "its indexes are not written yet; `crawl status --watch` waits for them",
+        Some("pending") => "its indexes are not written yet; `crawl status` says when they are",
         Some(_) => "it has no indexes; `crawl index` has them written",
         None => "it has not ended; `crawl status --watch` waits for it",
     };

@@ -27,10 +27,20 @@ fn compare(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mu
             "type" => is_of_type(wanted, value),
             "enum" => wanted.as_array().unwrap().contains(value),
             "minimum" => value.as_f64().is_none_or(|number| number >= wanted.as_f64().unwrap()),
+            "exclusiveMinimum" => {
+                value.as_f64().is_none_or(|number| number > wanted.as_f64().unwrap())
+            }
             "maximum" => value.as_f64().is_none_or(|number| number <= wanted.as_f64().unwrap()),
             "maxItems" => {
                 value.as_array().is_none_or(|list| list.len() as u64 <= wanted.as_u64().unwrap())
             }
+            "minItems" => {
+                value.as_array().is_none_or(|list| list.len() as u64 >= wanted.as_u64().unwrap())
+            }
+            "maxLength" | "minLength" => value.as_str().is_none_or(|text| {
+                let (length, limit) = (text.chars().count() as u64, wanted.as_u64().unwrap());
+                if word == "maxLength" { length <= limit } else { length >= limit }
+            }),
             "required" => value.as_object().is_none_or(|fields| {
                 wanted
                     .as_array()

@@ -1,4 +1,4 @@
-//! `crawl status`: where a crawl stands, once or until it has ended and is indexed.
+//! `crawl status`: where a crawl stands, once or until it ends.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +32,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(60);
 pub(super) struct StatusArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// Keep showing it until the crawl has ended and its indexes are written
+    /// Keep showing it until the crawl ends
     #[arg(long, env = "EVERYTAB_CRAWL_WATCH")]
     watch: bool,
     /// One JSON document; with --watch, one a line
@@ -60,7 +60,7 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
         let took = asked_at.elapsed();
         telemetry::crawl_status(&status);
         let rate = rate_of(&mut looks, (asked_at, status.captured));
-        let is_over = status.state == "ended" && status.indexes.as_deref() != Some("pending");
+        let is_over = status.state == "ended";
         if !show(&status, &Pace { rate, allowed }, &args)? || !args.watch || is_over {
             return Ok(Exit::Done);
         }
