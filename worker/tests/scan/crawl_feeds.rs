@@ -171,8 +171,9 @@ fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     pages.windows(2).filter(|two| two[1].first() < two[0].last()).count()
 }
 
-/// Submits URLs in `rounds` parts, and kills something after each.
-fn read_while_killing(hosts: u64, rounds: usize) {
+/// Submits URLs in `rounds` parts, and kills something after each. Returns how many pages of the
+/// feed had something that committed late.
+fn read_while_killing(hosts: u64, rounds: usize) -> usize {
     let graph = GraphSettings::plain(hosts, hosts / 2, hosts * 12);
     let internet = internet_with(|scratch| Settings::graph(31, graph, scratch));
     let urls: Vec<String> = expected(&internet).into_keys().collect();
@@ -203,11 +204,14 @@ fn read_while_killing(hosts: u64, rounds: usize) {
     assert_eq!(places.len(), urls.len());
     let late = late_pages(&pages, &places);
     println!("{} fetches, {interruptions} interruptions, {late} late pages", came.len());
-    assert!(interruptions > 0 && late > 0, "{interruptions} interruptions, {late} late pages");
+    assert!(interruptions > 0, "nothing interrupted the reader");
+    late
 }
 
 #[test]
 fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
+    // Whether one of so few transactions is late is chance; it is no chance in
+    // coordinator-sql/tests/coordinator/api/feed.rs, which commits late at chosen moments.
     read_while_killing(30, 5);
 }
 
@@ -215,5 +219,5 @@ fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order(
 #[ignore = "takes minutes: scripts/stress/chaos-crawl.sh"]
 fn a_long_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
     let rounds = usize::try_from(number("FEED_ROUNDS", 60)).unwrap();
-    read_while_killing(400, rounds);
+    assert!(read_while_killing(400, rounds) > 0, "nothing committed late");
 }
