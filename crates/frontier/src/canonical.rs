@@ -1,7 +1,8 @@
 //! Decides when two URLs are the same: the normalized key of a URL, and its hash.
 //!
 //! The key says what is the same; what is fetched is the URL as it was first seen, in the form of
-//! the URL Standard, without user info and fragment. The key is that URL without its default port,
+//! the URL Standard, without user info and fragment. A home page alone is fetched as its key says:
+//! who looks for home pages in an index finds no `/?gclid=1`. The key is that URL without its default port,
 //! without session and campaign parameters, with dot segments resolved, percent-encoding
 //! normalized, the parameters sorted by name (those of one name stay in order) and without an empty
 //! query. `//` in a path is kept, and http and https differ.
@@ -102,7 +103,8 @@ impl CanonicalUrl {
         if let Some(query) = url.query() {
             push_query(&mut key, query, parameters);
         }
-        let fetched = String::from(url);
+        let is_home = key.get(path_start..) == Some("/");
+        let fetched = if is_home { key.clone() } else { String::from(url) };
         if fetched.len() > MAX_URL_BYTES || key.len() > MAX_URL_BYTES {
             return Err(UrlError::TooLong);
         }
@@ -110,7 +112,8 @@ impl CanonicalUrl {
         Ok(Self { fetched, key, host, path_start, hash })
     }
 
-    /// The URL that is fetched: as first seen, without user info and fragment; ASCII.
+    /// The URL that is fetched: as first seen, without user info and fragment; of a home page the
+    /// key. ASCII.
     #[must_use]
     pub fn fetched(&self) -> &str {
         &self.fetched

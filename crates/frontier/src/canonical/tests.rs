@@ -122,3 +122,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_home_page_is_fetched_as_its_key_says_and_no_other_page_is() {
+    let fetched = |text: &str| {
+        let url = CanonicalUrl::parse(text, &ParameterList::default()).unwrap();
+        url.fetched().to_owned()
+    };
+    for text in ["https://a.com/?gclid=1", "https://a.com:443?", "https://u@a.com./?utm_id=1#x"] {
+        assert_eq!(fetched(text), "https://a.com/", "{text}");
+    }
+    assert_eq!(fetched("https://a.com/?id=1&gclid=2"), "https://a.com/?id=1&gclid=2");
+    assert_eq!(fetched("https://a.com/b?gclid=2"), "https://a.com/b?gclid=2");
+}
