@@ -39,7 +39,7 @@ grant execute on function
     coordinator.checkpoint_slot, coordinator.frontier_health, coordinator.load_robots_overrides,
     coordinator.drop_read_links, coordinator.drop_ended_frontier,
     coordinator.load_crawl_run, coordinator.open_index_rows, coordinator.load_index_rows,
-    coordinator.crawl_archives
+    coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches
     to everytab_worker;
 -- The HTTP service works for whoever shows a key, and each function checks it.
 grant usage on schema api, coordinator to everytab_api;

@@ -201,6 +201,7 @@ begin
         next_at := known ->> 'next_at';
         return;
     end if;
+    perform api.check_again(p_key, p_settings);
     select * into added from coordinator.add_schedule(
         'key:' || p_key, p_id, p_name, p_every_s, p_first_at, p_at_s, p_weekdays, p_store,
         p_settings, p_groups, p_masks, p_amounts, p_data);
@@ -257,6 +258,28 @@ begin
     returning f.id, f.owner, f.name, f.version, f.body, f.changed_at;
     if not found then
         perform api.refuse('not_found', null);
+    end if;
+end $$;
+
+-- Name: check_again(text, jsonb); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.check_again(p_key text, p_settings jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    earlier crawls;
+begin
+    if p_settings->>'again' is null then
+        return;
+    end if;
+    select c.* into earlier from api_crawls a join crawls c on c.crawl = a.crawl
+     where a.key = p_key and c.id = (p_settings->>'again')::uuid;
+    if earlier.crawl is null then
+        perform api.refuse('not_found', null);
+    elsif earlier.state <> 'ended' then
+        perform api.refuse('not_allowed', jsonb_build_object(
+            'reason', 'settings.again: the crawl has not ended'));
     end if;
 end $$;
 
@@ -482,6 +505,8 @@ CREATE TABLE everytab.fetches (
     redirect text,
     archive integer,
     body_archive integer,
+    body_at timestamp with time zone,
+    body_url text,
     CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
     CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
@@ -1214,6 +1239,7 @@ begin
         crawl_name := known ->> 'crawl_name';
         return;
     end if;
+    perform api.check_again(p_key, p_settings);
     select count(*) into open from api_crawls a join crawls c on c.crawl = a.crawl
      where a.key = p_key and not a.is_counted and not a.is_standing and c.state <> 'ended';
     if open >= key_row.max_crawls then
@@ -1962,9 +1988,9 @@ begin
     return found;
 end $$;
 
--- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], text[], text[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], text[], text[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2017,19 +2043,22 @@ begin
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
-                         body_offset, body_length, truncated, slot, lease_number, epoch)
+                         body_offset, body_length, body_at, body_url, truncated, slot,
+                         lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
-           f.body_offset, f.body_length, f.truncated, p_slot, p_lease_number, current_epoch
+           f.body_offset, f.body_length, f.body_at, f.body_url, f.truncated, p_slot,
+           p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_truncated)
+                  p_body_lengths, p_body_at, p_body_urls, p_truncated)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
-                 record_offset, record_length, body_object, body_offset, body_length, truncated)
+                 record_offset, record_length, body_object, body_offset, body_length, body_at,
+                 body_url, truncated)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
@@ -2319,6 +2348,20 @@ begin
       from free f;
 end $$;
 
+-- Name: crawl_seeds(integer, bigint, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_seeds(p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer) RETURNS TABLE(host_hash bigint, url_hash bigint, url text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select f.host_hash, f.url_hash, f.url
+      from fetches f left join crawl_archives a on a.archive = f.archive
+     where f.crawl = p_crawl and f.depth = 0
+       and (f.host_hash, f.url_hash) > (p_after_host, p_after_url)
+       and (a.object is null or a.object !~ '/segments/[0-9]+/media/')
+     order by f.host_hash, f.url_hash limit p_limit;
+$$;
+
 -- Name: crawl_settings(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.crawl_settings(p_crawl integer) RETURNS jsonb
@@ -2602,6 +2645,44 @@ begin
     return found;
 end $$;
 
+-- Name: earlier_crawl(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.earlier_crawl(p_crawl integer) RETURNS TABLE(store text, settings jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select e.store, e.settings
+      from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
+     where c.crawl = p_crawl;
+$$;
+
+-- Name: earlier_fetches(integer, bigint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, mime text, charset text, language text, title text, etag text, last_modified text, body_url text, body_at timestamp with time zone, body_object text, body_offset bigint, body_length integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Known before the rows are looked for, so that one partition is.
+    earlier integer;
+begin
+    select e.crawl into earlier
+      from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
+     where c.crawl = p_crawl;
+    return query
+    select f.host_hash, f.url_hash, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title,
+           f.etag, f.last_modified, coalesce(f.body_url, f.url), coalesce(f.body_at, f.at),
+           a.object, coalesce(f.body_offset, f.record_offset),
+           coalesce(f.body_length, f.record_length)
+      from unnest(p_host_hashes, p_url_hashes) asked (host_hash, url_hash)
+      join fetches f on f.crawl = earlier and f.host_hash = asked.host_hash
+                    and f.url_hash = asked.url_hash
+      join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
+     where f.outcome in ('ok', 'empty_body', 'not_modified', 'duplicate')
+       and f.sha256 is not null and f.truncated is null;
+end $$;
+
 -- Name: end_crawl(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.end_crawl(p_crawl integer, p_ended_by text) RETURNS void
@@ -2692,7 +2773,8 @@ CREATE FUNCTION coordinator.ending_of(p_outcome text) RETURNS text
         when p_outcome in ('ok', 'redirected', 'empty_body', 'not_modified') then 'captured'
         when p_outcome in ('type_refused', 'robots_disallowed', 'opted_out', 'ip_blocked',
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
-                           'url_credentials') then 'refused'
+                           'url_credentials', 'noarchive', 'duplicate')
+             or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead') then 'left'
         else 'failed' end;
 $$;
@@ -3645,16 +3727,18 @@ $$;
 
 -- Name: load_index_rows(integer, bigint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, url text, at timestamp with time zone, status smallint, redirect text, sha256 bytea, mime text, charset text, language text, truncated text, object text, record_offset bigint, record_length integer)
+CREATE FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, url text, at timestamp with time zone, status smallint, redirect text, sha256 bytea, mime text, charset text, language text, truncated text, is_revisit boolean, record_url text, record_at timestamp with time zone, object text, record_offset bigint, record_length integer)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select f.host_hash, f.url_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset,
-           f.language, f.truncated, a.object, f.record_offset, f.record_length
+           f.language, f.truncated, f.body_archive is not null, coalesce(f.body_url, f.url),
+           coalesce(f.body_at, f.at), a.object, coalesce(f.body_offset, f.record_offset),
+           coalesce(f.body_length, f.record_length)
       from unnest(p_host_hashes, p_url_hashes) asked (host_hash, url_hash)
       join fetches f on f.crawl = p_crawl and f.host_hash = asked.host_hash
                     and f.url_hash = asked.url_hash
-      join crawl_archives a on a.archive = f.archive
+      join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.record_length > 0;
 $$;
 
@@ -4035,8 +4119,11 @@ declare
 begin
     open index_rows no scroll for
     select f.host_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset, f.language,
-           f.truncated, a.object, f.record_offset, f.record_length
-      from fetches f join crawl_archives a on a.archive = f.archive
+           f.truncated, f.body_archive is not null as is_revisit,
+           coalesce(f.body_url, f.url) as record_url, coalesce(f.body_at, f.at) as record_at,
+           a.object, coalesce(f.body_offset, f.record_offset) as record_offset,
+           coalesce(f.body_length, f.record_length) as record_length
+      from fetches f join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
        and f.record_length > 0;
     return index_rows;
@@ -5199,8 +5286,12 @@ declare
                         left(id::text, 8));
     settings jsonb := p_schedule.settings;
     crawl integer;
+    last_id uuid := (select c.id from crawls c where c.crawl = p_schedule.last_crawl);
     key_row api_keys;
 begin
+    if settings->>'again' is not null and last_id is not null then
+        settings := settings || jsonb_build_object('again', last_id);
+    end if;
     select * into key_row from api_keys k where 'key:' || k.key = p_schedule.owner;
     if found then
         if (coordinator.key_use(key_row.key)).open_crawls >= key_row.max_crawls then
@@ -6454,6 +6545,10 @@ GRANT ALL ON FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p
 REVOKE ALL ON FUNCTION api.change_filter(p_key text, p_secret bytea, p_id uuid, p_body jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_filter(p_key text, p_secret bytea, p_id uuid, p_body jsonb) TO everytab_api;
 
+-- Name: FUNCTION check_again(p_key text, p_settings jsonb); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.check_again(p_key text, p_settings jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION check_filter(p_body jsonb); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.check_filter(p_body jsonb) FROM PUBLIC;
@@ -6742,10 +6837,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
--- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -6779,6 +6874,10 @@ REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) FROM 
 -- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision) FROM PUBLIC;
+
+-- Name: FUNCTION crawl_seeds(p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_seeds(p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_settings(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -6838,6 +6937,16 @@ REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
 -- Name: FUNCTION drop_schedule(p_owner text, p_id uuid); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_schedule(p_owner text, p_id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION earlier_crawl(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.earlier_crawl(p_crawl integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.earlier_crawl(p_crawl integer) TO everytab_worker;
+
+-- Name: FUNCTION earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION end_crawl(p_crawl integer, p_ended_by text); Type: ACL; Schema: coordinator; Owner: -
 

@@ -204,6 +204,8 @@ names! {
         MapBytes "map_bytes";
         /// Home pages of a live crawl that redirect within their host, to a page that was kept.
         HomeRedirects "home_redirects";
+        /// Captures of a live crawl whose body an earlier record has.
+        Revisits "revisits";
         /// Files of a live crawl's indexes.
         IndexFiles "index_files";
     }

@@ -5,7 +5,8 @@ returns text language sql immutable as $$
         when p_outcome in ('ok', 'redirected', 'empty_body', 'not_modified') then 'captured'
         when p_outcome in ('type_refused', 'robots_disallowed', 'opted_out', 'ip_blocked',
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
-                           'url_credentials') then 'refused'
+                           'url_credentials', 'noarchive', 'duplicate')
+             or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead') then 'left'
         else 'failed' end;
 $$;

@@ -1,6 +1,7 @@
 -- Opens a cursor over the fetches of a crawl in a range of slots of which a record was kept, in no
 -- order; the name of the cursor is returned. The caller reads it in the same transaction. A cursor,
 -- because the answer of a function is held as a whole, and these are up to millions of rows.
+-- A revisit has no body: its row names the record that has it.
 create or replace function coordinator.open_index_rows(
     p_crawl integer, p_first_slot smallint, p_last_slot smallint)
 returns refcursor language plpgsql security definer set search_path = everytab, pg_temp as $$
@@ -9,8 +10,11 @@ declare
 begin
     open index_rows no scroll for
     select f.host_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset, f.language,
-           f.truncated, a.object, f.record_offset, f.record_length
-      from fetches f join crawl_archives a on a.archive = f.archive
+           f.truncated, f.body_archive is not null as is_revisit,
+           coalesce(f.body_url, f.url) as record_url, coalesce(f.body_at, f.at) as record_at,
+           a.object, coalesce(f.body_offset, f.record_offset) as record_offset,
+           coalesce(f.body_length, f.record_length) as record_length
+      from fetches f join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
        and f.record_length > 0;
     return index_rows;

@@ -1,6 +1,7 @@
 -- Starts a crawl of a schedule whose row the caller holds, with all its seeds. Its name is that of
--- any live crawl: the time in UTC, and the first 8 digits of its id. Refuses where the owner is a
--- key whose quotas do not allow it.
+-- any live crawl: the time in UTC, and the first 8 digits of its id. One that repeats a crawl
+-- repeats the last one of its schedule, where there is one. Refuses where the owner is a key whose
+-- quotas do not allow it.
 create or replace function coordinator.start_scheduled(p_schedule everytab.schedules)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -10,8 +11,12 @@ declare
                         left(id::text, 8));
     settings jsonb := p_schedule.settings;
     crawl integer;
+    last_id uuid := (select c.id from crawls c where c.crawl = p_schedule.last_crawl);
     key_row api_keys;
 begin
+    if settings->>'again' is not null and last_id is not null then
+        settings := settings || jsonb_build_object('again', last_id);
+    end if;
     select * into key_row from api_keys k where 'key:' || k.key = p_schedule.owner;
     if found then
         if (coordinator.key_use(key_row.key)).open_crawls >= key_row.max_crawls then

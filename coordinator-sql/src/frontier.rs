@@ -7,6 +7,7 @@
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
 pub(crate) mod crawls;
+pub(crate) mod earlier;
 pub(crate) mod fetch_position;
 pub(crate) mod health;
 pub(crate) mod indexes;

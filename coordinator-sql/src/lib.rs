@@ -70,6 +70,7 @@ pub use frontier::{
     crawls::{
         CrawlFetch, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl,
     },
+    earlier::{CrawlSeed, EarlierCrawl, EarlierFetch},
     fetch_position::{FetchPosition, NoFetchPosition},
     health::FrontierHealth,
     indexes::{CrawlRun, IndexRow, IndexRows},

@@ -280,6 +280,8 @@ fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         body_object: None,
         body_offset: None,
         body_length: None,
+        body_at: None,
+        body_url: None,
         truncated: None,
         text: None,
     }

@@ -21,6 +21,7 @@ begin
         next_at := known ->> 'next_at';
         return;
     end if;
+    perform api.check_again(p_key, p_settings);
     select * into added from coordinator.add_schedule(
         'key:' || p_key, p_id, p_name, p_every_s, p_first_at, p_at_s, p_weekdays, p_store,
         p_settings, p_groups, p_masks, p_amounts, p_data);

@@ -23,6 +23,7 @@ begin
         crawl_name := known ->> 'crawl_name';
         return;
     end if;
+    perform api.check_again(p_key, p_settings);
     select count(*) into open from api_crawls a join crawls c on c.crawl = a.crawl
      where a.key = p_key and not a.is_counted and not a.is_standing and c.state <> 'ended';
     if open >= key_row.max_crawls then

@@ -67,6 +67,12 @@ pub struct IndexRow {
     pub language: Option<String>,
     /// Why the body is not whole.
     pub truncated: Option<String>,
+    /// Whether the record is an earlier one, which has the same body.
+    pub is_revisit: bool,
+    /// The URL of the record.
+    pub record_url: String,
+    /// When the record was stored.
+    pub record_at: DateTime<Utc>,
     /// The archive that holds the record.
     pub object: String,
     /// Where the record begins in it, in bytes.
@@ -96,6 +102,9 @@ impl FromRow for IndexRow {
             charset: row.try_get("charset")?,
             language: row.try_get("language")?,
             truncated: row.try_get("truncated")?,
+            is_revisit: row.try_get("is_revisit")?,
+            record_url: row.try_get("record_url")?,
+            record_at: row.try_get("record_at")?,
             object: row.try_get("object")?,
             record_offset: row.try_get("record_offset")?,
             record_length: row.try_get("record_length")?,

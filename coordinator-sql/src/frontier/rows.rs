@@ -87,6 +87,10 @@ pub struct FetchRow {
     pub body_offset: Option<i64>,
     /// Its length.
     pub body_length: Option<i32>,
+    /// When that record was stored.
+    pub body_at: Option<DateTime<Utc>>,
+    /// The URL of that record, where it is another one.
+    pub body_url: Option<String>,
     /// Why the body is not whole.
     pub truncated: Option<String>,
     /// Its text, at most 64 KiB, where the crawl is searched.

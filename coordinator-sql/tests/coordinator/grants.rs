@@ -79,6 +79,8 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "discard",
             "drop_ended_frontier",
             "drop_read_links",
+            "earlier_crawl",
+            "earlier_fetches",
             "frontier_health",
             "job_history",
             "lease",

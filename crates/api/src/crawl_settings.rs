@@ -5,11 +5,13 @@
 //! Must not know: which values are in bounds (the crawler checks).
 
 use everytab_crawler::{
-    CrawlSettings, CrawlSettingsError, MediaOption, NofollowOption, SearchOption, SitemapsOption,
+    CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
+    SitemapsOption,
 };
 use everytab_frontier::Scope;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use crate::{
     problem::{Problem, ProblemCode},
@@ -74,6 +76,16 @@ pub(crate) enum SearchWord {
     Off,
     /// It is.
     On,
+}
+
+/// What becomes of a page that is the same as in the crawl that is repeated.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DuplicatesWord {
+    /// It is a capture, whose record names the earlier one.
+    Revisit,
+    /// It is refused, and leaves no record.
+    Reject,
 }
 
 /// What a crawl is asked for; what is not given has its default (`GET /v1/settings`).
@@ -148,6 +160,19 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_store_bytes: Option<u64>,
+    /// The id of an earlier crawl of the key that has ended: its URLs are asked for on condition
+    /// that they changed, and what did not is not stored again. A schedule repeats its last crawl,
+    /// where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) again: Option<Uuid>,
+    /// Seconds after which a copy of that crawl is stored anew, though it is the same: up to ten
+    /// years; 30 days unless it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store_again_after_s: Option<u64>,
+    /// What becomes of a page that is the same: a `revisit`, which names the earlier record, or
+    /// `reject`, which leaves none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duplicates: Option<DuplicatesWord>,
 }
 
 impl SettingsOfCrawl {
@@ -187,6 +212,9 @@ impl SettingsOfCrawl {
             filter: _,
             duration_s,
             max_store_bytes,
+            again,
+            store_again_after_s,
+            duplicates,
         } = self.clone();
         CrawlSettings {
             scope: scope.map_or(default.scope, ScopeWord::scope),
@@ -208,6 +236,9 @@ impl SettingsOfCrawl {
             search: search.map_or(default.search, SearchWord::option),
             duration_s,
             max_store_bytes,
+            again,
+            store_again_after_s: store_again_after_s.unwrap_or(default.store_again_after_s),
+            duplicates: duplicates.map_or(default.duplicates, DuplicatesWord::option),
             filters: Vec::new(),
             // The operator's.
             list_sites: Vec::new(),
@@ -242,6 +273,9 @@ impl SettingsOfCrawl {
             list_sites: _,
             stores: _,
             media_store: _,
+            again,
+            store_again_after_s,
+            duplicates,
         } = settings;
         Self {
             scope: Some(ScopeWord::of(scope)),
@@ -264,6 +298,9 @@ impl SettingsOfCrawl {
             filter: filters.into_iter().next().map(|frozen| frozen.name),
             duration_s,
             max_store_bytes,
+            again,
+            store_again_after_s: Some(store_again_after_s),
+            duplicates: Some(DuplicatesWord::of(duplicates)),
         }
     }
 }
@@ -290,6 +327,7 @@ fn field_of(option: &str) -> &str {
         "max-delay" => "max_delay_ms",
         "for" => "duration_s",
         "max-store" => "max_store_bytes",
+        "store-again-after" => "store_again_after_s",
         other => other,
     }
 }
@@ -314,6 +352,7 @@ same_words! { MediaWord MediaOption option: None Images All }
 same_words! { SitemapsWord SitemapsOption option: Off Robots Also }
 same_words! { NofollowWord NofollowOption option: Obey Ignore }
 same_words! { SearchWord SearchOption option: Off On }
+same_words! { DuplicatesWord DuplicatesOption option: Revisit Reject }
 
 #[cfg(test)]
 mod tests {
@@ -339,7 +378,8 @@ mod tests {
             "types": ["html"], "max_bytes": 8, "delay_ms": 500, "delay_factor": 1.5,
             "max_delay_ms": 900, "sitemaps": "also", "nofollow": "ignore", "search": "on",
             "duration_s": 60,
-            "max_store_bytes": 4096,
+            "max_store_bytes": 4096, "again": "0198aaaa-0000-7000-8000-000000000001",
+            "store_again_after_s": 3600, "duplicates": "reject",
         });
         let settings = settings(given.clone()).unwrap();
         assert_eq!(serde_json::to_value(SettingsOfCrawl::of(settings.clone())).unwrap(), given);
@@ -364,6 +404,12 @@ mod tests {
             (json!({"delay_factor": 1e9}), "settings.delay_factor", ProblemCode::InvalidSetting),
             (json!({"duration_s": 0}), "settings.duration_s", ProblemCode::InvalidSetting),
             (json!({"max_bytes": 0}), "settings.max_bytes", ProblemCode::InvalidSetting),
+            (
+                json!({"store_again_after_s": 1_u64 << 40}),
+                "settings.store_again_after_s",
+                ProblemCode::InvalidSetting,
+            ),
+            (json!({"duplicates": "reject"}), "settings.duplicates", ProblemCode::InvalidSetting),
             (json!({"types": ["what"]}), "settings.types", ProblemCode::InvalidSetting),
             (json!({"include": ["re:("]}), "settings.include", ProblemCode::InvalidPattern),
         ] {

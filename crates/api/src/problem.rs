@@ -193,7 +193,7 @@ impl Problem {
         let detail = match (number("used"), number("limit")) {
             (Some(used), Some(limit)) => Some(format!("{used} of {limit} are used")),
             (None, Some(limit)) => Some(format!("the limit is {limit}")),
-            _ => None,
+            _ => detail.get("reason").and_then(Value::as_str).map(str::to_owned),
         };
         Self { detail, retry_after_s, ..Self::new(code) }
     }

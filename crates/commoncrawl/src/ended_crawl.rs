@@ -47,6 +47,8 @@ pub struct EndedCrawlCounts {
     pub bytes: u64,
     /// Home pages whose row points to the page that they redirect to.
     pub home_redirects: u64,
+    /// Captures whose body an earlier record has, to which their row points.
+    pub revisits: u64,
 }
 
 impl EndedCrawl {
@@ -112,6 +114,7 @@ mod tests {
                 archives: 1,
                 bytes: 9,
                 home_redirects: 1,
+                revisits: 2,
             },
         };
         let expected = r#"{
@@ -142,7 +145,8 @@ mod tests {
     },
     "archives": 1,
     "bytes": 9,
-    "home_redirects": 1
+    "home_redirects": 1,
+    "revisits": 2
   }
 }
 "#;

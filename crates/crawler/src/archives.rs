@@ -20,15 +20,16 @@ use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset},
     warc::write::{
         ArchiveInfo, ArchiveWriter, ArchivedFetch, CrawlInfo, FetchFacts, KeptAnswer, Position,
-        Response, TruncatedBecause, WriteError,
+        Response, Revisit, TruncatedBecause, WriteError, record_id,
     },
 };
+use everytab_coordinator::EarlierFetch;
 use everytab_fetcher::{CutReason, PageFetched};
 use everytab_storage::PutOptions;
 use tempfile::TempPath;
 use tokio::sync::mpsc;
 
-use crate::{crawl::Crawl, puts_under_way::PutsUnderWay};
+use crate::{crawl::Crawl, puts_under_way::PutsUnderWay, repeat::BodyRecord};
 
 /// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
 /// compressor.
@@ -64,6 +65,8 @@ pub(crate) struct Record {
     pub response_head: Vec<u8>,
     /// The answer, which holds the permit for the memory of its body until it is written.
     pub fetched: PageFetched,
+    /// Which record has its body.
+    pub body: BodyRecord,
     /// Time of the answer.
     pub duration: Duration,
     /// The host's delay.
@@ -232,19 +235,10 @@ impl<T: Send + 'static> Archives<T> {
             return Ok((Position { offset: 0, length: 0 }, 0));
         };
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).ok();
+        let copy = record.body.copy().map(CopyNames::of);
         let written = archive.writer.exchange(&ArchivedFetch {
             request_head: &record.request_head,
-            answer: KeptAnswer::Response(Response {
-                target_uri: &record.url,
-                date_micros: record.date_micros,
-                ip_address: record.ip_address,
-                http_head: &record.response_head,
-                body: &record.fetched.body,
-                truncated: record
-                    .fetched
-                    .truncated
-                    .map(|CutReason::Length| TruncatedBecause::Length),
-            }),
+            answer: kept_answer(record, copy.as_ref()),
             facts: FetchFacts {
                 fetch_time_ms: milliseconds(record.duration),
                 delay_ms: milliseconds(record.delay),
@@ -314,6 +308,49 @@ impl<T: Send + 'static> Archives<T> {
             under_way.end(number);
             tell.send(put).ok();
         });
+    }
+}
+
+/// How a revisit names the record that has its body.
+struct CopyNames<'a> {
+    digest: String,
+    record_id: String,
+    copy: &'a EarlierFetch,
+}
+
+impl<'a> CopyNames<'a> {
+    fn of(copy: &'a EarlierFetch) -> Self {
+        let digest = format!("sha256:{}", hex::encode(copy.sha256));
+        let micros = copy.body_at.timestamp_micros();
+        let record_id = record_id("response", &copy.body_url, micros, &digest);
+        Self { digest, record_id, copy }
+    }
+}
+
+/// An answer in the form in which it is kept: with its body, or without the one that another record
+/// has.
+fn kept_answer<'a>(record: &'a Record, copy: Option<&'a CopyNames<'_>>) -> KeptAnswer<'a> {
+    let revisit = copy.map(|CopyNames { digest, record_id, copy }| Revisit {
+        target_uri: &record.url,
+        date_micros: record.date_micros,
+        ip_address: record.ip_address,
+        http_head: &record.response_head,
+        payload_digest: digest,
+        refers_to_record_id: record_id,
+        refers_to_target_uri: &copy.body_url,
+        refers_to_date_micros: copy.body_at.timestamp_micros(),
+    });
+    match (&record.body, revisit) {
+        (BodyRecord::Identical(_), Some(revisit)) => KeptAnswer::Identical(revisit),
+        (BodyRecord::NotModified(_), Some(revisit)) => KeptAnswer::NotModified(revisit),
+        _ => KeptAnswer::Response(Response {
+            target_uri: &record.url,
+            date_micros: record.date_micros,
+            ip_address: record.ip_address,
+            http_head: &record.response_head,
+            body: &record.fetched.body,
+            truncated: record.fetched.truncated.map(|CutReason::Length| TruncatedBecause::Length),
+        }),
     }
 }
 

@@ -8,11 +8,12 @@ use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{Coordinator, OpenCrawl};
 use everytab_fetcher::{DelaySettings, Purpose};
 use everytab_filters::FilterSet;
-use everytab_frontier::Rules;
+use everytab_frontier::{Rules, Scope};
 use everytab_storage::StoreSettings;
 
 use crate::{
     filters::load::FilterLists,
+    repeat::Repeat,
     settings::{CrawlSettings, MediaOption, NofollowOption, SearchOption},
     stores::CrawlStores,
     tenants::Tenants,
@@ -47,6 +48,8 @@ pub(crate) struct Crawl {
     pub is_searched: bool,
     /// Whether its pages are limited, so that each is reserved before it is asked for.
     pub is_limited: bool,
+    /// How it repeats an earlier crawl, if it does.
+    pub repeat: Option<Repeat>,
     /// Where its records go; none where this program cannot open that, and so asks for nothing.
     pub stores: Option<CrawlStores>,
 }
@@ -55,6 +58,13 @@ impl Crawl {
     /// Whether its URLs can be asked for: its stores are open, and the lists of its filters here.
     pub(crate) fn is_ready(&self) -> bool {
         self.stores.is_some() && self.filters.is_complete()
+    }
+
+    /// Whether the body of a page at this depth is read: for links that are followed, filters, or
+    /// the search.
+    pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
+        let follows = self.rules.scope != Scope::Page && depth < self.rules.depth;
+        follows || self.keeps_media || self.is_searched || !self.filters.is_empty()
     }
 
     /// The delays that it asks for, of hosts that are the operator's own or not.
@@ -141,6 +151,7 @@ async fn read_crawl(
     if !filters.is_empty() {
         rules.filter = Some(Arc::<FilterSet>::clone(&filters));
     }
+    let repeat = repeat_of(coordinator, open, &settings).await?;
     let (ranges, media) = (&settings.stores, settings.media_store.as_deref());
     let stores = match CrawlStores::open(&open.store, ranges, media, stores).await {
         Ok(stores) => Some(stores),
@@ -163,6 +174,30 @@ async fn read_crawl(
         obeys_nofollow: settings.nofollow == NofollowOption::Obey,
         is_searched: settings.search == SearchOption::On,
         is_limited: open.budget_left.is_some(),
+        repeat,
         stores,
     }))
+}
+
+/// How a crawl repeats an earlier one. One that is gone, or whose settings this program cannot
+/// read, is nothing to compare with: all is asked for and stored as if it were new.
+async fn repeat_of(
+    coordinator: &Coordinator,
+    open: &OpenCrawl,
+    settings: &CrawlSettings,
+) -> Result<Option<Repeat>, everytab_coordinator::Error> {
+    let Some(again) = settings.again else { return Ok(None) };
+    let crawl = &open.name;
+    let Some(earlier) = coordinator.earlier_crawl(open.crawl).await? else {
+        tracing::warn!(crawl, %again, "the crawl that it repeats is gone; storing all anew");
+        return Ok(None);
+    };
+    match Repeat::new(settings, &open.store, &earlier) {
+        Ok(repeat) => Ok(Some(repeat)),
+        Err(error) => {
+            let what = "the crawl that it repeats cannot be read; storing all anew";
+            tracing::warn!(crawl, %again, %error, "{what}");
+            Ok(None)
+        }
+    }
 }

@@ -23,6 +23,7 @@ use crate::{
     leases::Leases,
     metrics,
     puts_under_way::PutsUnderWay,
+    repeat::{EarlierFetches, answer_questions},
     visit::VisitContext,
     worker_settings::CrawlerSettings,
 };
@@ -74,7 +75,9 @@ pub async fn run(
     let renewal = leases.clone().renew_repeatedly(coordinator.clone(), worker, tell_renewed);
     beside.spawn(renewal);
     let (tell, events) = mpsc::unbounded_channel();
-    let context = VisitContext { fetcher, parameters: ParameterList::default(), suffixes };
+    let (earlier, questions) = EarlierFetches::new();
+    beside.spawn(answer_questions(coordinator.clone(), questions));
+    let context = VisitContext::new(fetcher, (ParameterList::default(), suffixes), earlier);
     let lists = Arc::new(FilterLists::new(settings.temporary.clone()));
     let holder = Holder {
         settings,

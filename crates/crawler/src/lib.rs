@@ -18,10 +18,13 @@ mod load;
 pub mod metrics;
 mod own_hosts;
 mod puts_under_way;
+mod readable;
+mod repeat;
 mod robots;
 mod rows;
 mod settings;
 mod slot;
+mod stored_copy;
 mod stores;
 mod submit;
 mod tenants;
@@ -36,8 +39,9 @@ pub use filters::{
 pub use holder::CrawlerEnd;
 pub use own_hosts::OwnHosts;
 pub use settings::{
-    CrawlSettings, CrawlSettingsError, MAX_DURATION_S, MAX_LIST_SITES, MIN_PUBLIC_DELAY_MS,
-    MediaOption, NofollowOption, SearchOption, SitemapsOption,
+    CrawlSettings, CrawlSettingsError, DuplicatesOption, MAX_DURATION_S, MAX_LIST_SITES,
+    MIN_PUBLIC_DELAY_MS, MediaOption, NofollowOption, STORE_AGAIN_AFTER_S, SearchOption,
+    SitemapsOption,
 };
 pub use stores::{StoreRange, StoreRangeError};
 pub use submit::{

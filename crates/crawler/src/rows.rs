@@ -10,7 +10,12 @@ use everytab_coordinator::FetchRow;
 use everytab_fetcher::{Outcome, Retry};
 use everytab_frontier::{Attributes, Ending, LinkFlags, Turn};
 
-use crate::{archives::Record, crawl::Crawl, visit::Answer};
+use crate::{
+    archives::Record,
+    crawl::Crawl,
+    repeat::BodyRecord,
+    visit::{Answer, DUPLICATE},
+};
 
 /// The outcome of a URL of which its worker died.
 pub(crate) const CRASHED: &str = "crashed";
@@ -80,6 +85,8 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
         body_object: None,
         body_offset: None,
         body_length: None,
+        body_at: None,
+        body_url: None,
         truncated: None,
         text: None,
     }
@@ -87,7 +94,7 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
 
 /// The row of a URL that was asked for; where its record is, is not known yet.
 pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -> FetchRow {
-    let Answer { fetched, facts, sha256, refused } = answer;
+    let Answer { fetched, facts, sha256, body, refused } = answer;
     let exchange = answer.exchange();
     let milliseconds = |time: Duration| i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
     let validators = fetched.validators();
@@ -95,7 +102,7 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
     if let Some(title) = &mut title {
         title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
     }
-    FetchRow {
+    let row = FetchRow {
         at: exchange.map_or_else(Utc::now, |exchange| exchange.asked_at),
         duration_ms: exchange.map(|exchange| milliseconds(exchange.duration)),
         status: fetched.status.and_then(|status| i16::try_from(status).ok()),
@@ -112,7 +119,30 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
         truncated: fetched.truncated.map(|reason| reason.as_str().to_owned()),
         text: facts.text.clone(),
         ..empty_row(crawl, host_hash, turn)
+    };
+    // What is refused leaves nothing of its body.
+    if refused.is_none_or(|outcome| outcome == DUPLICATE) { with_copy(row, body) } else { row }
+}
+
+/// A row with what the earlier copy says that has its body.
+fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
+    let Some(copy) = body.copy() else { return row };
+    row.body_object = Some(copy.body_object.clone());
+    row.body_offset = Some(copy.body_offset);
+    row.body_length = Some(copy.body_length);
+    row.body_at = Some(copy.body_at);
+    row.body_url = Some(copy.body_url.clone()).filter(|url| *url != row.url);
+    if matches!(body, BodyRecord::NotModified(_)) {
+        row.bytes = copy.bytes;
+        row.mime.clone_from(&copy.mime);
+        // A page that was not read says what it said before.
+        row.charset = row.charset.or_else(|| copy.charset.clone());
+        row.language = row.language.or_else(|| copy.language.clone());
+        row.title = row.title.or_else(|| copy.title.clone());
+        row.etag = row.etag.or_else(|| copy.etag.clone());
+        row.last_modified = row.last_modified.or_else(|| copy.last_modified.clone());
     }
+    row
 }
 
 /// The record of an answer, with what the frontier has of its URL; none if no answer came.
@@ -124,7 +154,7 @@ pub(crate) fn record_of(
     delay: Duration,
 ) -> Option<Record> {
     answer.fetched.status?;
-    let Answer { mut fetched, facts, .. } = answer;
+    let Answer { mut fetched, facts, body, .. } = answer;
     let exchange = fetched.exchanges.pop()?;
     Some(Record {
         crawl: Arc::clone(crawl),
@@ -136,6 +166,7 @@ pub(crate) fn record_of(
         request_head: exchange.request_head,
         response_head: exchange.response_head,
         fetched,
+        body,
         duration: exchange.duration,
         delay,
         depth: found.map(|found| found.depth),
@@ -147,9 +178,11 @@ pub(crate) fn record_of(
 #[cfg(test)]
 mod tests {
     use everytab_fetcher::HostLeft;
+    use everytab_filters::DecidedBy;
     use everytab_postgres::shared_for_tests;
 
-    use super::{CRASHED, Ending, Outcome, ending_of};
+    use super::{CRASHED, DUPLICATE, Ending, Outcome, ending_of};
+    use crate::filters::judge::NOARCHIVE;
 
     /// What the HTTP service tells of a URL is what the crawl counted.
     #[test]
@@ -169,7 +202,9 @@ mod tests {
         let left = [HostLeft::CrawlDelayTooLong.as_str(), HostLeft::HostDead.as_str()];
         let unasked =
             left.into_iter().chain(["robots_unreachable"]).map(|outcome| (outcome, "left"));
-        for (outcome, expected) in all.chain(unasked).chain([(CRASHED, "failed")]) {
+        let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
+        let refused = refused.map(|outcome| (outcome, "refused"));
+        for (outcome, expected) in all.chain(unasked).chain(refused).chain([(CRASHED, "failed")]) {
             let sql = format!("select coordinator.ending_of('{outcome}')");
             assert_eq!(server.psql(&database, &sql).unwrap().trim(), expected, "{outcome}");
         }

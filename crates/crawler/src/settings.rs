@@ -14,6 +14,7 @@ use everytab_frontier::{
     MAX_DEPTH, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet, UrlPatterns,
 };
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::{
     filters::frozen::{FrozenFilter, MAX_FILTERS},
@@ -28,6 +29,10 @@ const MAX_DELAY_MS: u64 = 3_600_000;
 const MAX_DELAY_FACTOR: f64 = 100.0;
 /// The longest time that can be set for a crawl: a year, which no crawl needs.
 pub const MAX_DURATION_S: u64 = 365 * 86_400;
+/// The age from which a copy is stored anew unless the crawl says otherwise: a month.
+pub const STORE_AGAIN_AFTER_S: u64 = 30 * 86_400;
+/// The greatest such age that can be set: ten years, in which stores change hands.
+const MAX_STORE_AGAIN_AFTER_S: u64 = 3_650 * 86_400;
 /// The most sites of the scope `list`: 8 bytes each in the memory of every worker, and up to 21 in
 /// the row of the crawl. Larger lists take the scope `site`, or several crawls.
 pub const MAX_LIST_SITES: usize = 1_000_000;
@@ -115,6 +120,17 @@ words! {
 }
 
 words! {
+    /// What becomes of a page that is the same as in the crawl that is repeated.
+    DuplicatesOption {
+        /// It is a capture, whose record names the earlier one.
+        #[default]
+        Revisit = "revisit",
+        /// It is refused, and leaves no record.
+        Reject = "reject",
+    }
+}
+
+words! {
     /// Whether the text of pages is indexed for search.
     SearchOption {
         /// It is not.
@@ -178,6 +194,25 @@ pub struct CrawlSettings {
     /// without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FrozenFilter>,
+    /// The id of an earlier crawl: what it kept of a URL makes the request conditional, and is
+    /// named instead of stored again where it is the same. As with filters, programs that know of
+    /// none read settings without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Uuid>,
+    /// Seconds after which a copy of the earlier crawl is stored anew, though it is the same.
+    #[serde(skip_serializing_if = "is_usual_age")]
+    pub store_again_after_s: u64,
+    /// What becomes of a page that is the same.
+    #[serde(skip_serializing_if = "is_revisit")]
+    pub duplicates: DuplicatesOption,
+}
+
+fn is_usual_age(seconds: &u64) -> bool {
+    *seconds == STORE_AGAIN_AFTER_S
+}
+
+fn is_revisit(option: &DuplicatesOption) -> bool {
+    *option == DuplicatesOption::Revisit
 }
 
 impl Default for CrawlSettings {
@@ -207,6 +242,9 @@ impl Default for CrawlSettings {
             stores: Vec::new(),
             media_store: None,
             filters: Vec::new(),
+            again: None,
+            store_again_after_s: STORE_AGAIN_AFTER_S,
+            duplicates: DuplicatesOption::default(),
         }
     }
 }
@@ -234,6 +272,12 @@ impl CrawlSettings {
         }
         within("for", "seconds", self.duration_s.unwrap_or(1), 1, MAX_DURATION_S)?;
         within("max-store", "bytes", self.max_store_bytes.unwrap_or(1), 1, most)?;
+        let (age, most) = (self.store_again_after_s, MAX_STORE_AGAIN_AFTER_S);
+        within("store-again-after", "seconds", age, 0, most)?;
+        if self.duplicates == DuplicatesOption::Reject && self.again.is_none() {
+            let reason = "reject is for a crawl with --again, which has something to compare with";
+            return Err(CrawlSettingsError::new("duplicates", reason));
+        }
         if self.list_sites.len() > MAX_LIST_SITES {
             let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
             return Err(CrawlSettingsError::new("scope", reason));
@@ -316,6 +360,15 @@ impl CrawlSettings {
             MediaOption::All => ContentTypes::any(),
         };
         Purpose::media(self.media_bytes, types)
+    }
+
+    /// The address of the store that has the pages of a slot, or their requisites; `store` is the
+    /// crawl's own.
+    pub(crate) fn store_of<'a>(&'a self, store: &'a str, slot: u8, is_media: bool) -> &'a str {
+        let holds = |range: &&StoreRange| (range.first..=range.last).contains(&slot);
+        let of_range = self.stores.iter().find(holds).map(|range| range.store.as_str());
+        let media = self.media_store.as_deref().filter(|_| is_media);
+        media.or(of_range).unwrap_or(store)
     }
 
     fn content_types(&self) -> Result<ContentTypes, CrawlSettingsError> {

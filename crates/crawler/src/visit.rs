@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
-use everytab_coordinator::SlotFence;
+use chrono::Utc;
+use everytab_commoncrawl::{crawl_layout::ArchiveSubset, warc::HttpResponse};
+use everytab_coordinator::{EarlierFetch, SlotFence};
 use everytab_fetcher::{
     Cookies, DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest,
-    Purpose, Trouble,
+    Purpose, Trouble, Validators,
 };
 use everytab_filters::language_of;
 use everytab_frontier::{
@@ -19,11 +21,21 @@ use everytab_webpage::{
     plain_text, understand_with_links, understand_with_links_and_text,
 };
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 
 use crate::{
     crawl::Crawl,
     filters::judge::{Judgement, NOARCHIVE, ReadPage, judge},
+    readable::ReadableAnswer,
+    repeat::{BodyRecord, EarlierFetches, validators_of},
+    stored_copy::{NoCopy, read_copy},
 };
+
+/// Copies that are read at a time: each may be as long as the longest page.
+const COPIES_AT_A_TIME: usize = 8;
+/// The outcome of a page that is the same as in the crawl that is repeated, where those are not
+/// kept.
+pub(crate) const DUPLICATE: &str = "duplicate";
 
 /// What all visits need.
 pub(crate) struct VisitContext {
@@ -33,6 +45,21 @@ pub(crate) struct VisitContext {
     pub parameters: ParameterList,
     /// What a site is.
     pub suffixes: SuffixList,
+    /// What earlier crawls kept.
+    earlier: EarlierFetches,
+    copies: Semaphore,
+}
+
+impl VisitContext {
+    /// What visits need.
+    pub(crate) fn new(
+        fetcher: Fetcher,
+        (parameters, suffixes): (ParameterList, SuffixList),
+        earlier: EarlierFetches,
+    ) -> Self {
+        let copies = Semaphore::new(COPIES_AT_A_TIME);
+        Self { fetcher, parameters, suffixes, earlier, copies }
+    }
 }
 
 /// What a visit asks for.
@@ -111,6 +138,8 @@ pub(crate) struct Answer {
     pub facts: PageFacts,
     /// SHA-256 of the body, if an answer came.
     pub sha256: Option<[u8; 32]>,
+    /// Which record has the body.
+    pub body: BodyRecord,
     /// The outcome if the body is not kept, because of a filter or of what the page asks.
     pub refused: Option<&'static str>,
 }
@@ -134,7 +163,8 @@ pub(crate) async fn visit(
         Asked::Robots { origin, .. } => ask_robots(&mut turns, origin, &delays).await,
         Asked::Page { crawl, turn, cookies } => {
             let request = (host, turn, cookies);
-            ask_page(context, (&mut turns, &delays), crawl, request).await
+            let of = (fence.slot, host_hash);
+            ask_page(context, (&mut turns, &delays), (crawl, of), request).await
         }
     };
     Visited { fence, host_hash, number, turns, asked, result }
@@ -149,30 +179,113 @@ async fn ask_robots(
     let purpose = Purpose::robots();
     let fetched = turns.fetch(&PageRequest::new(&url, &purpose), delays).await?;
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
-    Ok(Answer { fetched, facts: PageFacts::default(), sha256, refused: None })
+    let facts = PageFacts::default();
+    Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused: None })
 }
 
 async fn ask_page(
     context: &VisitContext,
     (turns, delays): (&mut HostTurns, &DelaySettings),
-    crawl: &Crawl,
+    (crawl, (slot, host_hash)): (&Crawl, (i16, u64)),
     (host, turn, cookies): (&str, &Turn, &Cookies),
 ) -> Result<Answer, Trouble> {
     let is_requisite = turn.attributes.flags.contains(LinkFlags::REQUISITE);
     let purpose = if is_requisite { &crawl.media } else { &crawl.page };
-    let request = PageRequest { cookies: cookies.clone(), ..PageRequest::new(&turn.url, purpose) };
-    let fetched = turns.fetch(&request, delays).await?;
-    let (mut facts, mut refused) = (PageFacts::default(), None);
-    match fetched.outcome {
-        Outcome::Ok if !is_requisite => {
-            (facts, refused) = read_and_judge(context, crawl, (host, turn), &fetched).await;
+    let mut copy = copy_of(context, crawl, (slot, host_hash), turn).await;
+    let validators = copy.as_ref().map(validators_of).unwrap_or_default();
+    let mut request = PageRequest {
+        cookies: cookies.clone(),
+        validators,
+        ..PageRequest::new(&turn.url, purpose)
+    };
+    let mut fetched = turns.fetch(&request, delays).await?;
+    let mut stored = None;
+    if fetched.outcome == Outcome::NotModified
+        && !is_requisite
+        && crawl.reads_pages_at(turn.attributes.depth)
+        && let Some(named) = &copy
+    {
+        match read_copy_of(context, crawl, slot, named).await {
+            Ok(response) => stored = Some(response),
+            Err(error) => {
+                tracing::warn!(url = turn.url, %error, "no copy of it; asking for all of it");
+                copy = None;
+                request.validators = Validators::default();
+                fetched = turns.fetch(&request, delays).await?;
+            }
         }
-        Outcome::Ok if said_to_robots(context, &fetched).is_noarchive => refused = Some(NOARCHIVE),
+    }
+    let content_type = || copy.as_ref().and_then(|copy| copy.mime.clone());
+    let answer = match &stored {
+        Some(stored) => ReadableAnswer::of_copy(stored, content_type(), &fetched),
+        None => ReadableAnswer::of(&fetched),
+    };
+    let (mut facts, mut refused) = (PageFacts::default(), None);
+    let is_read = fetched.outcome == Outcome::Ok || stored.is_some();
+    match fetched.outcome {
+        _ if is_read && !is_requisite => {
+            (facts, refused) = read_and_judge(context, crawl, (host, turn), &answer).await;
+        }
+        Outcome::Ok | Outcome::NotModified if said_to_robots(context, &answer).is_noarchive => {
+            refused = Some(NOARCHIVE);
+        }
         Outcome::Redirected => facts.found = of_redirect(context, crawl, (host, turn), &fetched),
         _ => {}
     }
+    let (sha256, body) = body_record(&fetched, copy);
+    let rejects = crawl.repeat.as_ref().is_some_and(|repeat| repeat.rejects);
+    if refused.is_none() && rejects && body.copy().is_some() {
+        refused = Some(DUPLICATE);
+    }
+    Ok(Answer { fetched, facts, sha256, body, refused })
+}
+
+/// The copy of a URL that an earlier crawl kept, where it may be named.
+async fn copy_of(
+    context: &VisitContext,
+    crawl: &Crawl,
+    (slot, host_hash): (i16, u64),
+    turn: &Turn,
+) -> Option<EarlierFetch> {
+    let repeat = crawl.repeat.as_ref()?;
+    let copy = context.earlier.of(crawl.number, (host_hash, turn.hash.0)).await?;
+    let is_requisite = turn.attributes.flags.contains(LinkFlags::REQUISITE);
+    repeat.may_name(&copy, (slot, is_requisite), Utc::now()).then_some(copy)
+}
+
+/// Reads the copy of a page.
+async fn read_copy_of(
+    context: &VisitContext,
+    crawl: &Crawl,
+    slot: i16,
+    copy: &EarlierFetch,
+) -> Result<HttpResponse, NoCopy> {
+    let _permit = context.copies.acquire().await;
+    let stores = crawl.stores.as_ref();
+    let number = stores.map_or(0, |stores| stores.number_of(slot, ArchiveSubset::Warc));
+    let store = stores.and_then(|stores| stores.store(number));
+    let store = store.ok_or_else(|| NoCopy::Other("the crawl has no store".to_owned()))?;
+    read_copy(&**store, copy).await
+}
+
+/// The digest of an answer's body, and which record has that body.
+fn body_record(
+    fetched: &PageFetched,
+    copy: Option<EarlierFetch>,
+) -> (Option<[u8; 32]>, BodyRecord) {
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
-    Ok(Answer { fetched, facts, sha256, refused })
+    let is_whole = fetched.outcome == Outcome::Ok
+        && fetched.status == Some(200)
+        && fetched.truncated.is_none();
+    match copy {
+        Some(copy) if fetched.outcome == Outcome::NotModified => {
+            (Some(copy.sha256), BodyRecord::NotModified(Box::new(copy)))
+        }
+        Some(copy) if is_whole && sha256 == Some(copy.sha256) => {
+            (sha256, BodyRecord::Identical(Box::new(copy)))
+        }
+        _ => (sha256, BodyRecord::Own),
+    }
 }
 
 /// Reads a page, and says with which outcome it is refused, if it is.
@@ -180,24 +293,24 @@ async fn read_and_judge(
     context: &VisitContext,
     crawl: &Crawl,
     (host, turn): (&str, &Turn),
-    fetched: &PageFetched,
+    answer: &ReadableAnswer<'_>,
 ) -> (PageFacts, Option<&'static str>) {
     let mut facts = PageFacts::default();
     let (mut page, mut links) = (ReadPage::default(), None);
-    if is_html(fetched) {
-        let found = read_html(context, crawl, turn, fetched, &mut facts);
+    if answer.is_html() {
+        let found = read_html(context, crawl, turn, answer, &mut facts);
         page.text = found.1.text;
         page.title = facts.title.clone().unwrap_or_default();
         page.robots = found.0.robots;
         links = Some(found.0);
     } else {
-        page.robots = said_to_robots(context, fetched);
-        if (crawl.filters.needs_text() || crawl.is_searched) && is_text(fetched) {
-            let headers = headers_of(fetched);
-            page.text = plain_text(&headers, &fetched.body, &TextRequest::default()).text;
+        page.robots = said_to_robots(context, answer);
+        if (crawl.filters.needs_text() || crawl.is_searched) && answer.is_text() {
+            let ReadableAnswer { headers, body, .. } = answer;
+            page.text = plain_text(headers, body, &TextRequest::default()).text;
         }
     }
-    let judgement = judge(crawl, &turn.url, fetched, &page, &context.parameters).await;
+    let judgement = judge(crawl, &turn.url, answer, &page, &context.parameters).await;
     let Judgement { refused, is_dropped, is_nofollow, language } = judgement;
     facts.language = language;
     if crawl.is_searched && !page.text.is_empty() {
@@ -212,19 +325,8 @@ async fn read_and_judge(
     (facts, refused)
 }
 
-fn said_to_robots(context: &VisitContext, fetched: &PageFetched) -> RobotsDirectives {
-    RobotsDirectives::of_headers(&headers_of(fetched), context.fetcher.robot().product())
-}
-
-/// Whether a body is text without markup.
-fn is_text(fetched: &PageFetched) -> bool {
-    fetched.content_type().is_some_and(|kind| kind.starts_with("text/"))
-}
-
-/// Whether a body is read as a page. One without a type may be.
-fn is_html(fetched: &PageFetched) -> bool {
-    let kind = fetched.content_type();
-    kind.is_none_or(|kind| matches!(kind.as_str(), "text/html" | "application/xhtml+xml"))
+fn said_to_robots(context: &VisitContext, answer: &ReadableAnswer<'_>) -> RobotsDirectives {
+    RobotsDirectives::of_headers(&answer.headers, context.fetcher.robot().product())
 }
 
 fn of_redirect(
@@ -238,27 +340,21 @@ fn of_redirect(
     FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
 }
 
-fn headers_of(fetched: &PageFetched) -> Vec<(String, Vec<u8>)> {
-    let headers = fetched.headers.iter();
-    headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
-}
-
 /// Reads a page: its links, and its text where a filter or the search asks for it.
 fn read_html(
     context: &VisitContext,
     crawl: &Crawl,
     turn: &Turn,
-    fetched: &PageFetched,
+    ReadableAnswer { headers, body, .. }: &ReadableAnswer<'_>,
     facts: &mut PageFacts,
 ) -> (PageLinks, PageText) {
-    let headers = headers_of(fetched);
     let robot = context.fetcher.robot().product();
     let request = LinkRequest { robot, with_requisites: crawl.keeps_media };
     let (page, links, text) = if crawl.filters.needs_text() || crawl.is_searched {
         let requests = (&request, &TextRequest::default());
-        understand_with_links_and_text(&turn.url, &headers, &fetched.body, requests)
+        understand_with_links_and_text(&turn.url, headers, body, requests)
     } else {
-        let (page, links) = understand_with_links(&turn.url, &headers, &fetched.body, &request);
+        let (page, links) = understand_with_links(&turn.url, headers, body, &request);
         (page, links, PageText::default())
     };
     facts.title = (!page.title.text.is_empty()).then_some(page.title.text);

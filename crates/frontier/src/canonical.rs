@@ -2,10 +2,10 @@
 //!
 //! The key says what is the same; what is fetched is the URL as it was first seen, in the form of
 //! the URL Standard, without user info and fragment. A home page alone is fetched as its key says:
-//! who looks for home pages in an index finds no `/?gclid=1`. The key is that URL without its default port,
-//! without session and campaign parameters, with dot segments resolved, percent-encoding
-//! normalized, the parameters sorted by name (those of one name stay in order) and without an empty
-//! query. `//` in a path is kept, and http and https differ.
+//! who looks for home pages in an index finds no `/?gclid=1`. The key is the URL without its
+//! default port, without session and campaign parameters, with dot segments resolved,
+//! percent-encoding normalized, the parameters sorted by name (those of one name stay in order) and
+//! without an empty query. `//` in a path is kept, and http and https differ.
 //!
 //! Invariants: a key is a URL whose key is itself, and a URL and its key have one host. Must not
 //! know: which hosts are public, which ports may be requested, what a crawl follows.

@@ -45,7 +45,10 @@ pub(crate) async fn load(
     coordinator: &Coordinator,
     job: &CrawlAssignment,
 ) -> Result<CrawlCloseInput, JobError> {
-    let archives = coordinator.crawl_archives(job.crawl.crawl).await?.into_iter().collect();
+    let named = coordinator.crawl_archives(job.crawl.crawl).await?.into_iter();
+    // Revisits name those of earlier crawls too, in whose lists they are.
+    let own = job.name.segments();
+    let archives = named.filter(|object| object.starts_with(&own)).collect();
     Ok(CrawlCloseInput { archives, counts: coordinator.run_outcomes(job.run).await? })
 }
 
@@ -126,7 +129,10 @@ fn document(
             Some((ArchiveSubset::parse(subset)?, count.amount.unsigned_abs()))
         })
         .collect();
-    let redirects = of_jobs().find(|count| count.name == CountName::HomeRedirects.as_str());
+    let amount = |name: CountName| {
+        let count = of_jobs().find(|count| count.name == name.as_str());
+        count.map_or(0, |count| count.amount.unsigned_abs())
+    };
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);
     // A list of sites has its own place, and may have millions.
@@ -146,7 +152,8 @@ fn document(
             by_subset,
             archives: kept.len() as u64,
             bytes: kept.values().sum(),
-            home_redirects: redirects.map_or(0, |count| count.amount.unsigned_abs()),
+            home_redirects: amount(CountName::HomeRedirects),
+            revisits: amount(CountName::Revisits),
         },
     }
 }

@@ -64,6 +64,8 @@ pub(crate) async fn load(
         }
         job.heartbeat.beat();
         redirects.note(&come);
+        let revisits = come.iter().filter(|row| row.is_revisit).count();
+        input.stats.count(CountName::Revisits, revisits as u64);
         input = blocking(move || {
             for row in &come {
                 input.push(input.reader.of_fetch(row))?;

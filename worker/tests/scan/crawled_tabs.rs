@@ -5,9 +5,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
+    process::Command,
     thread,
 };
 
+use everytab_commoncrawl::warc::{Limits, read_record, write::sha256_digest};
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_postgres::shared_for_tests;
 use serde_json::Value;
@@ -119,6 +121,83 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
     assert_eq!(document["counts"]["by_subset"]["robotstxt"].as_u64(), Some(robots));
     let listed = fs::read_to_string(bucket.join("collinfo.json")).unwrap();
     assert!(listed.contains(&format!("\"id\": \"{name}\"")), "{listed}");
+}
+
+/// Starts a crawl of all sites that repeats another one, with the same seeds.
+fn repeat(internet: &Internet, database: &Database, earlier: &str) -> Command {
+    let store = bucket_of(internet).display().to_string();
+    let mut command = database.owner(&["crawl", "start", "--again", earlier, "--to", &store]);
+    command.args(["--scope", "any", "--depth", "1000", "--site-pages", "100000", "--delay", "0s"]);
+    command
+}
+
+#[test]
+fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
+    let internet = graph_of_sites(22, 24, 500);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let running = start_crawl(&internet, &database, "1s");
+    let early = run(repeat(&internet, &database, &running)).expect_code(1).stderr;
+    assert!(early.contains("is running; it is repeated when it has ended"), "{early}");
+    run(database.owner(&["crawl", "cancel", &running])).expect_code(0);
+    let nothing = run(repeat(&internet, &database, &running)).expect_code(1).stderr;
+    assert!(nothing.contains("no seed is usable"), "{nothing}");
+    let unknown = run(repeat(&internet, &database, "none")).expect_code(1).stderr;
+    assert!(unknown.contains("there is no crawl \"none\""), "{unknown}");
+
+    let (first, first_name) = crawled(&internet, &database);
+    let tabs = scanned(&database, &first);
+    let bucket = bucket_of(&internet);
+    let bytes_of = |name: &str| {
+        let segments = files(&bucket.join(format!("crawl-data/{name}/segments")));
+        segments.values().map(Vec::len).sum::<usize>()
+    };
+    internet.running.set_day(1);
+    let started = run(repeat(&internet, &database, &first_name)).expect_code(0).stdout;
+    let second = started.split(' ').next().unwrap().to_owned();
+    crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
+    let ended = status(&database, &second);
+    assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
+    let name = ended["name"].as_str().unwrap();
+
+    // Of each page there is a row, and where it points to is the page as it is today.
+    let lines = cdxj_lines(&bucket, name);
+    let mut revisits = 0;
+    for (_, line) in lines.iter().filter(|(_, line)| line["status"] == "200") {
+        let text = |name: &str| line[name].as_str().unwrap().to_owned();
+        let number = |name: &str| text(name).parse::<usize>().unwrap();
+        let archive = fs::read(bucket.join(text("filename"))).unwrap();
+        let member = &archive[number("offset")..number("offset") + number("length")];
+        let record = read_record(member, Limits::default()).unwrap();
+        let key = |url: &str| {
+            let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+            url.key().to_owned()
+        };
+        // The spelling of the link that was found first may be another one on another day.
+        assert_eq!(key(&record.target_uri().unwrap()), key(&text("url")));
+        let body = record.http_response().unwrap().body;
+        assert_eq!(text("digest"), sha256_digest(&[&body]));
+        revisits += u64::from(text("filename").contains(&first_name));
+    }
+    assert!(revisits > 300, "{revisits} of {}", lines.len());
+    let document = fs::read(bucket.join(format!("crawl-data/{name}/crawl.json"))).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["counts"]["revisits"].as_u64(), Some(revisits));
+    assert_eq!(document["settings"]["again"], Value::from(first));
+    let changed =
+        lines.iter().filter(|(_, line)| line["status"] == "200").count() as u64 - revisits;
+    assert!(changed > 10, "{changed}");
+    let (stored, before) = (bytes_of(name), bytes_of(&first_name));
+    assert!(stored < before, "{stored} bytes");
+    let sent = database.psql(
+        "select sum(bytes) from everytab.fetches where status = 200 group by crawl order by crawl",
+    );
+    let sent = sent.trim().replace('\n', " and ");
+    println!(
+        "{revisits} unchanged, {changed} not; bodies of {sent} bytes; {before}, {stored} kept"
+    );
+    let again = scanned(&database, &second);
+    assert_eq!(again.keys().collect::<Vec<_>>(), tabs.keys().collect::<Vec<_>>());
 }
 
 #[test]

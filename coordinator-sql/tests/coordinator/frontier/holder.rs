@@ -78,6 +78,8 @@ pub(crate) fn fetch(crawl: i32, number: i32, outcome: &str) -> FetchRow {
         body_object: None,
         body_offset: None,
         body_length: None,
+        body_at: None,
+        body_url: None,
         truncated: None,
         text: None,
     }

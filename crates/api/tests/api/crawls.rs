@@ -213,3 +213,31 @@ async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() 
         .await
         .expect_problem(415, "unsupported_media_type");
 }
+
+#[tokio::test]
+async fn a_crawl_repeats_one_of_the_same_key_that_has_ended_and_no_other() {
+    let world = World::new().await;
+    let (key, other) = (world.key().await, world.key().await);
+    let earlier = world.crawl(&key).await;
+    let again = |more: Value| {
+        let mut settings = json!({ "again": earlier });
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "urls": ["a.test"], "settings": settings })
+    };
+    let ask = async |key: &str, body: &Value| world.post(key, "/v1/crawls", body).await;
+    let running = ask(&key, &again(json!({}))).await.expect_problem(403, "not_allowed");
+    assert_eq!(running["detail"], "settings.again: the crawl has not ended");
+    let cancel = format!("/v1/crawls/{earlier}/cancel");
+    world.post(&key, &cancel, &json!({})).await.expect(200);
+    ask(&other, &again(json!({}))).await.expect_problem(404, "not_found");
+    let unknown = json!({ "urls": ["a.test"], "settings": { "again": world.crawl(&other).await } });
+    ask(&key, &unknown).await.expect_problem(404, "not_found");
+    let settings = json!({ "duplicates": "reject", "store_again_after_s": 60 });
+    let started = ask(&key, &again(settings)).await.expect(201);
+    let path = format!("/v1/crawls/{}", started["id"].as_str().unwrap());
+    let repeated = world.get(&key, &path).await.expect(200);
+    assert_eq!(repeated["settings"]["again"], Value::from(earlier.clone()));
+    let schedule = json!({ "every": "1h", "urls": ["a.test"], "settings": { "again": earlier } });
+    world.post(&other, "/v1/url/schedule", &schedule).await.expect_problem(404, "not_found");
+    world.post(&key, "/v1/url/schedule", &schedule).await.expect(201);
+}

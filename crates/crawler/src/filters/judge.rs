@@ -3,13 +3,12 @@
 //!
 //! Must not know: how a page is recorded.
 
-use everytab_fetcher::PageFetched;
 use everytab_filters::{ClassifierQuestion, Decision, FilterVerdict, PageContent, language_of};
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::RobotsDirectives;
 
 use super::ask::ask;
-use crate::{crawl::Crawl, metrics};
+use crate::{crawl::Crawl, metrics, readable::ReadableAnswer};
 
 /// The outcome of a page that asks not to be kept.
 pub(crate) const NOARCHIVE: &str = "noarchive";
@@ -42,7 +41,7 @@ pub(crate) struct Judgement {
 pub(crate) async fn judge(
     crawl: &Crawl,
     url: &str,
-    fetched: &PageFetched,
+    answer: &ReadableAnswer<'_>,
     page: &ReadPage,
     parameters: &ParameterList,
 ) -> Judgement {
@@ -58,10 +57,9 @@ pub(crate) async fn judge(
     if filters.needs_language() {
         judgement.language = language_of(&page.text);
     }
-    let content_type = fetched.content_type();
     let content = PageContent {
-        content_type: content_type.as_deref(),
-        address: fetched.exchanges.last().map(|exchange| exchange.address.ip()),
+        content_type: answer.content_type.as_deref(),
+        address: answer.address,
         title: &page.title,
         text: &page.text,
         language: judgement.language,

@@ -142,7 +142,8 @@ impl Holder {
         let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);
         let subset = match answer.fetched.status {
             _ if is_media => ArchiveSubset::Media,
-            Some(200) => ArchiveSubset::Warc,
+            // A page that has not changed is a page.
+            Some(200 | 304) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,
         };
         let delay = self.delay_of(host_hash, crawl);

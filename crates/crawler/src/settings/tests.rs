@@ -184,6 +184,7 @@ prop_compose! {
         words in (0..5_usize, 0..3_usize, 0..3_usize, 0..2_usize, 0..2_usize),
         ends in any::<(Option<u64>, Option<u64>)>(),
         list_sites: Vec<u64>,
+        repeat in any::<(Option<u128>, u64, bool)>(),
     ) -> CrawlSettings {
         let (depth, limit, site_pages, media_bytes, max_bytes, delay_ms, max_delay_ms) = numbers;
         let [include, exclude, priorities, types] = texts;
@@ -197,6 +198,9 @@ prop_compose! {
             search: SearchOption::parse(SearchOption::ALL[words.4]).expect("a word"),
             duration_s: ends.0, max_store_bytes: ends.1, list_sites,
             stores: Vec::new(), media_store: None, filters: Vec::new(),
+            again: repeat.0.map(Uuid::from_u128), store_again_after_s: repeat.1,
+            duplicates: DuplicatesOption::parse(DuplicatesOption::ALL[usize::from(repeat.2)])
+                .expect("a word"),
         }
     }
 }

@@ -19,7 +19,7 @@ fn lines(input: impl BufRead) -> Vec<SeedLine> {
 fn a_hostname_becomes_a_url_and_a_url_stays_one() {
     for (text, fetched) in [
         ("example.com", "https://example.com/"),
-        ("  Example.COM. ", "https://example.com./"),
+        ("  Example.COM. ", "https://example.com/"),
         ("example.com:8080/a?b#c", "https://example.com:8080/a?b"),
         ("example.com?q=a:b", "https://example.com/?q=a:b"),
         ("//example.com/a", "https://example.com/a"),

@@ -6,6 +6,7 @@
 mod care;
 mod closed_world;
 mod filtered;
+mod repeated;
 mod tenants;
 mod trouble;
 mod world;

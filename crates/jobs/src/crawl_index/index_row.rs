@@ -11,6 +11,11 @@ use everytab_coordinator::IndexRow;
 use everytab_frontier::{DomainLists, ListedDomains};
 use serde::{Deserialize, Serialize};
 
+/// The HTTP status of a page that is unchanged.
+const NOT_MODIFIED: i16 = 304;
+/// The HTTP status of a page.
+const OK: u16 = 200;
+
 /// A record that no index can have.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotIndexed {
@@ -116,14 +121,24 @@ impl RowReader {
     pub(crate) fn of_fetch(&self, fetch: &IndexRow) -> Result<StoredRow, NotIndexed> {
         let micros = fetch.at.timestamp_micros();
         let digest = fetch.sha256.as_ref().map(|hash| format!("sha256:{}", hex::encode(hash)));
-        let id = record_id("response", &fetch.url, micros, digest.as_deref().unwrap_or_default());
-        let (subset, segment) = self.archive(&fetch.url, &fetch.object)?;
+        let stored = fetch.record_at.timestamp_micros();
+        let of_body = digest.as_deref().unwrap_or_default();
+        let id = record_id("response", &fetch.record_url, stored, of_body);
+        let (subset, segment) = if fetch.is_revisit {
+            archive(&fetch.url, &fetch.object, |_| true)?
+        } else {
+            self.archive(&fetch.url, &fetch.object)?
+        };
         checked(StoredRow {
             subset,
             is_of_table_alone: false,
             url: fetch.url.clone(),
             fetch_time_micros: micros,
-            status: fetch.status.map_or(0, i16::unsigned_abs),
+            status: match fetch.status {
+                // A page that is unchanged is what the record says that it was.
+                Some(NOT_MODIFIED) if fetch.is_revisit => OK,
+                status => status.map_or(0, i16::unsigned_abs),
+            },
             redirect: fetch.redirect.clone(),
             digest,
             mime: fetch.mime.clone(),
@@ -161,13 +176,22 @@ impl RowReader {
     }
 
     fn archive(&self, url: &str, object: &str) -> Result<(ArchiveSubset, String), NotIndexed> {
-        let name = ArchiveName::parse(object).ok().filter(|name| *name.crawl() == self.0);
-        let name = name.ok_or_else(|| NotIndexed::Archive {
-            url: url.chars().take(200).collect(),
-            object: object.to_owned(),
-        })?;
-        Ok((name.subset(), name.segment().to_string()))
+        archive(url, object, |name| *name.crawl() == self.0)
     }
+}
+
+/// The kind and the segment of an archive of which something is so.
+fn archive(
+    url: &str,
+    object: &str,
+    is_so: impl Fn(&ArchiveName) -> bool,
+) -> Result<(ArchiveSubset, String), NotIndexed> {
+    let name = ArchiveName::parse(object).ok().filter(is_so);
+    let name = name.ok_or_else(|| NotIndexed::Archive {
+        url: url.chars().take(200).collect(),
+        object: object.to_owned(),
+    })?;
+    Ok((name.subset(), name.segment().to_string()))
 }
 
 fn checked(row: StoredRow) -> Result<StoredRow, NotIndexed> {

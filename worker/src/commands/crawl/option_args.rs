@@ -6,7 +6,9 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use everytab_crawler::{CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption};
+use everytab_crawler::{
+    CrawlSettings, DuplicatesOption, MediaOption, NofollowOption, SearchOption, SitemapsOption,
+};
 use everytab_fetcher::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES};
 use everytab_frontier::Scope;
 
@@ -101,6 +103,19 @@ pub(super) struct CrawlOptionArgs {
     #[arg(long, env = "EVERYTAB_CRAWL_MAX_STORE", value_name = "BYTES",
           value_parser = parse_bytes)]
     max_store: Option<Bytes>,
+    /// Repeat this crawl, which has ended: ask for what it kept on condition that it changed, and
+    /// store only what did. Its id, the beginning of it, or its name
+    #[arg(long, env = "EVERYTAB_CRAWL_AGAIN", value_name = "ID")]
+    pub(super) again: Option<String>,
+    /// Store what has not changed anew when the copy is older, up to 3650d
+    #[arg(long, env = "EVERYTAB_CRAWL_STORE_AGAIN_AFTER", value_name = "DURATION",
+          default_value = "30d", value_parser = parse_time)]
+    store_again_after: Duration,
+    /// What becomes of a page that is the same: a record that names the earlier one, or none
+    #[arg(long, env = "EVERYTAB_CRAWL_DUPLICATES", default_value = "revisit",
+          value_parser = PossibleValuesParser::new(DuplicatesOption::ALL)
+              .try_map(|word| DuplicatesOption::parse(&word).ok_or("unknown")))]
+    duplicates: DuplicatesOption,
 }
 
 impl CrawlOptionArgs {
@@ -129,6 +144,10 @@ impl CrawlOptionArgs {
             search,
             duration,
             max_store,
+            // Found where the database is.
+            again: _,
+            store_again_after,
+            duplicates,
         } = self.clone();
         CrawlSettings {
             scope,
@@ -150,6 +169,8 @@ impl CrawlOptionArgs {
             search,
             duration_s: duration.map(whole_seconds),
             max_store_bytes: max_store.map(|bytes| bytes.0),
+            store_again_after_s: whole_seconds(store_again_after),
+            duplicates,
             ..CrawlSettings::default()
         }
     }
@@ -199,6 +220,8 @@ mod tests {
             "--search=on",
             "--for=7d",
             "--max-store=2TiB",
+            "--store-again-after=2h",
+            "--duplicates=reject",
         ]);
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let expected = CrawlSettings {
@@ -221,9 +244,14 @@ mod tests {
             search: SearchOption::On,
             duration_s: Some(7 * 86_400),
             max_store_bytes: Some(2 << 40),
+            store_again_after_s: 7_200,
+            duplicates: DuplicatesOption::Reject,
             ..CrawlSettings::default()
         };
         assert_eq!(found, expected);
-        assert_eq!(expected.check(), Ok(()));
+        let refused = expected.check().map_err(|error| error.to_string());
+        assert!(refused.unwrap_err().starts_with("--duplicates: reject is for a crawl with"));
+        let again = CrawlSettings { again: Some(uuid::Uuid::nil()), ..expected };
+        assert_eq!(again.check(), Ok(()));
     }
 }

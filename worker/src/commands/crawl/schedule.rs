@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::{
     option_args::CrawlOptionArgs,
-    seeds::{SeedArgs, Seeds},
-    start::{check_store, frozen_filters, stores},
+    seeds::SeedArgs,
+    start::{check_store, ended_crawl, frozen_filters, seeds_of, stores},
 };
 use crate::{
     cli_error::{CliError, CliResult, Exit},
@@ -161,8 +161,13 @@ pub(super) async fn run(args: ScheduleArgs) -> CliResult {
 async fn add(args: AddArgs) -> Result<(), CliError> {
     let times = args.times()?;
     let mut settings = args.options.settings();
+    let earlier = match &args.options.again {
+        Some(again) => Some(ended_crawl(&args.database, again).await?),
+        None => None,
+    };
+    settings.again = earlier.as_ref().map(|(_, crawl)| crawl.id);
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
-    let mut seeds = Seeds::open(args.seeds, &parameters)?;
+    let mut seeds = seeds_of(args.seeds, earlier.as_ref(), &parameters).await?;
     let store = stores(args.to, args.media_to, &mut settings)?;
     let ranges = settings.stores.iter().map(|range| &range.store);
     for store in ranges.chain(&settings.media_store).chain([&store]) {

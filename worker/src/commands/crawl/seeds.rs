@@ -6,11 +6,12 @@
 use std::{
     collections::VecDeque,
     fs::File,
-    io::{BufRead, BufReader, BufWriter, Seek as _, Write as _},
+    io::{self, BufRead, BufReader, BufWriter, Seek as _, Write as _},
     path::PathBuf,
 };
 
 use clap::Args;
+use everytab_coordinator::Coordinator;
 use everytab_crawler::{MAX_LIST_SITES, SeedBatch, SeedReader, SeedSites, parse_seed};
 use everytab_frontier::{CanonicalUrl, ParameterList, SuffixList};
 
@@ -27,6 +28,16 @@ pub(super) struct SeedArgs {
     #[arg(long, env = "EVERYTAB_CRAWL_SEEDS", value_name = "FILE")]
     seeds: Option<PathBuf>,
 }
+
+impl SeedArgs {
+    /// Whether no seed is given.
+    pub(super) fn is_empty(&self) -> bool {
+        self.urls.is_empty() && self.seeds.is_none()
+    }
+}
+
+/// URLs of an earlier crawl that one call reads.
+const SEEDS_PER_CALL: i32 = 10_000;
 
 /// Seeds that are read one after the other.
 pub(super) struct Seeds<'a> {
@@ -45,10 +56,10 @@ impl<'a> Seeds<'a> {
     /// # Errors
     /// When it cannot be opened, or neither file nor URL is given.
     pub(super) fn open(args: SeedArgs, parameters: &'a ParameterList) -> Result<Self, CliError> {
-        let SeedArgs { urls, seeds } = args;
-        if urls.is_empty() && seeds.is_none() {
+        if args.is_empty() {
             return Err(CliError::usage("no seeds: give URLs, or --seeds FILE (- reads a pipe)"));
         }
+        let SeedArgs { urls, seeds } = args;
         let mut name = String::new();
         let mut lines = None;
         if let Some(path) = seeds {
@@ -63,6 +74,30 @@ impl<'a> Seeds<'a> {
             lines = Some(SeedReader::new(input, parameters));
         }
         Ok(Self { parameters, urls: urls.into(), lines, name, refused: 0 })
+    }
+
+    /// The seeds of an earlier crawl, through a temporary file.
+    ///
+    /// # Errors
+    /// When the database cannot be asked, or the file cannot be written.
+    pub(super) async fn of_crawl(
+        coordinator: &Coordinator,
+        crawl: i32,
+        parameters: &'a ParameterList,
+    ) -> Result<Self, CliError> {
+        let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
+        let mut after = None;
+        loop {
+            let seeds = coordinator.crawl_seeds(crawl, after, SEEDS_PER_CALL).await?;
+            let Some(last) = seeds.last() else { break };
+            after = Some(last.place);
+            for seed in &seeds {
+                writeln!(file, "{}", seed.url).map_err(not_written)?;
+            }
+        }
+        let lines = Some(SeedReader::new(read_again(file)?, parameters));
+        let name = "the earlier crawl".to_owned();
+        Ok(Self { parameters, urls: VecDeque::new(), lines, name, refused: 0 })
     }
 
     /// The next seed; none at the end.
@@ -115,9 +150,8 @@ impl<'a> Seeds<'a> {
     /// # Errors
     /// When a file cannot be read or written, or there are too many sites.
     pub(super) fn sites(&mut self, suffixes: &SuffixList) -> Result<Vec<u64>, CliError> {
-        let written = |error| CliError::new(format!("a temporary file for the seeds: {error}"));
         let mut sites = SeedSites::new(suffixes);
-        let mut file = BufWriter::new(tempfile::tempfile().map_err(written)?);
+        let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
         while let Some(url) = self.next()? {
             if !sites.insert(&url) {
                 return Err(CliError::usage(format!(
@@ -125,12 +159,20 @@ impl<'a> Seeds<'a> {
                      needs no list"
                 )));
             }
-            writeln!(file, "{}", url.fetched()).map_err(written)?;
+            writeln!(file, "{}", url.fetched()).map_err(not_written)?;
         }
-        let mut file = file.into_inner().map_err(|error| written(error.into_error()))?;
-        file.rewind().map_err(written)?;
-        let input: Box<dyn BufRead> = Box::new(BufReader::new(file));
-        self.lines = Some(SeedReader::new(input, self.parameters));
+        self.lines = Some(SeedReader::new(read_again(file)?, self.parameters));
         Ok(sites.into_hashes())
     }
+}
+
+fn not_written(error: io::Error) -> CliError {
+    CliError::new(format!("a temporary file for the seeds: {error}"))
+}
+
+/// A file from its beginning.
+fn read_again(file: BufWriter<File>) -> Result<Box<dyn BufRead>, CliError> {
+    let mut file = file.into_inner().map_err(|error| not_written(error.into_error()))?;
+    file.rewind().map_err(not_written)?;
+    Ok(Box::new(BufReader::new(file)))
 }

@@ -70,10 +70,18 @@ pub(super) struct AddArgs {
 /// read, or none of them is usable.
 pub(super) async fn start(args: StartArgs) -> CliResult {
     let mut settings = args.options.settings();
+    let earlier = match &args.options.again {
+        Some(again) => Some(ended_crawl(&args.database, again).await?),
+        None => None,
+    };
+    settings.again = earlier.as_ref().map(|(_, crawl)| crawl.id);
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
-    let mut seeds = Seeds::open(args.seeds, &parameters)?;
+    let mut seeds = seeds_of(args.seeds, earlier.as_ref(), &parameters).await?;
     let store = stores(args.to, args.media_to, &mut settings)?;
+    if let Some((coordinator, crawl)) = &earlier {
+        note_another_store(coordinator, crawl, &store).await?;
+    }
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     let ranges = settings.stores.iter().map(|range| &range.store);
     for store in ranges.chain(&settings.media_store).chain([&store]) {
@@ -110,6 +118,52 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
         stdout::line(format_args!("{id} {name}"))?;
     }
     Ok(Exit::Done)
+}
+
+/// The crawl that `text` means, which is to have ended.
+pub(super) async fn ended_crawl(
+    database: &DatabaseArgs,
+    text: &str,
+) -> Result<(Coordinator, FoundCrawl), CliError> {
+    let (coordinator, crawl) = one_crawl::find(database, Some(text)).await?;
+    let status = one_crawl::status_of(&coordinator, &crawl).await?;
+    if status.state == "ended" {
+        return Ok((coordinator, crawl));
+    }
+    Err(CliError::new(format!(
+        "--again: crawl {} is {}; it is repeated when it has ended",
+        crawl.name, status.state
+    )))
+}
+
+/// Says so where a crawl that repeats another one can name nothing of what that stored.
+async fn note_another_store(
+    coordinator: &Coordinator,
+    earlier: &FoundCrawl,
+    store: &str,
+) -> Result<(), CliError> {
+    let before = one_crawl::status_of(coordinator, earlier).await?.store;
+    if before != store {
+        eprintln!(
+            "--again: crawl {} is in {before}; what has not changed is stored anew in {store}",
+            earlier.name
+        );
+    }
+    Ok(())
+}
+
+/// The seeds that are given, or those of the crawl that is repeated.
+pub(super) async fn seeds_of<'a>(
+    given: SeedArgs,
+    earlier: Option<&(Coordinator, FoundCrawl)>,
+    parameters: &'a ParameterList,
+) -> Result<Seeds<'a>, CliError> {
+    match earlier {
+        Some((coordinator, crawl)) if given.is_empty() => {
+            Seeds::of_crawl(coordinator, crawl.crawl, parameters).await
+        }
+        _ => Seeds::open(given, parameters),
+    }
 }
 
 /// The filters of these names as they are now, with the newest versions of their lists.

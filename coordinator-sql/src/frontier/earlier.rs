@@ -1,0 +1,151 @@
+//! What an earlier crawl kept of URLs that a crawl asks for again.
+//!
+//! Must not know: when a copy is too old, how a request becomes conditional.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use tokio_postgres::Row;
+
+use crate::{
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    record::{signed_hash, unsigned_hash},
+    row::{FromRow, from_row, values},
+};
+
+/// What an earlier crawl kept of a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierFetch {
+    /// Bytes of the body.
+    pub bytes: Option<i32>,
+    /// SHA-256 of the body.
+    pub sha256: [u8; 32],
+    /// MIME type.
+    pub mime: Option<String>,
+    /// Charset.
+    pub charset: Option<String>,
+    /// Language.
+    pub language: Option<String>,
+    /// Title of the page.
+    pub title: Option<String>,
+    /// The tag that the server gave it.
+    pub etag: Option<String>,
+    /// When it was changed, as the server said.
+    pub last_modified: Option<String>,
+    /// The URL of the record that has the body.
+    pub body_url: String,
+    /// When that record was stored.
+    pub body_at: DateTime<Utc>,
+    /// The archive that holds it.
+    pub body_object: String,
+    /// Where it begins in that, in bytes.
+    pub body_offset: i64,
+    /// Its length in bytes.
+    pub body_length: i32,
+}
+
+/// The stores of an earlier crawl.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EarlierCrawl {
+    /// Its store.
+    pub store: String,
+    /// Its settings, which name others where it has several.
+    pub settings: Value,
+}
+
+/// A URL with which a crawl began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrawlSeed {
+    /// The hashes of host and URL, by which seeds are ordered.
+    pub place: (i64, i64),
+    /// The URL.
+    pub url: String,
+}
+
+from_row!(EarlierCrawl { store, settings });
+
+impl FromRow for CrawlSeed {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let place = (row.try_get("host_hash")?, row.try_get("url_hash")?);
+        Ok(Self { place, url: row.try_get("url")? })
+    }
+}
+
+/// A fetch with the hashes of its host and URL.
+struct HashedFetch {
+    place: (u64, u64),
+    fetch: EarlierFetch,
+}
+
+impl FromRow for HashedFetch {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let digest: &[u8] = row.try_get("sha256")?;
+        let sha256 = digest
+            .try_into()
+            .map_err(|_| Error::Unexpected(format!("a digest of {} bytes", digest.len())))?;
+        let fetch = EarlierFetch {
+            bytes: row.try_get("bytes")?,
+            sha256,
+            mime: row.try_get("mime")?,
+            charset: row.try_get("charset")?,
+            language: row.try_get("language")?,
+            title: row.try_get("title")?,
+            etag: row.try_get("etag")?,
+            last_modified: row.try_get("last_modified")?,
+            body_url: row.try_get("body_url")?,
+            body_at: row.try_get("body_at")?,
+            body_object: row.try_get("body_object")?,
+            body_offset: row.try_get("body_offset")?,
+            body_length: row.try_get("body_length")?,
+        };
+        let hash = |name| Ok::<_, Error>(unsigned_hash(row.try_get(name)?));
+        Ok(Self { place: (hash("host_hash")?, hash("url_hash")?), fetch })
+    }
+}
+
+impl Coordinator {
+    /// The stores of the crawl that a crawl repeats; `None`: it repeats none, or that one is gone.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn earlier_crawl(&self, crawl: i32) -> Result<Option<EarlierCrawl>, Error> {
+        let sql = "select * from coordinator.earlier_crawl($1)";
+        Ok(self.rows(sql, crawl, None).await?.pop())
+    }
+
+    /// What the crawl that a crawl repeats kept of some URLs, by the hashes of host and URL. What
+    /// it did not keep is left out.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn earlier_fetches(
+        &self,
+        crawl: i32,
+        urls: &[(u64, u64)],
+    ) -> Result<Vec<((u64, u64), EarlierFetch)>, Error> {
+        let sql = "select * from coordinator.earlier_fetches($1, $2, $3)";
+        let hosts: Vec<i64> = urls.iter().map(|(host, _)| signed_hash(*host)).collect();
+        let hashes: Vec<i64> = urls.iter().map(|(_, url)| signed_hash(*url)).collect();
+        let rows = run(&self.work, sql, &[bind(&crawl), bind(&hosts), bind(&hashes)]).await?;
+        let rows: Vec<HashedFetch> = values(&rows)?;
+        Ok(rows.into_iter().map(|found| (found.place, found.fetch)).collect())
+    }
+
+    /// At most `limit` of the URLs with which a crawl began, after the place of the last one.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_seeds(
+        &self,
+        crawl: i32,
+        after: Option<(i64, i64)>,
+        limit: i32,
+    ) -> Result<Vec<CrawlSeed>, Error> {
+        let (host, url) = after.unwrap_or((i64::MIN, i64::MIN));
+        let sql = "select * from coordinator.crawl_seeds($1, $2, $3, $4)";
+        let arguments = [bind(&crawl), bind(&host), bind(&url), bind(&limit)];
+        self.operator_rows(sql, &arguments).await
+    }
+}

@@ -1,0 +1,59 @@
+//! An answer as it is read for its links and text: the one that came, or the copy of a page that
+//! has not changed.
+//!
+//! Must not know: which of the two it is, what is read of it.
+
+use std::net::IpAddr;
+
+use everytab_commoncrawl::warc::HttpResponse;
+use everytab_fetcher::PageFetched;
+
+/// An answer as it is read.
+pub(crate) struct ReadableAnswer<'a> {
+    /// The fields of its head.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The type that it declares, without parameters and in lower case.
+    pub content_type: Option<String>,
+    /// Its body.
+    pub body: &'a [u8],
+    /// The address that was asked.
+    pub address: Option<IpAddr>,
+}
+
+impl<'a> ReadableAnswer<'a> {
+    /// The answer that came.
+    pub(crate) fn of(fetched: &'a PageFetched) -> Self {
+        let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
+        let (content_type, body) = (fetched.content_type(), &fetched.body[..]);
+        Self { headers: headers_of(fetched), content_type, body, address }
+    }
+
+    /// The copy of which an answer says that it is unchanged; what that answer says to robots holds
+    /// too.
+    pub(crate) fn of_copy(
+        copy: &'a HttpResponse,
+        content_type: Option<String>,
+        fetched: &PageFetched,
+    ) -> Self {
+        let mut headers = copy.headers.fields().to_vec();
+        headers.extend(headers_of(fetched).into_iter().filter(|(name, _)| name == "x-robots-tag"));
+        let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
+        Self { headers, content_type, body: &copy.body, address }
+    }
+
+    /// Whether the body is text without markup.
+    pub(crate) fn is_text(&self) -> bool {
+        self.content_type.as_ref().is_some_and(|kind| kind.starts_with("text/"))
+    }
+
+    /// Whether the body is read as a page. One without a type may be.
+    pub(crate) fn is_html(&self) -> bool {
+        let kind = self.content_type.as_deref();
+        kind.is_none_or(|kind| matches!(kind, "text/html" | "application/xhtml+xml"))
+    }
+}
+
+fn headers_of(fetched: &PageFetched) -> Vec<(String, Vec<u8>)> {
+    let headers = fetched.headers.iter();
+    headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+}

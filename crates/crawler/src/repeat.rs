@@ -1,0 +1,210 @@
+//! A crawl that repeats an earlier one: what that one kept of a URL, and when this one names its
+//! record instead of storing the same body again.
+//!
+//! A copy is named if it is in the store to which this crawl writes, and no older than the crawl
+//! lets copies be. Must not know: how a URL is asked for, how records are written.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_coordinator::{Coordinator, EarlierCrawl, EarlierFetch};
+use everytab_fetcher::Validators;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Duration, sleep},
+};
+
+use crate::settings::{CrawlSettings, DuplicatesOption};
+
+/// URLs that one call asks for: 0.3 MB of rows.
+const URLS_PER_CALL: usize = 500;
+/// Pause before Postgres is asked again that did not answer.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How a crawl repeats an earlier one.
+#[derive(Debug, Clone)]
+pub(crate) struct Repeat {
+    /// The slots whose pages both crawls have in one store.
+    same_pages: Vec<bool>,
+    /// Those whose requisites they have in one store.
+    same_media: Vec<bool>,
+    /// The age from which a copy is stored anew.
+    store_again_after: TimeDelta,
+    /// Whether what is the same leaves no record.
+    pub rejects: bool,
+}
+
+impl Repeat {
+    /// How a crawl with these settings and this store repeats `earlier`.
+    ///
+    /// # Errors
+    /// Settings of the earlier crawl that this program cannot read.
+    pub(crate) fn new(
+        settings: &CrawlSettings,
+        store: &str,
+        earlier: &EarlierCrawl,
+    ) -> Result<Self, serde_json::Error> {
+        let before: CrawlSettings = serde_json::from_value(earlier.settings.clone())?;
+        let same = |is_media| {
+            let slots = 0..=u8::MAX;
+            let is_same = |slot| {
+                settings.store_of(store, slot, is_media)
+                    == before.store_of(&earlier.store, slot, is_media)
+            };
+            slots.map(is_same).collect()
+        };
+        let seconds = i64::try_from(settings.store_again_after_s).unwrap_or(i64::MAX);
+        Ok(Self {
+            same_pages: same(false),
+            same_media: same(true),
+            store_again_after: TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX),
+            rejects: settings.duplicates == DuplicatesOption::Reject,
+        })
+    }
+
+    /// Whether an earlier copy may be named: by its store and its age.
+    pub(crate) fn may_name(
+        &self,
+        copy: &EarlierFetch,
+        (slot, is_media): (i16, bool),
+        now: DateTime<Utc>,
+    ) -> bool {
+        let same = if is_media { &self.same_media } else { &self.same_pages };
+        let is_same = usize::try_from(slot).ok().and_then(|slot| same.get(slot));
+        is_same == Some(&true) && now - copy.body_at < self.store_again_after
+    }
+}
+
+/// What makes a request for a URL conditional, of which there is a copy.
+pub(crate) fn validators_of(copy: &EarlierFetch) -> Validators {
+    let (etag, last_modified) = (copy.etag.clone(), copy.last_modified.clone());
+    Validators { etag, last_modified }
+}
+
+/// Which record has the body of an answer.
+#[derive(Debug)]
+pub(crate) enum BodyRecord {
+    /// Its own.
+    Own,
+    /// That of an earlier copy, which has the same digest.
+    Identical(Box<EarlierFetch>),
+    /// That of an earlier copy, as the server said: 304.
+    NotModified(Box<EarlierFetch>),
+}
+
+impl BodyRecord {
+    /// The copy, where there is one.
+    pub(crate) fn copy(&self) -> Option<&EarlierFetch> {
+        match self {
+            Self::Own => None,
+            Self::Identical(copy) | Self::NotModified(copy) => Some(copy),
+        }
+    }
+}
+
+/// A URL that is asked for again.
+pub(crate) struct EarlierQuestion {
+    crawl: i32,
+    place: (u64, u64),
+    answer: oneshot::Sender<Option<EarlierFetch>>,
+}
+
+/// Asks what earlier crawls kept. Questions that come while a call is under way share the next one.
+#[derive(Debug, Clone)]
+pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierQuestion>);
+
+impl EarlierFetches {
+    /// Makes both ends; the second one is for [`answer_questions`].
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierQuestion>) {
+        let (ask, questions) = mpsc::unbounded_channel();
+        (Self(ask), questions)
+    }
+
+    /// What the crawl that `crawl` repeats kept of a URL, by the hashes of host and URL. Waits for
+    /// as long as Postgres does not answer.
+    pub(crate) async fn of(&self, crawl: i32, place: (u64, u64)) -> Option<EarlierFetch> {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(EarlierQuestion { crawl, place, answer }).ok()?;
+        answered.await.ok()?
+    }
+}
+
+/// Answers questions for as long as somebody can ask.
+pub(crate) async fn answer_questions(
+    coordinator: Coordinator,
+    mut questions: mpsc::UnboundedReceiver<EarlierQuestion>,
+) {
+    let mut come = Vec::new();
+    while questions.recv_many(&mut come, URLS_PER_CALL).await > 0 {
+        let mut by_crawl: HashMap<i32, Vec<EarlierQuestion>> = HashMap::new();
+        for question in come.drain(..) {
+            by_crawl.entry(question.crawl).or_default().push(question);
+        }
+        for (crawl, questions) in by_crawl {
+            let places: Vec<(u64, u64)> = questions.iter().map(|one| one.place).collect();
+            let mut found: HashMap<_, _> = loop {
+                match coordinator.earlier_fetches(crawl, &places).await {
+                    Ok(found) => break found.into_iter().collect(),
+                    Err(error) => {
+                        let what = "Postgres did not say what was kept before; asking again";
+                        tracing::warn!(crawl, %error, "{what}");
+                        sleep(ASK_AGAIN).await;
+                    }
+                }
+            };
+            for EarlierQuestion { place, answer, .. } in questions {
+                // Who asked may have given up.
+                answer.send(found.remove(&place)).ok();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stores::StoreRange;
+
+    fn copy(age: TimeDelta) -> EarlierFetch {
+        EarlierFetch {
+            bytes: Some(3),
+            sha256: [7; 32],
+            mime: None,
+            charset: None,
+            language: None,
+            title: None,
+            etag: Some("\"a\"".to_owned()),
+            last_modified: None,
+            body_url: "https://a.test/".to_owned(),
+            body_at: Utc::now() - age,
+            body_object: "crawl-data/x".to_owned(),
+            body_offset: 0,
+            body_length: 1,
+        }
+    }
+
+    #[test]
+    fn a_copy_is_named_in_the_same_store_until_it_is_too_old() {
+        let settings = CrawlSettings { store_again_after_s: 60, ..CrawlSettings::default() };
+        let range = |first, last, store: &str| StoreRange { first, last, store: store.to_owned() };
+        let before = CrawlSettings {
+            stores: vec![range(0, 127, "s3://a"), range(128, 255, "s3://b")],
+            media_store: Some("s3://media".to_owned()),
+            ..CrawlSettings::default()
+        };
+        let earlier = EarlierCrawl {
+            store: "s3://a".to_owned(),
+            settings: serde_json::to_value(&before).expect("settings"),
+        };
+        let repeat = Repeat::new(&settings, "s3://a", &earlier).expect("a repetition");
+        let now = Utc::now();
+        let fresh = copy(TimeDelta::seconds(30));
+        assert!(repeat.may_name(&fresh, (127, false), now));
+        assert!(!repeat.may_name(&fresh, (128, false), now), "it is in another store");
+        assert!(!repeat.may_name(&fresh, (0, true), now), "requisites had another store");
+        assert!(!repeat.may_name(&copy(TimeDelta::seconds(61)), (0, false), now), "it is old");
+        let unreadable =
+            EarlierCrawl { settings: serde_json::json!({ "colour": "green" }), ..earlier };
+        assert!(Repeat::new(&settings, "s3://a", &unreadable).is_err());
+    }
+}

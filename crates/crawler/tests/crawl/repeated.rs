@@ -1,0 +1,120 @@
+//! A crawl that repeats an earlier one: what has not changed is not stored again, and all else is
+//! as if it came for the first time.
+
+use std::collections::BTreeMap;
+
+use everytab_crawler::{CrawlSettings, DuplicatesOption};
+use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
+use uuid::Uuid;
+
+use crate::world::{World, assert_same, settings};
+
+/// A world in which a tenth of the pages changes from day to day.
+async fn world(seed: u64) -> World {
+    let graph = GraphSettings { hosts: 12, sites: 6, pages: 400, ..GraphSettings::default() };
+    World::new(seed, graph).await
+}
+
+/// Crawls the whole world on a day, and compares what was recorded with the oracle.
+async fn crawl(world: &World, day: u32, settings: &CrawlSettings) -> Uuid {
+    world.running.set_day(day);
+    let home = world.graph().home(0);
+    let id = world.start(settings, None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(id).await;
+    worker.finish().await;
+    let expected = ClosedCrawl { day, ..ClosedCrawl::new(vec![home], OracleScope::Any) };
+    let mut recorded = world.recorded(id).await;
+    for outcome in recorded.values_mut() {
+        if matches!(outcome.as_str(), "not_modified" | "duplicate") {
+            "ok".clone_into(outcome);
+        }
+    }
+    assert_same(&recorded, &world.expected(expected));
+    id
+}
+
+fn again(earlier: Uuid) -> CrawlSettings {
+    CrawlSettings { again: Some(earlier), ..settings("any") }
+}
+
+/// How many fetches of a crawl something is so of.
+fn count(world: &World, crawl: Uuid, condition: &str) -> usize {
+    let of_crawl = format!("f.crawl = (select crawl from everytab.crawls where id = '{crawl}')");
+    let sql = format!("select count(*) from everytab.fetches f where {of_crawl} and {condition}");
+    world.sql(&sql).parse().unwrap()
+}
+
+/// Returns the digest and the place of the body of each URL of a crawl, by its hash.
+fn bodies(world: &World, crawl: Uuid) -> BTreeMap<String, (String, String)> {
+    let rows = world.sql(&format!(
+        "select f.url_hash, encode(f.sha256, 'hex'), a.object,
+                coalesce(f.body_offset, f.record_offset)
+           from everytab.fetches f
+           join everytab.crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
+          where f.crawl = (select crawl from everytab.crawls where id = '{crawl}')
+            and f.outcome in ('ok', 'not_modified')"
+    ));
+    let row = |line: &str| {
+        let mut fields = line.split('|');
+        let (url, digest) = (fields.next().unwrap().to_owned(), fields.next().unwrap().to_owned());
+        (url, (digest, fields.collect::<Vec<_>>().join("|")))
+    };
+    rows.lines().map(row).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_not_changed_is_a_revisit_of_the_first_copy_on_every_later_day() {
+    let world = world(41).await;
+    let first = crawl(&world, 0, &settings("any")).await;
+    let second = crawl(&world, 1, &again(first)).await;
+    let pages = count(&world, second, "f.outcome in ('ok', 'not_modified')");
+    let unchanged = count(&world, second, "f.outcome = 'not_modified'");
+    assert!(unchanged > pages / 2 && unchanged < pages, "{unchanged} of {pages}");
+    let revisits = "f.outcome = 'not_modified' and f.status = 304 and f.record_length > 0 \
+                    and f.body_archive is not null and f.body_at < f.at \
+                    and f.sha256 is not null and (f.title is not null or f.mime !~ 'html')";
+    assert_eq!(count(&world, second, revisits), unchanged);
+    assert_eq!(count(&world, second, "f.outcome = 'ok' and f.body_archive is not null"), 0);
+    let (before, after) = (bodies(&world, first), bodies(&world, second));
+    let same = after.iter().filter(|(url, body)| before.get(*url) == Some(*body)).count();
+    assert_eq!(same, unchanged, "a revisit is of the record that has the body");
+    // The third crawl repeats the second one, whose revisits have no body.
+    let third = crawl(&world, 1, &again(second)).await;
+    assert_eq!(count(&world, third, "f.outcome = 'not_modified'"), pages);
+    assert_eq!(bodies(&world, third), after);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_of_the_same_digest_is_a_revisit_where_no_tag_says_so() {
+    let world = world(42).await;
+    let first = crawl(&world, 0, &settings("any")).await;
+    world.sql("update everytab.fetches set etag = null, last_modified = null");
+    let second = crawl(&world, 0, &again(first)).await;
+    let pages = count(&world, second, "f.outcome = 'ok'");
+    let identical = "f.outcome = 'ok' and f.status = 200 and f.body_archive is not null";
+    assert_eq!(count(&world, second, identical), pages);
+    assert_eq!(bodies(&world, second), bodies(&world, first));
+    let rejecting = CrawlSettings { duplicates: DuplicatesOption::Reject, ..again(second) };
+    let third = crawl(&world, 0, &rejecting).await;
+    let rejected = "f.outcome = 'duplicate' and f.archive is null and f.body_archive is not null";
+    assert_eq!(count(&world, third, rejected), pages);
+    let refused = world.status(third).await.refused["duplicate"].as_u64();
+    assert_eq!(refused, u64::try_from(pages).ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_is_old_or_gone_is_stored_anew() {
+    let world = world(43).await;
+    let first = crawl(&world, 0, &settings("any")).await;
+    let old = CrawlSettings { store_again_after_s: 0, ..again(first) };
+    let second = crawl(&world, 0, &old).await;
+    assert_eq!(count(&world, second, "f.body_archive is not null or f.status = 304"), 0);
+    // The archives are gone: an answer 304 leaves nothing to read links from.
+    std::fs::remove_dir_all(world.folder("store")).unwrap();
+    let third = crawl(&world, 0, &again(first)).await;
+    let html = "f.mime = 'text/html'";
+    let pages = count(&world, third, &format!("{html} and f.outcome = 'ok' and f.status = 200"));
+    assert!(pages > 100, "{pages}");
+    assert_eq!(count(&world, third, &format!("{html} and f.body_archive is not null")), 0);
+}
