@@ -815,6 +815,7 @@ begin
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
                       and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+                      and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)
      cross join lateral api.describe(found.c, found.f, p_host, p_url) d;
@@ -1148,6 +1149,7 @@ begin
           join fetches f on f.crawl = m.crawl and f.host_hash = m.host_hash
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+           and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
          offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
     select b.score,
@@ -2088,6 +2090,39 @@ begin
     word := 'recorded';
 end $$;
 
+-- Name: clear_forgotten(integer, timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    indexed integer;
+begin
+    update forgotten g set cleared_at = clock_timestamp()
+     where g.number = p_number and g.forgotten_at = p_forgotten_at;
+    if not found then
+        return false;
+    end if;
+    delete from fetch_texts t using coordinator.forgotten_fetches(p_number) f
+     where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
+    -- The one update of a fetch: to keep what a page said is what was to end.
+    update fetches u
+       set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
+      from coordinator.forgotten_fetches(p_number) f
+     where u.crawl = f.crawl and u.host_hash = f.host_hash and u.url_hash = f.url_hash;
+    for indexed in
+        select distinct c.crawl
+          from coordinator.forgotten_fetches(p_number) f
+          join crawls c on c.crawl = f.crawl and c.state = 'ended'
+          join runs r on r.run = c.run and r.state = 'finished'
+         order by c.crawl
+    loop
+        perform coordinator.open_crawl_run(indexed);
+    end loop;
+    return true;
+end $$;
+
 -- Name: complete(bigint[], integer[], uuid[], jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) RETURNS text[]
@@ -2680,7 +2715,8 @@ begin
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.outcome in ('ok', 'empty_body', 'not_modified', 'duplicate')
-       and f.sha256 is not null and f.truncated is null;
+       and f.sha256 is not null and f.truncated is null
+       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
 end $$;
 
 -- Name: end_crawl(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2973,6 +3009,53 @@ begin
     return fired;
 end $$;
 
+-- Name: forget(text, text, bigint, bigint, smallint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.forget(p_kind text, p_name text, p_host_hash bigint, p_url_hash bigint, p_slot smallint) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    forgotten_number integer;
+begin
+    insert into forgotten (kind, name, host_hash, url_hash, slot)
+    values (p_kind, p_name, p_host_hash, p_url_hash, p_slot)
+    on conflict (kind, name) do update set forgotten_at = clock_timestamp(), cleared_at = null
+    returning number into forgotten_number;
+    return (select count(*) from coordinator.forgotten_fetches(forgotten_number) f
+             where f.archive is not null or f.body_archive is not null);
+end $$;
+
+-- Name: forgotten_archives(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.forgotten_archives(p_number integer) RETURNS TABLE(object text, crawl_name text, store text, settings jsonb)
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select distinct on (a.object) a.object, c.name, c.store, c.settings
+      from coordinator.forgotten_fetches(p_number) f
+      join crawl_archives a on a.archive in (f.archive, f.body_archive)
+      join crawls c on c.crawl = a.crawl
+     order by a.object, c.crawl;
+$$;
+
+-- Name: forgotten_fetches(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.forgotten_fetches(p_number integer) RETURNS SETOF everytab.fetches
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select f.*
+      from forgotten g join fetches f on f.host_hash = g.host_hash and f.url_hash = g.url_hash
+     where g.number = p_number and g.kind = 'url' and f.at <= g.forgotten_at
+    union all
+    select f.*
+      from forgotten g
+      join frontier_hosts h on h.slot = g.slot and h.site_hash = g.host_hash
+      join fetches f on f.host_hash = h.host_hash
+     where g.number = p_number and g.kind = 'site' and f.at <= g.forgotten_at;
+$$;
+
 -- Name: free_jobs(bigint[], everytab.job_state, timestamp with time zone, integer, integer, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_attempts integer DEFAULT NULL::integer, p_crashes integer DEFAULT NULL::integer, p_revoked boolean DEFAULT false) RETURNS void
@@ -3221,6 +3304,23 @@ CREATE FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) RETURN
                                   when 'cancelled' then 'cancelled'
                                   else 'pending' end
                 from everytab.runs r where r.run = p_run) end;
+$$;
+
+-- Name: is_forgotten(bigint, bigint, text, timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with labels as (
+        select string_to_array(coordinator.host_of_url(p_url), '.') as label)
+    select exists (select from forgotten g
+                    where g.kind = 'url' and g.host_hash = p_host_hash
+                      and g.url_hash = p_url_hash and p_at <= g.forgotten_at)
+        or exists (select from forgotten g, labels,
+                          generate_series(1, cardinality(label)) first_label
+                    where g.kind = 'site' and g.name = array_to_string(label[first_label:], '.')
+                      and p_at <= g.forgotten_at);
 $$;
 
 -- Name: is_host_blocked(text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3739,7 +3839,8 @@ CREATE FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigin
       join fetches f on f.crawl = p_crawl and f.host_hash = asked.host_hash
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
-     where f.record_length > 0;
+     where f.record_length > 0
+       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
 $$;
 
 -- Name: load_later_blocks(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -4125,7 +4226,8 @@ begin
            coalesce(f.body_length, f.record_length) as record_length
       from fetches f join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
-       and f.record_length > 0;
+       and f.record_length > 0
+       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
     return index_rows;
 end $$;
 
@@ -5449,6 +5551,16 @@ begin
     return found;
 end $$;
 
+-- Name: uncleared(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.uncleared() RETURNS TABLE(number integer, kind text, name text, forgotten_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select g.number, g.kind, g.name, g.forgotten_at from forgotten g
+     where g.cleared_at is null order by g.number;
+$$;
+
 -- Name: uses_isolation(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
@@ -5705,6 +5817,34 @@ CREATE TABLE everytab.filters (
     CONSTRAINT filters_version_check CHECK ((version > 0))
 )
 WITH (fillfactor='50');
+
+-- Name: forgotten; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.forgotten (
+    number integer NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    host_hash bigint NOT NULL,
+    url_hash bigint,
+    slot smallint,
+    forgotten_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    cleared_at timestamp with time zone,
+    CONSTRAINT forgotten_check CHECK (((url_hash IS NULL) = (kind = 'site'::text))),
+    CONSTRAINT forgotten_check1 CHECK (((slot IS NULL) = (kind = 'url'::text))),
+    CONSTRAINT forgotten_kind_check CHECK ((kind = ANY (ARRAY['url'::text, 'site'::text]))),
+    CONSTRAINT forgotten_name_check CHECK (((length(name) >= 1) AND (length(name) <= 2048)))
+);
+
+-- Name: forgotten_number_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.forgotten ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.forgotten_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- Name: frontier_chunks; Type: TABLE; Schema: everytab; Owner: -
 
@@ -6167,6 +6307,16 @@ ALTER TABLE ONLY everytab.filters
 ALTER TABLE ONLY everytab.filters
     ADD CONSTRAINT filters_pkey PRIMARY KEY (id);
 
+-- Name: forgotten forgotten_kind_name_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.forgotten
+    ADD CONSTRAINT forgotten_kind_name_key UNIQUE (kind, name);
+
+-- Name: forgotten forgotten_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.forgotten
+    ADD CONSTRAINT forgotten_pkey PRIMARY KEY (number);
+
 -- Name: frontier_chunks frontier_chunks_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.frontier_chunks
@@ -6368,6 +6518,10 @@ CREATE INDEX fetches_slot ON ONLY everytab.fetches USING btree (crawl, slot);
 -- Name: fetches_url; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE UNIQUE INDEX fetches_url ON ONLY everytab.fetches USING btree (crawl, host_hash, url_hash);
+
+-- Name: forgotten_url; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX forgotten_url ON everytab.forgotten USING btree (host_hash, url_hash);
 
 -- Name: frontier_due_of_crawl; Type: INDEX; Schema: everytab; Owner: -
 
@@ -6842,6 +6996,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
+-- Name: FUNCTION clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone) FROM PUBLIC;
+
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) FROM PUBLIC;
@@ -6992,6 +7150,18 @@ REVOKE ALL ON FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab
 
 REVOKE ALL ON FUNCTION coordinator.fire_schedules() FROM PUBLIC;
 
+-- Name: FUNCTION forget(p_kind text, p_name text, p_host_hash bigint, p_url_hash bigint, p_slot smallint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.forget(p_kind text, p_name text, p_host_hash bigint, p_url_hash bigint, p_slot smallint) FROM PUBLIC;
+
+-- Name: FUNCTION forgotten_archives(p_number integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.forgotten_archives(p_number integer) FROM PUBLIC;
+
+-- Name: FUNCTION forgotten_fetches(p_number integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.forgotten_fetches(p_number integer) FROM PUBLIC;
+
 -- Name: FUNCTION free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean) FROM PUBLIC;
@@ -7040,6 +7210,10 @@ REVOKE ALL ON FUNCTION coordinator.index_crawl(p_id uuid) FROM PUBLIC;
 -- Name: FUNCTION indexes_of_crawl(p_state text, p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) FROM PUBLIC;
+
+-- Name: FUNCTION is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION is_host_blocked(p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7513,6 +7687,10 @@ REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.unblock(p_kind text, p_pattern text) FROM PUBLIC;
+
+-- Name: FUNCTION uncleared(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.uncleared() FROM PUBLIC;
 
 -- Name: FUNCTION uses_isolation(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -26,5 +26,6 @@ begin
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.outcome in ('ok', 'empty_body', 'not_modified', 'duplicate')
-       and f.sha256 is not null and f.truncated is null;
+       and f.sha256 is not null and f.truncated is null
+       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
 end $$;

@@ -15,5 +15,6 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
       join fetches f on f.crawl = p_crawl and f.host_hash = asked.host_hash
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
-     where f.record_length > 0;
+     where f.record_length > 0
+       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
 $$;

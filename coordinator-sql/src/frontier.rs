@@ -9,6 +9,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod crawls;
 pub(crate) mod earlier;
 pub(crate) mod fetch_position;
+pub(crate) mod forgotten;
 pub(crate) mod health;
 pub(crate) mod indexes;
 pub(crate) mod links;

@@ -72,6 +72,7 @@ pub use frontier::{
     },
     earlier::{CrawlSeed, EarlierCrawl, EarlierFetch},
     fetch_position::{FetchPosition, NoFetchPosition},
+    forgotten::{Forgotten, ForgottenArchive, NewForgotten},
     health::FrontierHealth,
     indexes::{CrawlRun, IndexRow, IndexRows},
     links::{LinkLane, UnreadLinks, UnreadRow},

@@ -1,5 +1,5 @@
 -- The capture of a URL whose record is kept, the nearest to p_at or the newest: of one crawl of the
--- key, or of its newest crawls. No row: there is none, or its host is blocked.
+-- key, or of its newest crawls. No row: there is none, it is forgotten, or its host is blocked.
 create or replace function api.find_capture(
     p_key text, p_secret bytea, p_crawl uuid, p_host bigint, p_url bigint, p_at timestamptz)
 returns setof everytab.api_fetch
@@ -25,6 +25,7 @@ begin
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
                       and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+                      and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)
      cross join lateral api.describe(found.c, found.f, p_host, p_url) d;

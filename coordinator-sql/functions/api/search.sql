@@ -1,7 +1,7 @@
 -- Pages of a key's crawls that have the words of a query, as web search engines take it (websearch_
 -- to_tsquery): the best first, after p_skip of them; of one crawl, or of the key's newest. Pages of
--- blocked hosts are left out. A query without a word finds nothing. The snippet marks words by
--- U+0002 and U+0003, which no text has.
+-- blocked hosts, and what is forgotten, are left out. A query without a word finds nothing. The
+-- snippet marks words by U+0002 and U+0003, which no text has.
 create or replace function api.search(
     p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer)
 returns table (rank real, snippet text, page everytab.api_fetch)
@@ -44,6 +44,7 @@ begin
           join fetches f on f.crawl = m.crawl and f.host_hash = m.host_hash
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+           and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
          offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
     select b.score,

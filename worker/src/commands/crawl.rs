@@ -1,5 +1,6 @@
 //! `crawl`: start, watch and change live crawls, which fetch the web itself.
 
+mod forget;
 mod listings;
 pub(super) mod one_crawl;
 mod option_args;
@@ -64,6 +65,10 @@ enum CrawlCommand {
     Fetches(listings::FetchesArgs),
     /// Write the indexes of a crawl that has ended, where there are none or jobs were discarded
     Index(OneCrawl),
+    /// Forget what was kept of a site or a URL: it is given out no more
+    Forget(forget::ForgetArgs),
+    /// Take what is forgotten out of the archives; one line for each that changed
+    Gc(forget::ClearArgs),
     /// Start crawls again and again
     Schedule(schedule::ScheduleArgs),
     /// Obey more than the robots.txt of sites asks for, in the operator's crawls
@@ -87,6 +92,8 @@ pub async fn run(args: CrawlArgs) -> CliResult {
         CrawlCommand::Hosts(args) => listings::hosts(args).await,
         CrawlCommand::Fetches(args) => listings::fetches(args).await,
         CrawlCommand::Index(crawl) => index(&crawl).await,
+        CrawlCommand::Forget(args) => forget::forget(args).await,
+        CrawlCommand::Gc(args) => forget::gc(args).await,
         CrawlCommand::Schedule(args) => schedule::run(args).await,
         CrawlCommand::Robots(args) => robots::run(args).await,
     }

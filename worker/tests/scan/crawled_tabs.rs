@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// The folder of the crawl in its bucket.
-fn bucket_of(internet: &Internet) -> std::path::PathBuf {
+pub(crate) fn bucket_of(internet: &Internet) -> std::path::PathBuf {
     internet.folder.path().join("crawls")
 }
 
 /// Crawls all sites to the end with one worker, which writes the indexes. Returns the crawl's id
 /// and name.
-fn crawled(internet: &Internet, database: &Database) -> (String, String) {
+pub(crate) fn crawled(internet: &Internet, database: &Database) -> (String, String) {
     let id = start_crawl(internet, database, "0s");
     crawler(internet, database, &["--exit-when-done"]).finish().expect_code(0);
     let ended = status(database, &id);
@@ -36,7 +36,7 @@ fn crawled(internet: &Internet, database: &Database) -> (String, String) {
 }
 
 /// The lines of a crawl's CDXJ index, as key and JSON.
-fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
+pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
     let folder = bucket.join(format!("crawl-data/{name}/cc-index/collections/{name}/indexes"));
     let mut text = String::new();
     let packed = fs::read(folder.join("cdx-00000.gz")).unwrap();
@@ -124,7 +124,7 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
 }
 
 /// Starts a crawl of all sites that repeats another one, with the same seeds.
-fn repeat(internet: &Internet, database: &Database, earlier: &str) -> Command {
+pub(crate) fn repeat(internet: &Internet, database: &Database, earlier: &str) -> Command {
     let store = bucket_of(internet).display().to_string();
     let mut command = database.owner(&["crawl", "start", "--again", earlier, "--to", &store]);
     command.args(["--scope", "any", "--depth", "1000", "--site-pages", "100000", "--delay", "0s"]);

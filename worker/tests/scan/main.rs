@@ -23,6 +23,7 @@ mod concurrent_migrations;
 mod consistency;
 mod crawl_doors;
 mod crawl_feeds;
+mod crawl_forgotten;
 mod crawl_page;
 mod crawl_tenants;
 mod crawled_tabs;

@@ -287,6 +287,34 @@ async fn what_is_not_the_keys_or_not_there_is_not_found_and_bad_parameters_are_n
 }
 
 #[tokio::test]
+async fn what_is_forgotten_is_served_no_more_and_what_comes_later_is() {
+    let archive = Archive::new().await;
+    let of_site = ["https://a.test/", "https://www.a.test/b"];
+    for url in of_site.into_iter().chain(["https://b.test/", "https://b.test/c"]) {
+        archive.keep(&Archived::page(url, url.as_bytes()));
+    }
+    let status = async |url: &str| archive.get("html", url, "").await.status.as_u16();
+    let forget = |kind: &str, name: &str, hashes: &str| {
+        archive.world.sql(&format!("select coordinator.forget('{kind}', '{name}', {hashes})"))
+    };
+    let url = CanonicalUrl::parse("https://b.test/c", &ParameterList::default()).unwrap();
+    let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
+    let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
+    // Its hosts are none that a crawler asked, so none of its captures is counted.
+    assert_eq!(forget("site", "a.test", "1, null, 7::smallint"), "0");
+    assert_eq!(forget("url", url.key(), &format!("{host}, {hash}, null")), "1");
+    for url in of_site.into_iter().chain(["https://b.test/c"]) {
+        assert_eq!(status(url).await, 404, "{url}");
+    }
+    assert_eq!(status("https://b.test/").await, 200);
+    // What is captured after it was forgotten is another capture.
+    archive.world.sql("update everytab.forgotten set forgotten_at = '2026-01-31T11:59:59Z'");
+    for url in of_site.into_iter().chain(["https://b.test/c"]) {
+        assert_eq!(status(url).await, 200, "{url}");
+    }
+}
+
+#[tokio::test]
 async fn the_store_of_a_slot_is_asked_where_a_crawls_stores_are_divided_by_slots() {
     let archive = Archive::new().await;
     let page = Archived::page("https://a.test/", b"here");

@@ -1,0 +1,7 @@
+-- What is forgotten and still in archives, in the order in which it was forgotten.
+create or replace function coordinator.uncleared()
+returns table (number integer, kind text, name text, forgotten_at timestamptz)
+language sql stable set search_path = everytab, pg_temp as $$
+    select g.number, g.kind, g.name, g.forgotten_at from forgotten g
+     where g.cleared_at is null order by g.number;
+$$;

@@ -1,0 +1,206 @@
+//! `crawl gc`: takes what is forgotten out of the archives of live crawls.
+//!
+//! Invariants: a record is replaced by one of the same length that says nothing, so that the
+//! positions of all others hold; what is forgotten is noted as cleared only when every archive that
+//! has it was written, so that an interrupted run is finished by the next one. Must not know: how
+//! something comes to be forgotten, which captures are given out.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use chrono::DateTime;
+use everytab_commoncrawl::{
+    crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
+    warc::{Limits, Record, RecordType, Records, write::blank_member},
+};
+use everytab_coordinator::{Coordinator, Forgotten, ForgottenArchive};
+use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList};
+use everytab_storage::{PutOptions, StorageErrorKind, Store, StoreSettings};
+use futures_util::TryStreamExt as _;
+use serde_json::Value;
+
+use crate::{error::OperationError, line_sink::LineSink};
+
+/// Takes what is forgotten out of all archives, and gives a line of data for each that changed: its
+/// name and how many records it lost. With `dry_run` it only says what it would change. False:
+/// something was forgotten again meanwhile.
+///
+/// # Errors
+/// When the database or a store cannot be asked. What was done stays done.
+pub async fn clear(
+    coordinator: &Coordinator,
+    dry_run: bool,
+    sink: &dyn LineSink,
+) -> Result<bool, OperationError> {
+    let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])
+        .map_err(|error| OperationError::new(error.to_string()))?;
+    let mut sweep = Sweep { stores: BTreeMap::new(), dry_run, records: 0, archives: 0, sink };
+    let mut is_whole = true;
+    for forgotten in coordinator.uncleared().await? {
+        let matcher = Matcher::new(&forgotten, &suffixes);
+        let archives = coordinator.forgotten_archives(forgotten.number).await?;
+        sweep.clear_archives(&matcher, &archives).await?;
+        is_whole &= dry_run || coordinator.clear_forgotten(&forgotten).await?;
+    }
+    let Sweep { records, archives, .. } = sweep;
+    let done = if dry_run { "would be taken" } else { "taken" };
+    sink.note(format_args!("{records} records {done} out of {archives} archives"));
+    Ok(is_whole)
+}
+
+/// Which records are forgotten.
+struct Matcher<'a> {
+    forgotten: &'a Forgotten,
+    parameters: ParameterList,
+    suffixes: &'a SuffixList,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(forgotten: &'a Forgotten, suffixes: &'a SuffixList) -> Self {
+        Self { forgotten, parameters: ParameterList::default(), suffixes }
+    }
+
+    fn is_site(&self) -> bool {
+        self.forgotten.kind == "site"
+    }
+
+    /// Whether a record is of what is forgotten: what was asked, what came, and what is known of
+    /// both.
+    fn matches(&self, record: &Record) -> bool {
+        let date = record.date();
+        let date = date.as_deref().and_then(|date| DateTime::parse_from_rfc3339(date).ok());
+        let is_later = date.is_some_and(|date| date > self.forgotten.forgotten_at);
+        let url = record.target_uri();
+        let url = url.and_then(|url| CanonicalUrl::parse(&url, &self.parameters).ok());
+        url.filter(|_| !is_later).is_some_and(|url| {
+            if self.is_site() {
+                self.suffixes.site_of(url.host()) == self.forgotten.name
+            } else {
+                url.key() == self.forgotten.name
+            }
+        })
+    }
+
+    /// An archive without the records that are forgotten, and how many these are; none if it has
+    /// none of them.
+    fn blanked(&self, archive: &Bytes) -> Option<(Bytes, u64)> {
+        let found: Vec<_> = Records::new(archive, Limits::default()).collect();
+        let mut blanked = archive.to_vec();
+        let mut taken = 0;
+        for (index, (offset, record)) in found.iter().enumerate() {
+            let Ok(record) = record else { continue };
+            if record.record_type == RecordType::Warcinfo || !self.matches(record) {
+                continue;
+            }
+            let end = found.get(index + 1).map_or(archive.len() as u64, |(next, _)| *next);
+            let range = usize::try_from(*offset).ok().zip(usize::try_from(end).ok());
+            let member = range.and_then(|(start, end)| blanked.get_mut(start..end));
+            if let Some(member) = member
+                && let Some(blank) = blank_member(member.len())
+            {
+                member.copy_from_slice(&blank);
+                taken += 1;
+            }
+        }
+        (taken > 0).then(|| (blanked.into(), taken))
+    }
+}
+
+/// What a run has done so far.
+struct Sweep<'a> {
+    stores: BTreeMap<String, Arc<dyn Store>>,
+    dry_run: bool,
+    records: u64,
+    archives: u64,
+    sink: &'a dyn LineSink,
+}
+
+impl Sweep<'_> {
+    async fn store(&mut self, url: &str) -> Result<Arc<dyn Store>, OperationError> {
+        if let Some(store) = self.stores.get(url) {
+            return Ok(Arc::clone(store));
+        }
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        self.stores.insert(url.to_owned(), Arc::clone(&store));
+        Ok(store)
+    }
+
+    async fn clear_archives(
+        &mut self,
+        matcher: &Matcher<'_>,
+        archives: &[ForgottenArchive],
+    ) -> Result<(), OperationError> {
+        let mut crawls = BTreeMap::new();
+        for archive in archives {
+            let urls = store_urls(archive);
+            if !self.clear_object(matcher, &archive.object, &urls).await? {
+                self.sink.note(format_args!("{} is in no store", archive.object));
+            }
+            crawls.insert(archive.crawl_name.clone(), urls);
+        }
+        // No fetch names the records of robots.txt.
+        for (crawl, urls) in crawls.iter().filter(|_| matcher.is_site()) {
+            let Ok(name) = LiveCrawlName::parse(crawl) else { continue };
+            for url in urls {
+                for object in self.robots_archives(url, &name).await? {
+                    self.clear_object(matcher, &object, &BTreeSet::from([url.clone()])).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn robots_archives(
+        &mut self,
+        url: &str,
+        crawl: &LiveCrawlName,
+    ) -> Result<Vec<String>, OperationError> {
+        let store = self.store(url).await?;
+        let objects: Vec<_> = store.list(&crawl.segments()).try_collect().await?;
+        let is_robots = |object: &String| {
+            let name = ArchiveName::parse(object).ok();
+            name.is_some_and(|name| name.subset() == ArchiveSubset::RobotsTxt)
+        };
+        Ok(objects.into_iter().map(|object| object.key).filter(is_robots).collect())
+    }
+
+    /// Clears an object in the first of some stores that has it. False: none has.
+    async fn clear_object(
+        &mut self,
+        matcher: &Matcher<'_>,
+        object: &str,
+        urls: &BTreeSet<String>,
+    ) -> Result<bool, OperationError> {
+        for url in urls {
+            let store = self.store(url).await?;
+            let bytes = match store.get(object).await {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == StorageErrorKind::NotFound => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if let Some((blanked, taken)) = matcher.blanked(&bytes) {
+                if !self.dry_run {
+                    let options = PutOptions::new("application/warc", "no-store");
+                    store.put(object, blanked, options).await?;
+                }
+                self.records += taken;
+                self.archives += 1;
+                self.sink.data(format_args!("{object}\t{taken}"))?;
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+/// The addresses of the stores of the crawl that wrote an archive, each once.
+fn store_urls(archive: &ForgottenArchive) -> BTreeSet<String> {
+    let ranges = archive.settings.get("stores").and_then(Value::as_array).into_iter().flatten();
+    let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
+    let of_media = archive.settings.get("media_store").and_then(Value::as_str);
+    let named = of_ranges.chain(of_media).map(str::to_owned);
+    named.chain([archive.store.clone()]).collect()
+}

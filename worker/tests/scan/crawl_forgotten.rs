@@ -1,0 +1,105 @@
+//! What live crawls kept of a site or a URL is forgotten: given out no more, taken out of the
+//! archives, left out of the indexes.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use everytab_commoncrawl::warc::{Limits, Records};
+use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList};
+
+use crate::{
+    crawled_tabs::{bucket_of, cdxj_lines, crawled, repeat},
+    environment::{Database, Stores},
+    live_crawls::{crawler, graph, graph_of_sites, recorded, status},
+    setup::{files, run},
+};
+
+/// The records of all archives below a folder that are of a URL: how many, by normalized key.
+fn records(folder: &Path) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for (name, bytes) in files(folder) {
+        if !name.ends_with(".warc.gz") {
+            continue;
+        }
+        for (_, record) in Records::new(&bytes, Limits::default()) {
+            let url = record.unwrap().target_uri();
+            let url = url.map(|url| CanonicalUrl::parse(&url, &ParameterList::default()).unwrap());
+            if let Some(url) = url {
+                *found.entry(url.key().to_owned()).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
+    let internet = graph_of_sites(23, 12, 300);
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let (_, name) = crawled(&internet, &database);
+    let bucket = bucket_of(&internet);
+    let segments = bucket.join(format!("crawl-data/{name}/segments"));
+    let before = records(&segments);
+    let sizes = |folder: &Path| {
+        let all = files(folder).into_iter();
+        all.map(|(name, bytes)| (name, bytes.len())).collect::<BTreeMap<_, _>>()
+    };
+    let sizes_before = sizes(&segments);
+    let world = graph(&internet);
+    // A site whose home page was captured, and a page of another one.
+    let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
+    let site_of = |url: &str| {
+        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        suffixes.site_of(url.host()).to_owned()
+    };
+    let outcomes = recorded(&database, &name);
+    let captured = |url: &String| outcomes.get(url).is_some_and(|outcome| outcome == "ok");
+    let site = site_of(&world.url(world.home(world.hosts() - 1)));
+    let url = before.keys().find(|url| captured(url) && site_of(url) != site).unwrap().clone();
+    let is_forgotten = |key: &str| key == url || site_of(key) == site;
+    assert!(before.keys().filter(|key| is_forgotten(key)).count() > 2);
+
+    let refused = |arguments: &[&str]| {
+        let all = [&["crawl", "forget"], arguments].concat();
+        run(database.owner(&all)).expect_code(2).stderr
+    };
+    assert!(refused(&["--site", &format!("www.{site}")]).contains(&format!("of the site {site}")));
+    assert!(refused(&["--url", "mailto:a@b"]).contains("neither http nor https"));
+    assert!(refused(&[]).contains("--site <SITE>"));
+    let nothing = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
+    assert!(nothing.contains("0 records taken out of 0 archives"), "{nothing}");
+
+    run(database.owner(&["crawl", "forget", "--site", &site])).expect_code(0);
+    let said = run(database.owner(&["crawl", "forget", "--url", &url])).expect_code(0).stdout;
+    assert_eq!(said.trim(), format!("1 captures of the url {url} are forgotten"));
+    run(database.owner(&["crawl", "gc", "--dry-run"])).expect_code(0);
+    assert_eq!(records(&segments), before, "a dry run changes nothing");
+    run(database.owner(&["crawl", "gc"])).expect_code(0);
+    let kept = before.iter().filter(|(key, _)| !is_forgotten(key));
+    assert_eq!(records(&segments), kept.map(|(key, count)| (key.clone(), *count)).collect());
+    assert_eq!(sizes(&segments), sizes_before, "all other records stay where they are");
+    let says = "select count(*) from everytab.fetches where title is not null and url = ";
+    assert_eq!(database.psql(&format!("{says}'{url}'")).trim(), "0");
+
+    // The indexes are written again, without it.
+    assert_eq!(status(&database, &name)["indexes"], "pending");
+    crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
+    let listed = cdxj_lines(&bucket, &name);
+    assert!(listed.len() > 100);
+    for (_, line) in &listed {
+        let listed = CanonicalUrl::parse(line["url"].as_str().unwrap(), &ParameterList::default());
+        assert!(!is_forgotten(listed.unwrap().key()), "{line}");
+    }
+    let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
+    assert!(again.contains("0 records taken out of 0 archives"), "{again}");
+
+    // A crawl that repeats it has nothing to compare with, and stores it as if it were new.
+    let started = run(repeat(&internet, &database, &name)).expect_code(0).stdout;
+    let second = started.split(' ').next().unwrap().to_owned();
+    crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
+    let outcomes = recorded(&database, &second);
+    assert_eq!(outcomes.get(&url).map(String::as_str), Some("ok"));
+    let unchanged = outcomes.iter().filter(|(_, outcome)| *outcome == "not_modified");
+    assert!(unchanged.clone().count() > 50);
+    assert!(unchanged.into_iter().all(|(url, _)| !is_forgotten(url)));
+    fs::metadata(bucket.join("collinfo.json")).unwrap();
+}
