@@ -20,7 +20,8 @@ RIGHTS = {
                 ("s3:PutObject", "crawls/crawl-data/*"), ("s3:PutObject", "crawls/collinfo.json"),
                 ("s3:AbortMultipartUpload", "crawls/crawl-data/*"),
                 ("s3:AbortMultipartUpload", "crawls/collinfo.json"),
-                ("s3:GetObject", "crawls/crawl-data/*/robotstxt/*"), ("s3:GetObject", "crawls/collinfo.json")},
+                ("s3:GetObject", "crawls/crawl-data/*/robotstxt/*"),
+                ("s3:GetObject", "crawls/crawl-data/*/warc/*"), ("s3:GetObject", "crawls/collinfo.json")},
     "api_machine": OF_EVERY_MACHINE | {("sts:AssumeRole", "role/api")},
     "api": {("rds-db:connect", "everytab_api"), ("s3:GetObject", "crawls/crawl-data/*")},
     "crawl_console": OF_EVERY_MACHINE | {

@@ -119,12 +119,15 @@ resource "aws_iam_role_policy" "crawler" {
         Action   = ["s3:PutObject", "s3:AbortMultipartUpload"]
         Resource = ["${local.pages}/crawl-data/*", "${local.pages}/collinfo.json"]
       },
-      # What the indexes are made of beside rows of Postgres.
+      # What the indexes are made of beside rows of Postgres; and pages that have not changed, for the links in them.
       {
-        Sid      = "ReadForIndexes"
-        Effect   = "Allow"
-        Action   = "s3:GetObject"
-        Resource = ["${local.pages}/crawl-data/*/robotstxt/*", "${local.pages}/collinfo.json"]
+        Sid    = "ReadForIndexesAndCopies"
+        Effect = "Allow"
+        Action = "s3:GetObject"
+        Resource = [
+          "${local.pages}/crawl-data/*/robotstxt/*", "${local.pages}/crawl-data/*/warc/*",
+          "${local.pages}/collinfo.json",
+        ]
       },
       {
         Sid      = "FindForIndexes"
