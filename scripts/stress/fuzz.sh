@@ -42,6 +42,18 @@ robots() {
     ' "$1"
 }
 
+# One of each form.
+sitemaps() {
+    local url='https://a.example/1'
+    printf '<urlset><url><loc>%s</loc><x:link rel="alternate" href="%s"/></url></urlset>' \
+        "$url" "$url" >"$1/urlset"
+    printf '<sitemapindex><sitemap><loc>%s</loc></sitemap></sitemapindex>' "$url" >"$1/index"
+    printf '%s\n%s\n' "$url" "$url" >"$1/text"
+    printf '<rss><channel><item><link>%s</link></item></channel></rss>' "$url" >"$1/rss"
+    printf '<feed><entry><link href="%s"/></entry></feed>' "$url" >"$1/atom"
+    gzip -c "$1/urlset" >"$1/gzip"
+}
+
 # What pages name that begins so, a file each.
 urls() {
     find "$corpus/html" -name '*.html.gz' -print0 2>/dev/null | head -z -n 300 |
@@ -62,6 +74,7 @@ seed() {
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
         robots) robots "$2" ;;
         text) pages "$2" '\0377' ;;
+        sitemap) sitemaps "$2" ;;
         sniff) copies "$2" "$corpus/icons" -size -16k ;;
         url) urls "$2" 'https\?://' ;;
         warc) copies "$2" "$corpus/warc" -size -256k ;;

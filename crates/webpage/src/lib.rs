@@ -1,6 +1,6 @@
 //! Reads what a page says: its charset, its title, its icon links, whether it may be shown in a
-//! frame, and, only where a caller asks, what it links to and its text. Also reads robots.txt, and
-//! decides which URLs and addresses may be requested.
+//! frame, and, only where a caller asks, what it links to and its text. Also reads robots.txt and
+//! sitemaps, and decides which URLs and addresses may be requested.
 //!
 //! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
 //! contains, and what a limit leaves out is counted. Every collection that a page can grow has a
@@ -29,6 +29,7 @@ pub mod page;
 mod prescan;
 mod refresh;
 pub mod robots;
+pub mod sitemap;
 pub mod sizes;
 mod srcset;
 pub mod text;
@@ -47,6 +48,7 @@ pub use page::{
     Page, understand, understand_with_links, understand_with_links_and_text, understand_with_text,
 };
 pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
+pub use sitemap::{MAX_SITEMAP_ENTRIES, Sitemap, SitemapFormat, read_sitemap};
 pub use text::{PageText, TextRequest, plain_text};
 pub use title::{Title, TitleState, tab_title};
 pub use url_rules::{Refusal, vet_url};

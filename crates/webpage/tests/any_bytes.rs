@@ -3,11 +3,13 @@
 use everytab_webpage::{
     CrawlDelay, RobotsTxt, TextRequest, Verdict,
     candidates::{MAX_DECLARED, candidates},
-    data_url, is_public, plain_text,
+    data_url, is_public, plain_text, read_sitemap,
     robots::MAX_CRAWL_DELAY,
     sizes, tab_title,
     title::MAX_TAB_TITLE_CHARACTERS,
-    understand, understand_with_text, vet_url,
+    understand, understand_with_text,
+    url_rules::MAX_URL_BYTES,
+    vet_url,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -70,6 +72,53 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
         1 => vec(any::<u8>(), 0..8),
     ];
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// Pieces of sitemaps.
+fn sitemap_soup() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = [
+        "<?xml version='1.0' encoding='utf-16'?>",
+        "<!DOCTYPE urlset [<!ENTITY a 'https://a.example/'>",
+        "]>",
+        "<urlset>",
+        "</urlset>",
+        "<sitemapindex>",
+        "<sitemap>",
+        "</sitemap>",
+        "<url>",
+        "</url>",
+        "<loc>",
+        "</loc>",
+        "<x:loc/>",
+        "<xhtml:link rel='alternate' href='https://a.example/&amp;'/>",
+        "<rss><channel><item><link>",
+        "<feed><entry><link href=\"http://b.example/\"",
+        "/>",
+        "https://a.example/1",
+        "http://b.example/?x=1&y=2",
+        "mailto:a@b",
+        "/c",
+        "&a;",
+        "&#60;",
+        "&#xffffffff;",
+        "&",
+        "<![CDATA[",
+        "]]>",
+        "<!--",
+        "-->",
+        "<",
+        ">",
+        "'",
+        "\n",
+        "\u{feff}",
+        "\u{1f}\u{8b}",
+        "é",
+    ];
+    let piece = prop_oneof![
+        8 => proptest::sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..8),
+    ];
+    vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
 fn header() -> impl Strategy<Value = (String, Vec<u8>)> {
@@ -175,6 +224,19 @@ proptest! {
         prop_assert_eq!(robots.allowed("a", &path), rule.is_none_or(|rule| rule.allow));
         prop_assert_eq!(robots.allowed("a", &path), robots.allowed("A", &path));
         prop_assert!(robots.allowed("a", "/robots.txt"));
+    }
+
+    #[test]
+    fn sitemaps_of_any_bytes_list_urls(file in sitemap_soup()) {
+        let found = read_sitemap(&file);
+        prop_assert_eq!(&found, &read_sitemap(&file));
+        for text in [&found.pages, &found.alternates, &found.sitemaps].into_iter().flatten() {
+            let url = url::Url::parse(text).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(url.as_str(), text.as_str());
+            prop_assert!(matches!(url.scheme(), "http" | "https") && url.fragment().is_none());
+            prop_assert!(text.len() <= MAX_URL_BYTES && url.username().is_empty());
+        }
+        prop_assert!(found.alternates.iter().all(|url| !found.pages.contains(url)));
     }
 
     #[test]

@@ -1,0 +1,171 @@
+//! What a sitemap lists, as far as it is read.
+//!
+//! Must not know: in which form URLs are listed.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use serde::Serialize;
+use url::Url;
+
+use crate::{
+    links::LinksLeftOut,
+    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+};
+
+/// Greatest number of pages, of alternates and of child sitemaps that are read of a sitemap: what
+/// the protocol allows.
+pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
+
+/// Greatest length in bytes of the text of one URL: whitespace around it is removed, and longer
+/// ones are no URLs.
+const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SitemapFormat {
+    /// XML that lists pages.
+    Urlset,
+    /// XML that lists sitemaps.
+    Index,
+    /// Text that lists pages, one a line.
+    Text,
+    /// RSS or Atom.
+    Feed,
+    /// No sitemap.
+    #[default]
+    Other,
+}
+
+impl SitemapFormat {
+    /// Returns the stable name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Urlset => "urlset",
+            Self::Index => "index",
+            Self::Text => "text",
+            Self::Feed => "feed",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// What a sitemap lists, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sitemap {
+    /// What the file is.
+    pub format: SitemapFormat,
+    /// The pages.
+    pub pages: Vec<String>,
+    /// The pages that are named as another form of one, in another language for instance, and that
+    /// are not among [`Self::pages`].
+    pub alternates: Vec<String>,
+    /// The sitemaps that an index lists.
+    pub sitemaps: Vec<String>,
+    /// The number of URLs that were left out, by reason; `over_limit` counts those after the first
+    /// [`MAX_SITEMAP_ENTRIES`] of a list.
+    pub left_out: LinksLeftOut,
+    /// True if the file has no end, is broken, or is longer than what is read of one: what came
+    /// before is read.
+    pub is_cut: bool,
+}
+
+/// The text of a URL as far as it came.
+#[derive(Debug, Default)]
+pub(super) struct UrlText {
+    text: String,
+    is_too_long: bool,
+    /// Whether it has an entity that is not resolved.
+    pub(super) is_broken: bool,
+}
+
+impl UrlText {
+    pub(super) fn push(&mut self, text: &str) {
+        let text = if self.text.is_empty() { text.trim_start() } else { text };
+        if self.text.len() + text.len() <= MAX_TEXT_BYTES {
+            self.text.push_str(text);
+        } else {
+            self.is_too_long |= !text.trim_end().is_empty();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        (self.is_too_long, self.is_broken) = (false, false);
+    }
+}
+
+/// The lists of a sitemap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UrlList {
+    Pages,
+    Alternates,
+    Sitemaps,
+}
+
+/// A sitemap as far as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) sitemap: Sitemap,
+    /// Hashes of the URLs of each list, in the order of [`UrlList`].
+    seen: [HashSet<u64>; 3],
+}
+
+impl Reading {
+    pub(super) fn line(&mut self, text: &mut UrlText) {
+        if !text.text.trim_end().is_empty() || text.is_too_long {
+            self.add(UrlList::Pages, text);
+        }
+        text.clear();
+    }
+
+    /// Adds a URL to a list, or counts why it is none.
+    pub(super) fn add(&mut self, list: UrlList, text: &UrlText) {
+        let Sitemap { pages, alternates, sitemaps, left_out, .. } = &mut self.sitemap;
+        let urls = match list {
+            UrlList::Pages => pages,
+            UrlList::Alternates => alternates,
+            UrlList::Sitemaps => sitemaps,
+        };
+        if urls.len() >= MAX_SITEMAP_ENTRIES {
+            left_out.over_limit += 1;
+            return;
+        }
+        let count = match text {
+            UrlText { is_broken: true, .. } => &mut left_out.unparsable,
+            UrlText { is_too_long: true, .. } => &mut left_out.too_long,
+            UrlText { text, .. } if text.trim_end().is_empty() => &mut left_out.empty,
+            UrlText { text, .. } => match Url::parse(text) {
+                Err(_) => &mut left_out.unparsable,
+                Ok(url) if !matches!(url.scheme(), "http" | "https") => &mut left_out.other_scheme,
+                Ok(url) => {
+                    let url = String::from(without_userinfo_and_fragment(url));
+                    if url.len() <= MAX_URL_BYTES {
+                        if self.seen[list as usize].insert(hash_of(&url)) {
+                            urls.push(url);
+                        }
+                        return;
+                    }
+                    &mut left_out.too_long
+                }
+            },
+        };
+        *count += 1;
+    }
+
+    pub(super) fn finish(self) -> Sitemap {
+        let Self { mut sitemap, seen: [pages, ..] } = self;
+        sitemap.alternates.retain(|url| !pages.contains(&hash_of(url)));
+        sitemap
+    }
+}
+
+fn hash_of(url: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    url.hash(&mut hasher);
+    hasher.finish()
+}
