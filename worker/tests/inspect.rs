@@ -1,5 +1,5 @@
-//! `inspect links`, `robots` and `normalize`: lines for people and for programs, and clear words
-//! for what cannot be read.
+//! `inspect links`, `robots`, `sitemap` and `normalize`: lines for people and for programs, and
+//! clear words for what cannot be read.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -113,6 +113,63 @@ fn a_robots_txt_is_told_by_group_delay_sitemaps_and_verdicts() {
     assert!(named.out.contains("more than 5 minutes"), "{}", named.out);
     let empty = inspect(&["robots", "-"], "");
     assert!(empty.out.contains("none, so everything is allowed"), "{}", empty.out);
+}
+
+const SITEMAP: &str = "<urlset><url><loc>https://site.example/1</loc><xhtml:link \
+    rel='alternate' hreflang='de' href='https://site.example/de/1'/></url>\
+    <url><loc>/relative</loc></url><url><loc>ftp://site.example/</loc></url></urlset>";
+
+#[test]
+fn what_a_sitemap_lists_is_lines_and_its_counts_follow() {
+    let said = inspect(&["sitemap", "-"], SITEMAP);
+    let expected = "page\thttps://site.example/1\nalternate\thttps://site.example/de/1\n";
+    let counts = "-: urlset, 1 pages, 1 alternates, 0 sitemaps; left out: 1 of another scheme, \
+                  1 unparsable\n";
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), expected, counts));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.xml.gz");
+    let index = "<sitemapindex><sitemap><loc>https://site.example/1.xml</loc></sitemap>";
+    let mut packed = flate2::write::GzEncoder::new(
+        fs::File::create(&file).unwrap(),
+        flate2::Compression::fast(),
+    );
+    packed.write_all(index.as_bytes()).unwrap();
+    packed.finish().unwrap();
+    let said = inspect(&["sitemap", "--json", file.to_str().unwrap()], "");
+    let expected = [
+        json!({ "kind": "sitemap", "url": "https://site.example/1.xml", "error": null }),
+        json!({
+            "file": file, "format": "index", "pages": 0, "alternates": 0, "sitemaps": 1,
+            "left_out":
+                {"over_limit": 0, "too_long": 0, "other_scheme": 0, "unparsable": 0, "empty": 0},
+            "cut": true, "error": null,
+        }),
+    ];
+    assert_eq!((said.code, said.json().as_slice()), (Some(0), &expected[..]));
+    let said = inspect(&["sitemap", "-"], "<!DOCTYPE html><title>Not found</title>");
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", "-: no sitemap\n"));
+    let said = inspect(&["sitemap", "/nowhere/sitemap.xml"], "");
+    assert_eq!(said.code, Some(1), "{}", said.err);
+}
+
+#[test]
+fn a_sitemap_that_robots_txt_disallows_is_not_fetched() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 1_024];
+        assert!(stream.read(&mut head).unwrap() > 0);
+        let rules = "User-agent: *\nDisallow: /s";
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{rules}", rules.len());
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let dial = format!("80={port}");
+    let options = ["--allow-range", "127.0.0.0/8", "--dial-port", &dial];
+    let said = inspect(&[&["sitemap", "http://127.0.0.1/sitemap.xml"][..], &options].concat(), "");
+    server.join().unwrap();
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(said.err.contains("robots.txt does not allow it"), "{}", said.err);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod links;
 mod normalize;
 mod pages;
 mod robots;
+mod sitemap;
 mod text;
 
 use std::{
@@ -73,6 +74,8 @@ enum InspectCommand {
     Text(Box<text::TextArgs>),
     /// What a robots.txt says to the robot: group, delay, sitemaps, and whether it may ask for URLs
     Robots(Box<robots::RobotsArgs>),
+    /// What a sitemap lists: page, alternate or sitemap, and the URL
+    Sitemap(Box<sitemap::SitemapArgs>),
     /// Which part of a filter decides URLs: verdict, part, URL
     Filter(filter::FilterArgs),
     /// How a crawl files URLs: normalized key, host, site, hash, slot
@@ -89,6 +92,7 @@ pub async fn run(args: InspectArgs) -> CliResult {
         InspectCommand::Links(args) => return links::run(*args).await,
         InspectCommand::Text(args) => return text::run(*args).await,
         InspectCommand::Robots(args) => return robots::run(*args).await,
+        InspectCommand::Sitemap(args) => return sitemap::run(*args).await,
         InspectCommand::Filter(args) => blocking(move |lines| filter::print(&args, lines)).await?,
         InspectCommand::Normalize(args) => {
             blocking(move |lines| normalize::print(&args, lines)).await?

@@ -35,6 +35,11 @@ pub(super) fn read_standard_input(most: u64) -> Result<Vec<u8>, String> {
     unpacked(read_at_most(std::io::stdin().lock(), most)?, most)
 }
 
+/// As [`read_file`], of standard input.
+pub(super) fn read_packed_input(most: u64) -> Result<Vec<u8>, String> {
+    read_at_most(std::io::stdin().lock(), most)
+}
+
 fn unpacked(bytes: Vec<u8>, most: u64) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);

@@ -1,16 +1,20 @@
-//! What `inspect links`, `inspect text` and `inspect robots` read: a saved file, standard input, or
-//! an address that is fetched politely.
+//! What `inspect links`, `text`, `robots` and `sitemap` read: a saved file, standard input, or an
+//! address that is fetched politely.
 
 use std::{io, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use everytab_fetcher::{
-    DelaySettings, FetchSettings, Fetcher, HostDelay, HostTurns, Outcome, PageOptions, PageRequest,
-    Purpose, RobotsAnswer, RobotsPolicy,
+    DelaySettings, FetchSettings, Fetcher, HostDelay, HostTurns, Outcome, PageFetched, PageOptions,
+    PageRequest, Purpose, RobotsAnswer, RobotsPolicy,
 };
+use everytab_webpage::RobotsTxt;
+use url::{Position, Url};
 
 use super::{
-    files::{MAX_SMALL_FILE_BYTES, read_standard_input, read_unpacked},
+    files::{
+        MAX_SMALL_FILE_BYTES, read_file, read_packed_input, read_standard_input, read_unpacked,
+    },
     lines::Lines,
 };
 use crate::{
@@ -39,6 +43,8 @@ pub(super) enum AddressKind {
     Page,
     /// A robots.txt.
     Robots,
+    /// A sitemap, where robots.txt allows that. Files stay packed.
+    Sitemap,
 }
 
 /// One input.
@@ -91,12 +97,13 @@ impl InputArgs {
                         (Ok(url), Some(fetcher)) => match kind {
                             AddressKind::Page => page(fetcher, name, &url).await,
                             AddressKind::Robots => robots(fetcher, name, &url).await,
+                            AddressKind::Sitemap => sitemap(fetcher, name, &url).await,
                         },
                         (Err(error), _) => Err(error),
                         (_, None) => Err("there is no fetcher".to_owned()),
                     }
                 }
-                false => read(name.clone()).await?,
+                false => read(name.clone(), kind).await?,
             };
             let loaded = loaded.map_err(|error| Unread { name: name.clone(), error });
             let printed = print(loaded, &mut lines);
@@ -124,11 +131,14 @@ fn is_address(name: &str) -> bool {
 }
 
 /// Reads a file or standard input on a thread that may block.
-async fn read(name: String) -> Result<Result<Input, String>, CliError> {
+async fn read(name: String, kind: AddressKind) -> Result<Result<Input, String>, CliError> {
     let reading = tokio::task::spawn_blocking(move || {
-        let body = match name.as_str() {
-            "-" => read_standard_input(MAX_SMALL_FILE_BYTES),
-            path => read_unpacked(&PathBuf::from(path), MAX_SMALL_FILE_BYTES),
+        let is_unpacked = kind != AddressKind::Sitemap;
+        let body = match (name.as_str(), is_unpacked) {
+            ("-", true) => read_standard_input(MAX_SMALL_FILE_BYTES),
+            ("-", false) => read_packed_input(MAX_SMALL_FILE_BYTES),
+            (path, true) => read_unpacked(&PathBuf::from(path), MAX_SMALL_FILE_BYTES),
+            (path, false) => read_file(&PathBuf::from(path), MAX_SMALL_FILE_BYTES),
         };
         body.map(|body| Input { name, body, ..Input::default() })
     });
@@ -159,14 +169,48 @@ async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String>
 /// Fetches a robots.txt as a crawl does. One that a crawl cannot have, so that it asks for nothing,
 /// is an input without body, if an answer came.
 async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
+    robots_in_turn(&mut turns_of(fetcher), name, url).await
+}
+
+fn turns_of(fetcher: &Fetcher) -> HostTurns {
     let (options, delay) = (Arc::new(PageOptions::default()), HostDelay::default());
-    let mut turns = HostTurns::new(fetcher, options, delay);
-    let purpose = Purpose::robots();
-    let request = PageRequest::new(url, &purpose);
-    let fetched = match turns.fetch(&request, &DelaySettings::default()).await {
-        Ok(fetched) => fetched,
-        Err(trouble) => return Err(format!("trouble of our own: {trouble}")),
+    HostTurns::new(fetcher, options, delay)
+}
+
+async fn fetch(turns: &mut HostTurns, url: &str, purpose: &Purpose) -> Result<PageFetched, String> {
+    let fetched = turns.fetch(&PageRequest::new(url, purpose), &DelaySettings::default()).await;
+    fetched.map_err(|trouble| format!("trouble of our own: {trouble}"))
+}
+
+/// Fetches a sitemap as a crawl does, after the robots.txt of its origin, which may disallow it.
+async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
+    let mut turns = turns_of(fetcher);
+    let parsed = Url::parse(url).map_err(|error| error.to_string())?;
+    let of_origin = parsed.join("/robots.txt").map_err(|error| error.to_string())?;
+    let rules = match robots_in_turn(&mut turns, name, of_origin.as_str()).await? {
+        Input { is_unavailable: true, .. } => RobotsTxt::disallow_all(),
+        Input { body, .. } => RobotsTxt::parse(&body),
     };
+    let path = &parsed[Position::BeforePath..Position::AfterQuery];
+    if !rules.allowed(fetcher.robot().product(), path) {
+        return Err("robots.txt does not allow it; save it, and give the file".to_owned());
+    }
+    let fetched = fetch(&mut turns, url, &Purpose::sitemap()).await?;
+    if !matches!(fetched.outcome, Outcome::Ok | Outcome::EmptyBody) {
+        return Err(failed(fetched.outcome));
+    }
+    let last = fetched.exchanges.last();
+    Ok(Input {
+        name: name.to_owned(),
+        url: Some(last.map_or(url, |exchange| exchange.url.as_str()).to_owned()),
+        status: fetched.status,
+        body: fetched.body.to_vec(),
+        ..Input::default()
+    })
+}
+
+async fn robots_in_turn(turns: &mut HostTurns, name: &str, url: &str) -> Result<Input, String> {
+    let fetched = fetch(turns, url, &Purpose::robots()).await?;
     let answer = fetched.outcome.robots_answer();
     if fetched.status.is_none() {
         return Err(failed(fetched.outcome));
