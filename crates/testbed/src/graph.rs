@@ -15,12 +15,14 @@
 //! names     hosts and sites, by number      html      a page as HTML
 //! world     sizes, faults, kinds of pages   answers   the answer to a request
 //! paths     pages to targets and back       traps     what makes URLs without end
-//! oracle    what a crawl records     served    the day, and what was refused once
+//! sitemaps  what hosts list of their pages  served    the day, and what was refused once
+//! oracle    what a crawl records
 //! ```
 //!
 //! Must not know: the crawler, HTTP connections.
 
 mod answers;
+mod bomb;
 mod html;
 mod links;
 mod names;
@@ -29,12 +31,15 @@ mod paths;
 mod reply;
 mod served;
 mod settings;
+mod sitemaps;
 mod trap_pages;
+mod trap_sitemaps;
 mod traps;
 mod world;
 
-pub use oracle::{ClosedCrawl, ExpectedEnding, ExpectedFetch, Oracle, OracleScope};
+pub use oracle::{ClosedCrawl, ExpectedEnding, ExpectedFetch, Oracle, OracleScope, OracleSitemaps};
 pub(crate) use served::ServedGraph;
 pub use settings::{GraphSettings, PageSpread};
+pub use sitemaps::SitemapKind;
 pub use traps::Trap;
 pub use world::{GraphPage, PageKind, SiteGraph};

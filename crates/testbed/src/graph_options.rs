@@ -42,6 +42,9 @@ pub(crate) struct GraphOptions {
     /// Crawl-delays in milliseconds.
     #[arg(long, requires = "graph", value_name = "LEAST-MOST", default_value = "5000-60000")]
     crawl_delay_ms: Bounds,
+    /// Share of hosts with sitemaps.
+    #[arg(long, requires = "graph", default_value_t = 0)]
+    sitemaps: u32,
     /// Every page is fine, and every link is spelled the same.
     #[arg(long, requires = "graph")]
     plain: bool,
@@ -108,6 +111,7 @@ impl GraphOptions {
             slow: self.slow,
             slow_ms: (self.slow_ms.0, self.slow_ms.1),
             crawl_delay: self.crawl_delay,
+            sitemaps: self.sitemaps,
             crawl_delay_ms: (self.crawl_delay_ms.0, self.crawl_delay_ms.1),
             trap_hosts: if traps.is_empty() { 0 } else { self.trap_hosts },
             traps,

@@ -52,7 +52,7 @@ pub use draw::drawn_icon;
 pub use error::TestbedError;
 pub use graph::{
     ClosedCrawl, ExpectedEnding, ExpectedFetch, GraphPage, GraphSettings, Oracle, OracleScope,
-    PageKind, PageSpread, SiteGraph, Trap,
+    OracleSitemaps, PageKind, PageSpread, SiteGraph, SitemapKind, Trap,
 };
 pub use mix::Mix;
 pub use politeness::{PolitenessFault, check_politeness};

@@ -16,10 +16,10 @@ use std::{
 use client::{client_of, port, start_graph};
 use everytab_frontier::{CanonicalUrl, Link, ParameterList, Rules, SuffixList};
 use everytab_testbed::{
-    Behaviour, ClosedCrawl, ExpectedEnding, GraphSettings, OracleScope, PageSpread, Running,
-    SiteGraph, Trap,
+    Behaviour, ClosedCrawl, ExpectedEnding, GraphSettings, OracleScope, OracleSitemaps, PageSpread,
+    Running, SiteGraph, Trap,
 };
-use everytab_webpage::RobotsTxt;
+use everytab_webpage::{RobotsTxt, read_sitemap};
 use lol_html::{HtmlRewriter, Settings, element};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -38,6 +38,7 @@ struct Pending {
     url: CanonicalUrl,
     depth: u16,
     is_seed: bool,
+    is_sitemap: bool,
 }
 
 struct Crawler<'a> {
@@ -49,6 +50,7 @@ struct Crawler<'a> {
     suffixes: SuffixList,
     manners: HashMap<String, Manners>,
     known: HashSet<String>,
+    told: HashSet<String>,
     due: VecDeque<Pending>,
     found: Found,
 }
@@ -102,6 +104,7 @@ impl<'a> Crawler<'a> {
             suffixes: SuffixList::default(),
             manners: HashMap::new(),
             known: HashSet::new(),
+            told: HashSet::new(),
             due: VecDeque::new(),
             found: Found::new(),
         };
@@ -109,7 +112,8 @@ impl<'a> Crawler<'a> {
         for seed in &crawl.seeds {
             let url = CanonicalUrl::parse(&graph.url(*seed), &crawler.parameters).unwrap();
             crawler.seed_sites.insert(crawler.suffixes.site_of(url.host()).to_owned());
-            crawler.learn(Pending { url, depth: 0, is_seed: true }, false);
+            let pending = Pending { url, depth: 0, is_seed: true, is_sitemap: false };
+            crawler.learn(pending, false);
         }
         crawler
     }
@@ -182,6 +186,7 @@ impl<'a> Crawler<'a> {
         match self.manners(&url).await {
             Manners::Closed(ending, outcome) => return (ending, outcome, None),
             Manners::Rules(rules) => {
+                self.tell_sitemaps(pending, &url, &rules);
                 if !rules.allowed("everytabbot", pending.url.path_and_query()) {
                     return (ExpectedEnding::Refused, "robots_disallowed", None);
                 }
@@ -196,6 +201,10 @@ impl<'a> Crawler<'a> {
         let digest = Some(Sha256::digest(&body).into());
         let header = |name| headers.get(name).map_or("", |value| value.to_str().unwrap());
         let mime = header("content-type").split(';').next().unwrap_or_default();
+        if pending.is_sitemap && status == 200 {
+            self.read_sitemap(pending, &body);
+            return (ExpectedEnding::Captured, "ok", digest);
+        }
         let is_page = matches!(mime, "text/html" | "application/pdf");
         match status {
             200 if !is_page && !pending.url.path().starts_with("/media/") => panic!("{mime}"),
@@ -225,6 +234,41 @@ impl<'a> Crawler<'a> {
         }
     }
 
+    /// A page of a host has its turn: its sitemaps are learnt.
+    fn tell_sitemaps(&mut self, from: &Pending, url: &Url, rules: &RobotsTxt) {
+        let ClosedCrawl { sitemaps, scope, depth, .. } = *self.crawl;
+        let is_read = sitemaps != OracleSitemaps::Off && scope != OracleScope::Page;
+        if !is_read || from.depth >= depth || from.is_sitemap {
+            return;
+        }
+        if !self.told.insert(from.url.host().to_owned()) {
+            return;
+        }
+        let mut named = rules.sitemaps().to_vec();
+        if sitemaps == OracleSitemaps::Also {
+            named.push(url.join("/sitemap.xml").unwrap().into());
+        }
+        self.learn_all(from, &named, (from.depth, true));
+    }
+
+    fn read_sitemap(&mut self, from: &Pending, body: &[u8]) {
+        let found = read_sitemap(body);
+        self.learn_all(from, &found.sitemaps, (from.depth, true));
+        for pages in [&found.pages, &found.alternates] {
+            self.learn_all(from, pages, (from.depth + 1, false));
+        }
+    }
+
+    fn learn_all(&mut self, from: &Pending, urls: &[String], (depth, is_sitemap): (u16, bool)) {
+        for url in urls {
+            let url = CanonicalUrl::parse(url, &self.parameters).unwrap();
+            let (own, other) = (from.url.host().to_owned(), url.host().to_owned());
+            if own == other || self.is_in_scope(&own, &other) {
+                self.learn(Pending { url, depth, is_seed: false, is_sitemap }, is_sitemap);
+            }
+        }
+    }
+
     fn follow(&mut self, base: &Url, from: &Pending, body: &[u8]) {
         let Links { links, is_nofollow } = links_of(body, self.crawl.ignores_nofollow);
         let is_followed = self.crawl.ignores_nofollow || !is_nofollow;
@@ -237,10 +281,13 @@ impl<'a> Crawler<'a> {
                     // So that its type is not refused.
                     let note = (ExpectedEnding::Captured, String::new(), None);
                     self.found.insert(format!("image {}", url.key()), note);
-                    self.learn(Pending { url, depth: from.depth, is_seed: false }, true);
+                    let pending =
+                        Pending { url, depth: from.depth, is_seed: false, is_sitemap: false };
+                    self.learn(pending, true);
                 }
             } else if is_followed && is_in_scope && from.depth < self.crawl.depth {
-                self.learn(Pending { url, depth: from.depth + 1, is_seed: false }, false);
+                let depth = from.depth + 1;
+                self.learn(Pending { url, depth, is_seed: false, is_sitemap: false }, false);
             }
         }
     }
@@ -341,6 +388,22 @@ async fn every_kind_of_page_ends_as_the_oracle_says() {
     });
     let crawl = ClosedCrawl::new(vec![away.unwrap()], OracleScope::Page);
     assert_eq!(compare(&running, &ClosedCrawl { day: 1, ..crawl }).await.len(), 2);
+}
+
+#[tokio::test]
+async fn sitemaps_list_what_the_oracle_says_and_hidden_pages_too() {
+    let settings = GraphSettings { sitemaps: 800, hidden: 100, ..GraphSettings::default() };
+    let (running, _scratch) = start_graph(settings).await;
+    let home = running.graph().unwrap().home(0);
+    for scope in [OracleScope::Host, OracleScope::Site, OracleScope::Any] {
+        let mut sizes = Vec::new();
+        for sitemaps in [OracleSitemaps::Off, OracleSitemaps::Robots, OracleSitemaps::Also] {
+            let crawl = ClosedCrawl { sitemaps, ..ClosedCrawl::new(vec![home], scope) };
+            sizes.push(compare(&running, &crawl).await.len());
+        }
+        assert!(sizes.is_sorted(), "{sizes:?}");
+        assert!(scope != OracleScope::Any || sizes[2] > sizes[0] + 50, "{sizes:?}");
+    }
 }
 
 #[tokio::test]

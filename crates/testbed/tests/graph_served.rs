@@ -57,11 +57,21 @@ impl Trapped {
     }
 }
 
+/// The targets of the sitemaps that robots.txt names.
+async fn named_sitemaps(trapped: &Trapped) -> Vec<String> {
+    let text = trapped.text("/robots.txt").await;
+    let urls = text.lines().filter_map(|line| line.strip_prefix("Sitemap: "));
+    urls.map(|url| url.splitn(4, '/').skip(3).map(|path| format!("/{path}")).collect()).collect()
+}
+
 #[tokio::test]
 async fn home_pages_link_to_their_traps() {
     for trap in Trap::ALL {
         let trapped = Trapped::new(trap).await;
-        let links = trapped.links("/").await;
+        let links = match trap.is_of_sitemaps() {
+            true => named_sitemaps(&trapped).await,
+            false => trapped.links("/").await,
+        };
         for entry in trap.entries() {
             assert!(links.iter().any(|link| link == entry), "{trap:?}: {links:?}");
             let url = format!("http://{}{entry}", trapped.host);

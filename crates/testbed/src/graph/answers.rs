@@ -65,6 +65,9 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
     {
         return answer;
     }
+    if let Some(answer) = graph.sitemap_at(host, request.target) {
+        return answer;
+    }
     match graph.page_of_target(host, request.target) {
         Some(page) if graph.kind(page) == PageKind::Unavailable && !(request.was_asked)(page) => {
             GraphAnswer::page(503, "Service Unavailable").with("retry-after", "1")
@@ -112,7 +115,13 @@ impl SiteGraph {
         let rules = || {
             let delay = self.crawl_delay(host).map(|delay| delay.as_millis());
             let delay = delay.map(|ms| format!("Crawl-delay: {}\n", seconds(ms)));
-            format!("User-agent: *\nDisallow: /private/\n{}", delay.unwrap_or_default())
+            let sitemaps: String = self
+                .robots_sitemaps(host)
+                .iter()
+                .map(|sitemap| format!("Sitemap: {sitemap}\n"))
+                .collect();
+            let delay = delay.unwrap_or_default();
+            format!("User-agent: *\nDisallow: /private/\n{delay}{sitemaps}")
         };
         match self.trap(host) {
             Some(Trap::RobotsHtml) => {
@@ -131,6 +140,15 @@ impl SiteGraph {
             _ if self.has_robots(host) => GraphAnswer::new(200, "text/plain", rules()),
             _ => GraphAnswer::page(404, "Not Found"),
         }
+    }
+
+    /// The sitemaps that robots.txt of a host names.
+    fn robots_sitemaps(&self, host: u64) -> Vec<String> {
+        let named = self.named_sitemap(host).map(|sitemap| self.sitemap_url(sitemap));
+        let trap = self.trap(host).filter(|trap| trap.is_of_sitemaps());
+        let entries = trap.map_or(&[][..], Trap::entries).iter();
+        let entries = entries.map(|entry| format!("{}{entry}", self.origin(host)));
+        named.into_iter().chain(entries).collect()
     }
 
     /// How long the answer to a target takes: 0.75 to 1.25 times the host's mean, within the bounds

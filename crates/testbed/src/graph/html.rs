@@ -65,6 +65,7 @@ impl SiteGraph {
                 let scheme = if self.has_https(host) { "https" } else { "http" };
                 vec![format!("{scheme}://farm0.{}/", self.host_name(host))]
             }
+            Some(trap) if trap.is_of_sitemaps() => Vec::new(),
             Some(trap) => trap.entries().iter().map(|entry| (*entry).to_owned()).collect(),
             None => Vec::new(),
         }

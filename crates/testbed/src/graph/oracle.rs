@@ -26,6 +26,11 @@
 //!   of a page whose meta element says so.
 //! * **Digest** is SHA-256 of the body without codings, of every answer that has one: of 404 and of
 //!   redirects too. What is refused or left has none.
+//! * **Sitemaps**, unless the crawl reads none: a host of which a page has its turn, before the
+//!   last level of the depth, has its sitemaps known, with the depth of that page: the one that
+//!   robots.txt names, in scope from the host, and `/sitemap.xml` if the crawl asks for that as
+//!   well. What an index lists is known with the same depth, and what a list has with one more, in
+//!   scope from the sitemap's host. One that is there is `ok`, one that is not is 404 as a page.
 //! * **Budgets** are none. Hosts have few shapes of URLs, so a crawler's budget of a site must be
 //!   four times the pages of its largest site, or it is a limit.
 //! * **Traps** are left out: their URLs have no end. [`SiteGraph::trap_of_url`] tells them apart.
@@ -36,6 +41,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     links::GraphLinkKind,
+    sitemaps::{GraphSitemap, SitemapFile},
     traps::Trap,
     world::{GraphPage, PageKind, SiteGraph},
 };
@@ -71,6 +77,17 @@ impl OracleScope {
     }
 }
 
+/// Which sitemaps a crawl reads.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OracleSitemaps {
+    /// None.
+    Off,
+    /// Those that robots.txt names.
+    Robots,
+    /// `/sitemap.xml` as well.
+    Also,
+}
+
 /// A crawl in a closed world without limits.
 #[derive(Clone, Debug)]
 pub struct ClosedCrawl {
@@ -84,16 +101,20 @@ pub struct ClosedCrawl {
     pub keeps_images: bool,
     /// Whether nofollow is ignored.
     pub ignores_nofollow: bool,
+    /// Which sitemaps are read.
+    pub sitemaps: OracleSitemaps,
     /// The day of the crawl.
     pub day: u32,
 }
 
 impl ClosedCrawl {
-    /// A crawl without media that obeys nofollow, as deep as a crawl can be, on day 0.
+    /// A crawl without media that obeys nofollow and reads the sitemaps that robots.txt names, as
+    /// deep as a crawl can be, on day 0.
     #[must_use]
     pub fn new(seeds: Vec<GraphPage>, scope: OracleScope) -> Self {
         let (keeps_images, ignores_nofollow) = (false, false);
-        Self { seeds, scope, depth: 1_000, keeps_images, ignores_nofollow, day: 0 }
+        let sitemaps = OracleSitemaps::Robots;
+        Self { seeds, scope, depth: 1_000, keeps_images, ignores_nofollow, sitemaps, day: 0 }
     }
 }
 
@@ -123,8 +144,8 @@ pub struct ExpectedFetch {
     pub sha256: Option<[u8; 32]>,
     /// The least depth at which the URL is reached.
     pub depth: u16,
-    /// The page.
-    pub page: GraphPage,
+    /// The page; none if it is a sitemap.
+    pub page: Option<GraphPage>,
 }
 
 /// A URL that is reached and not recorded yet.
@@ -135,6 +156,13 @@ struct Reached {
     is_seed: bool,
 }
 
+/// What is known and not recorded yet.
+#[derive(Clone, Copy)]
+enum Due {
+    Page(Reached),
+    Sitemap(GraphSitemap, u16),
+}
+
 /// Iterates over what a crawl must have recorded, each URL once, by depth. Takes one bit for each
 /// page of each host that was reached.
 pub struct Oracle<'a> {
@@ -142,7 +170,10 @@ pub struct Oracle<'a> {
     crawl: ClosedCrawl,
     seed_sites: HashSet<u64>,
     known: HashMap<u64, Vec<u64>>,
-    due: VecDeque<Reached>,
+    known_sitemaps: HashSet<GraphSitemap>,
+    /// Hosts whose sitemaps were looked for.
+    told: HashSet<u64>,
+    due: VecDeque<Due>,
 }
 
 impl SiteGraph {
@@ -151,8 +182,15 @@ impl SiteGraph {
     pub fn oracle(&self, crawl: ClosedCrawl) -> Oracle<'_> {
         let seed_sites = crawl.seeds.iter().map(|seed| self.site_of(seed.host)).collect();
         let seeds = crawl.seeds.clone();
-        let (known, due) = (HashMap::new(), VecDeque::new());
-        let mut oracle = Oracle { graph: self, crawl, seed_sites, known, due };
+        let mut oracle = Oracle {
+            graph: self,
+            crawl,
+            seed_sites,
+            known: HashMap::new(),
+            known_sitemaps: HashSet::new(),
+            told: HashSet::new(),
+            due: VecDeque::new(),
+        };
         for page in seeds {
             oracle.reach(Reached { page, depth: 0, is_seed: true }, false);
         }
@@ -172,18 +210,25 @@ impl SiteGraph {
         is_of_it.then_some(trap)
     }
 
+    /// How every URL of a host ends, if they all end so.
+    fn ending_of_host(&self, host: u64) -> Option<(ExpectedEnding, &'static str)> {
+        match self.host_behaviour(host) {
+            Behaviour::Fine => {}
+            Behaviour::DnsNxdomain => return Some((ExpectedEnding::Failed, "dns_nxdomain")),
+            Behaviour::DnsServfail => return Some((ExpectedEnding::Failed, "dns_servfail")),
+            _ => return Some((ExpectedEnding::Left, "robots_unreachable")),
+        }
+        match self.trap(host) {
+            Some(Trap::RobotsUnavailable) => Some((ExpectedEnding::Left, "robots_unreachable")),
+            Some(Trap::RobotsDelay) => Some((ExpectedEnding::Left, "crawl_delay_too_long")),
+            _ => None,
+        }
+    }
+
     /// How a page ends, and what it answers.
     fn ending(&self, page: GraphPage) -> (ExpectedEnding, &'static str) {
-        match self.host_behaviour(page.host) {
-            Behaviour::Fine => {}
-            Behaviour::DnsNxdomain => return (ExpectedEnding::Failed, "dns_nxdomain"),
-            Behaviour::DnsServfail => return (ExpectedEnding::Failed, "dns_servfail"),
-            _ => return (ExpectedEnding::Left, "robots_unreachable"),
-        }
-        match self.trap(page.host) {
-            Some(Trap::RobotsUnavailable) => return (ExpectedEnding::Left, "robots_unreachable"),
-            Some(Trap::RobotsDelay) => return (ExpectedEnding::Left, "crawl_delay_too_long"),
-            _ => {}
+        if let Some(ending) = self.ending_of_host(page.host) {
+            return ending;
         }
         match self.kind(page) {
             PageKind::Redirect | PageKind::RedirectAway => (ExpectedEnding::Captured, "redirected"),
@@ -208,10 +253,67 @@ impl Oracle<'_> {
         *word |= bit;
         // What has the depth of the page that led to it comes before what is deeper.
         if is_redirect {
-            self.due.push_front(reached);
+            self.due.push_front(Due::Page(reached));
         } else {
-            self.due.push_back(reached);
+            self.due.push_back(Due::Page(reached));
         }
+    }
+
+    fn reach_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) {
+        if self.known_sitemaps.insert(sitemap) {
+            self.due.push_front(Due::Sitemap(sitemap, depth));
+        }
+    }
+
+    /// A page of a host has its turn: its sitemaps become known.
+    fn tell_sitemaps(&mut self, from: Reached) {
+        let host = from.page.host;
+        let is_read = self.crawl.sitemaps != OracleSitemaps::Off
+            && self.crawl.scope != OracleScope::Page
+            && from.depth < self.crawl.depth;
+        if !is_read || self.graph.ending_of_host(host).is_some() || !self.told.insert(host) {
+            return;
+        }
+        if self.crawl.sitemaps == OracleSitemaps::Also {
+            let well_known = GraphSitemap { at: host, file: SitemapFile::WellKnown };
+            self.reach_sitemap(well_known, from.depth);
+        }
+        if let Some(sitemap) = self.graph.named_sitemap(host)
+            && (sitemap.at == host || self.is_in_scope(host, sitemap.at))
+        {
+            self.reach_sitemap(sitemap, from.depth);
+        }
+    }
+
+    /// A sitemap has its turn: what it lists becomes known.
+    fn read_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) -> ExpectedFetch {
+        let (graph, url) = (self.graph, self.graph.sitemap_url(sitemap));
+        let expected = |(ending, outcome), sha256| ExpectedFetch {
+            url,
+            ending,
+            outcome,
+            sha256,
+            depth,
+            page: None,
+        };
+        if let Some(ending) = graph.ending_of_host(sitemap.at) {
+            return expected(ending, None);
+        }
+        let sha256 = Some(Sha256::digest(&graph.sitemap(sitemap).body).into());
+        if !graph.has_sitemap(sitemap) {
+            return expected((ExpectedEnding::Failed, "http_404_410"), sha256);
+        }
+        for child in graph.sitemaps_in(sitemap) {
+            if self.is_in_scope(sitemap.at, child.at) {
+                self.reach_sitemap(child, depth);
+            }
+        }
+        for page in graph.pages_in(sitemap) {
+            if self.is_in_scope(sitemap.at, page.host) {
+                self.reach(Reached { page, depth: depth + 1, is_seed: false }, false);
+            }
+        }
+        expected((ExpectedEnding::Captured, "ok"), sha256)
     }
 
     fn is_in_scope(&self, from: u64, to: u64) -> bool {
@@ -262,8 +364,12 @@ impl Iterator for Oracle<'_> {
     type Item = ExpectedFetch;
 
     fn next(&mut self) -> Option<ExpectedFetch> {
-        let reached = self.due.pop_front()?;
+        let reached = match self.due.pop_front()? {
+            Due::Page(reached) => reached,
+            Due::Sitemap(sitemap, depth) => return Some(self.read_sitemap(sitemap, depth)),
+        };
         let page = reached.page;
+        self.tell_sitemaps(reached);
         let (ending, outcome) = self.graph.ending(page);
         let is_answered = matches!(ending, ExpectedEnding::Captured | ExpectedEnding::Failed)
             && self.graph.host_behaviour(page.host) == Behaviour::Fine;
@@ -273,6 +379,7 @@ impl Iterator for Oracle<'_> {
         let sha256 = is_answered
             .then(|| Sha256::digest(&self.graph.content(page, self.crawl.day).body).into());
         let url = self.graph.url(page);
-        Some(ExpectedFetch { url, ending, outcome, sha256, depth: reached.depth, page })
+        let depth = reached.depth;
+        Some(ExpectedFetch { url, ending, outcome, sha256, depth, page: Some(page) })
     }
 }

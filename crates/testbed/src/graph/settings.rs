@@ -50,6 +50,8 @@ pub struct GraphSettings {
     pub crawl_delay_ms: (u64, u64),
     /// Share of hosts without robots.txt, on which nothing is forbidden.
     pub no_robots: u32,
+    /// Share of hosts that have sitemaps; they list hidden pages too.
+    pub sitemaps: u32,
     /// Share of leaf pages that redirect to a page of their host. A page is a leaf if it has no
     /// children in its host's tree; where a page has many links, nearly all are.
     pub redirect: u32,
@@ -99,6 +101,7 @@ impl Default for GraphSettings {
             crawl_delay: 0,
             crawl_delay_ms: (1_000, 60_000),
             no_robots: 200,
+            sitemaps: 0,
             redirect: 40,
             redirect_away: 20,
             not_found: 40,
@@ -162,7 +165,7 @@ impl GraphSettings {
 
     pub(super) fn check(&self) -> Result<(), TestbedError> {
         let of_hosts = [self.https, self.dead, self.slow, self.crawl_delay, self.no_robots];
-        let of_others = [self.variants, self.changing, self.trap_hosts];
+        let of_others = [self.variants, self.changing, self.trap_hosts, self.sitemaps];
         let shares = of_hosts.into_iter().chain(of_others);
         let is_suffix = |suffix: &String| {
             let is_letter = |byte: u8| byte.is_ascii_lowercase() || b".-".contains(&byte);
@@ -213,6 +216,7 @@ mod tests {
             GraphSettings { links: 0, ..good() },
             GraphSettings { media: 900, ..good() },
             GraphSettings { https: 1_001, ..good() },
+            GraphSettings { sitemaps: 1_001, ..good() },
             GraphSettings { suffixes: vec!["Com".to_owned()], ..good() },
             GraphSettings { dead_as: vec![Behaviour::Gone], ..good() },
             GraphSettings { trap_hosts: 1, ..good() },

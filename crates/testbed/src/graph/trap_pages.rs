@@ -5,9 +5,10 @@
 use std::{fmt::Write, sync::OnceLock};
 
 use bytes::Bytes;
-use flate2::{Compress, Compression, Crc, FlushCompress};
 
-use super::{names::WORDS, reply::GraphAnswer, traps::Trap, world::SiteGraph};
+use super::{
+    bomb::bomb_of, names::WORDS, reply::GraphAnswer, trap_sitemaps, traps::Trap, world::SiteGraph,
+};
 use crate::{dice::Dice, draw};
 
 /// Number of links of the page with many.
@@ -18,9 +19,6 @@ const FARM_LINKS: u64 = 20;
 const FARM_HOSTS: u64 = 1_000_000_000;
 /// Number of redirects, or of refreshing pages, after which the first one comes again.
 const LOOP_LENGTH: u64 = 3;
-/// Size of the piece that a gzip bomb repeats, in bytes, and how often it does.
-const BOMB_PIECE_BYTES: usize = 1 << 20;
-const BOMB_PIECES: usize = 1 << 10;
 /// Size of the piece of which an endless body is made, in bytes.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
 /// What separates the draws of traps from others.
@@ -61,6 +59,16 @@ pub(super) fn answer(
         }
         Trap::LyingTypes => lying(graph, &name, rest)?,
         Trap::Utf16 => utf16(rest)?,
+        Trap::EndlessWords => words(graph, host, rest),
+        Trap::DeepFolders => folders(rest),
+        Trap::LongUrls => page("Longer", &[format!("/long/{rest}{rest}")]),
+        Trap::SitemapLoop
+        | Trap::SitemapTree
+        | Trap::SitemapForeign
+        | Trap::SitemapEntities
+        | Trap::SitemapBomb
+        | Trap::SitemapLying
+        | Trap::SitemapMany => trap_sitemaps::answer(graph, host, trap, rest)?,
         Trap::LinkFarm
         | Trap::RobotsHuge
         | Trap::RobotsHtml
@@ -128,6 +136,23 @@ fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     page("Your basket", &links)
 }
 
+fn words(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
+    let seed = rest.bytes().fold(0_u64, |seed, byte| seed.wrapping_mul(257) ^ u64::from(byte));
+    let mut dice = Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed]);
+    let mut link = || {
+        let words: Vec<&str> = (0..6).map(|_| dice.pick(&WORDS)).collect();
+        format!("/words/{}", words.join("-"))
+    };
+    let links: Vec<String> = (0..10).map(|_| link()).collect();
+    page("Words", &links)
+}
+
+fn folders(rest: &str) -> GraphAnswer {
+    let depth = rest.matches('/').count();
+    let word = WORDS[depth % WORDS.len()];
+    page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
+}
+
 fn refresh(next: u64) -> GraphAnswer {
     let head = format!("<meta http-equiv=\"refresh\" content=\"0; url=/refresh/{next}\">");
     page_with("Please wait", &head, &[""; 0])
@@ -144,32 +169,9 @@ fn endless() -> GraphAnswer {
     GraphAnswer { is_endless: true, ..GraphAnswer::new(200, "text/html; charset=utf-8", body) }
 }
 
-/// A gzip member of [`BOMB_PIECES`] equal pieces, each packed once.
 fn bomb() -> Bytes {
     static BOMB: OnceLock<Bytes> = OnceLock::new();
-    let made = BOMB.get_or_init(|| {
-        let mut piece = b"<p>".to_vec();
-        piece.resize(BOMB_PIECE_BYTES, b' ');
-        let mut packed = Vec::with_capacity(BOMB_PIECE_BYTES);
-        // After a full flush the next piece needs nothing of the one before.
-        let mut deflate = Compress::new(Compression::best(), false);
-        if deflate.compress_vec(&piece, &mut packed, FlushCompress::Full).is_err() {
-            return Bytes::new();
-        }
-        let (mut of_piece, mut of_all) = (Crc::new(), Crc::new());
-        of_piece.update(&piece);
-        let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-        for _ in 0..BOMB_PIECES {
-            member.extend_from_slice(&packed);
-            of_all.combine(&of_piece);
-        }
-        // An empty last block, then checksum and length (RFC 1952 2.3.1).
-        member.extend_from_slice(&[3, 0]);
-        member.extend(of_all.sum().to_le_bytes());
-        member.extend(((BOMB_PIECES * BOMB_PIECE_BYTES) as u32).to_le_bytes());
-        member.into()
-    });
-    made.clone()
+    BOMB.get_or_init(|| bomb_of(b"<p>")).clone()
 }
 
 fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {

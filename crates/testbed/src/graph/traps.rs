@@ -1,7 +1,8 @@
 //! The closed list of traps: parts of a host that make URLs, bytes or waits without end.
 //!
-//! A host has at most one trap. Its home page links to the trap's entries; a trap of robots.txt has
-//! none. Must not know what a trap's pages look like.
+//! A host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
+//! them if they are sitemaps; a trap of robots.txt has none. Must not know what a trap's pages look
+//! like.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
@@ -25,7 +26,7 @@ macro_rules! traps {
                 match self { $(Self::$variant => $prefix,)+ }
             }
 
-            /// The targets to which the home page links.
+            /// The targets to which the home page links, or that robots.txt names as sitemaps.
             #[must_use]
             pub fn entries(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($entry),*],)+ }
@@ -34,7 +35,7 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, start of its targets, targets that the home page links to.
+// The columns: name, start of its targets, targets that the home page or robots.txt names.
 traps! {
     /// A calendar: each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
@@ -75,6 +76,27 @@ traps! {
         ["/lying/html-as-png" "/lying/png-as-html" "/lying/zip-as-text" "/lying/no-type"];
     /// Pages in UTF-16, with and without a byte order mark.
     Utf16 "utf16" "/utf16/" ["/utf16/le-bom" "/utf16/be-bom" "/utf16/le-header"];
+    /// Pages of words without end, of which no two have one shape.
+    EndlessWords "endless_words" "/words/" ["/words/amber"];
+    /// Each page links to one in a folder more, of another name.
+    DeepFolders "deep_folders" "/folder/" ["/folder/"];
+    /// Each page links to one whose URL is twice as long.
+    LongUrls "long_urls" "/long/" ["/long/x"];
+    /// Indexes of sitemaps that name themselves and each other.
+    SitemapLoop "sitemap_loop" "/sitemap-loop/" ["/sitemap-loop/0.xml"];
+    /// Indexes of indexes without end.
+    SitemapTree "sitemap_tree" "/sitemap-tree/" ["/sitemap-tree/0.xml"];
+    /// Sitemaps that list other hosts, and addresses that are not of the public internet.
+    SitemapForeign "sitemap_foreign" "/sitemap-foreign/"
+        ["/sitemap-foreign/index.xml" "/sitemap-foreign/pages.xml"];
+    /// A sitemap with a document type whose entities are a billion words, a file and a URL.
+    SitemapEntities "sitemap_entities" "/sitemap-entities/" ["/sitemap-entities/list.xml"];
+    /// A sitemap of 1 GiB that gzip packs into one MB.
+    SitemapBomb "sitemap_bomb" "/sitemap-bomb/" ["/sitemap-bomb/list.xml.gz"];
+    /// HTML that says that it is a sitemap.
+    SitemapLying "sitemap_lying" "/sitemap-lying/" ["/sitemap-lying/list.xml"];
+    /// A sitemap with 200,000 entries.
+    SitemapMany "sitemap_many" "/sitemap-many/" ["/sitemap-many/list.xml"];
 }
 
 impl Trap {
@@ -82,6 +104,12 @@ impl Trap {
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trap| trap.as_str() == name)
+    }
+
+    /// True if the trap is of sitemaps, which robots.txt names.
+    #[must_use]
+    pub fn is_of_sitemaps(self) -> bool {
+        self.as_str().starts_with("sitemap_")
     }
 
     /// True if the trap keeps a crawler from every page of its host.

@@ -239,6 +239,8 @@ impl SiteGraph {
         match self.trap(host) {
             Some(Trap::RobotsHtml) => false,
             Some(Trap::RobotsHuge | Trap::RobotsUnavailable | Trap::RobotsDelay) => true,
+            // It names them.
+            Some(trap) if trap.is_of_sitemaps() => true,
             _ => {
                 !self.host_has(ROBOTS_DRAW, host, self.settings.no_robots)
                     || self.crawl_delay(host).is_some()
