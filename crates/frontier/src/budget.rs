@@ -13,6 +13,13 @@ const SHAPE_DIVISOR: u64 = 4;
 /// shape.
 const MIN_SHAPE_BUDGET: u64 = 64;
 
+/// Pages of a site's budget for each of which a host may have a sitemap: one that lists fewer pages
+/// is rare, and indexes of indexes without end are traps.
+const PAGES_PER_SITEMAP: u64 = 64;
+
+/// Least number of sitemaps that a host may have.
+const MIN_SITEMAPS: u64 = 64;
+
 /// The number of pages that a site may have in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SiteBudget(pub u64);
@@ -31,6 +38,12 @@ impl SiteBudget {
     #[must_use]
     pub fn of_shape(self) -> u64 {
         (self.0 / SHAPE_DIVISOR).max(MIN_SHAPE_BUDGET)
+    }
+
+    /// The number of sitemaps that a host may have.
+    #[must_use]
+    pub fn of_sitemaps(self) -> u64 {
+        (self.0 / PAGES_PER_SITEMAP).max(MIN_SITEMAPS)
     }
 }
 
@@ -52,5 +65,7 @@ mod tests {
         assert_eq!(SiteBudget::default().of_shape(), 2_500);
         assert_eq!(SiteBudget(100).of_shape(), 64);
         assert_eq!(SiteBudget(0).of_shape(), 64);
+        assert_eq!(SiteBudget::default().of_sitemaps(), 156);
+        assert_eq!(SiteBudget(100).of_sitemaps(), 64);
     }
 }

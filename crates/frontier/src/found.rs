@@ -102,7 +102,13 @@ impl FoundLinks {
         found
     }
 
-    fn put(&mut self, link: Link, is_in_scope: bool, own_host: &str, suffixes: &SuffixList) {
+    pub(crate) fn put(
+        &mut self,
+        link: Link,
+        is_in_scope: bool,
+        own_host: &str,
+        suffixes: &SuffixList,
+    ) {
         if !is_in_scope {
             self.turned_away.count(TurnedAway::Scope);
         } else if link.url.host() == own_host {

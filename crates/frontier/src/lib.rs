@@ -16,6 +16,7 @@ mod budget;
 mod canonical;
 mod chunk;
 mod found;
+mod found_sitemaps;
 mod host_domains;
 mod link;
 mod parameters;
@@ -40,6 +41,7 @@ pub use chunk::{
     unpack_links,
 };
 pub use found::{FoundLinks, MAX_LINKS_PER_PAGE, Referrer};
+pub use found_sitemaps::SitemapLinks;
 pub use host_domains::{DomainLists, ListedDomains};
 pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
 pub use parameters::{ParameterError, ParameterList};

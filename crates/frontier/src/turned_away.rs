@@ -63,7 +63,8 @@ reasons! {
     TrapRepeatedSegment = "trap_repeated_segment",
     /// The path has a hostname as a segment: a link without its scheme.
     TrapHostSegment = "trap_host_segment",
-    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`].
+    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap more URLs than
+    /// are read.
     TrapPageLinks = "trap_page_links",
     /// The site has as many pages as its budget allows.
     TrapSitePages = "trap_site_pages",
@@ -73,6 +74,9 @@ reasons! {
     TrapShape = "trap_shape",
     /// The host has as many known URLs, or as long ones, as a host may have.
     TrapHostKnown = "trap_host_known",
+    /// The host has as many sitemaps as it may have, indexes of sitemaps are nested too deep, or
+    /// another host names as a sitemap what does not look like one.
+    TrapSitemaps = "trap_sitemaps",
 }
 
 impl From<UrlError> for TurnedAway {
@@ -101,7 +105,12 @@ impl Default for TurnedAwayCounts {
 impl TurnedAwayCounts {
     /// Counts one link.
     pub fn count(&mut self, reason: TurnedAway) {
-        self.counts[reason as usize] += 1;
+        self.count_many(reason, 1);
+    }
+
+    /// Counts so many links.
+    pub fn count_many(&mut self, reason: TurnedAway, number: u64) {
+        self.counts[reason as usize] += number;
     }
 
     /// Adds the counts of another.
@@ -141,7 +150,7 @@ mod tests {
             "unparsable scheme host scope excluded not_included filter_rule filter_list \
              filter_country depth redirects trap_length trap_segments trap_parameters \
              trap_repeated_segment trap_host_segment trap_page_links trap_site_pages \
-             trap_site_hosts trap_shape trap_host_known"
+             trap_site_hosts trap_shape trap_host_known trap_sitemaps"
         );
     }
 

@@ -14,6 +14,10 @@ use crate::{
     turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
+/// The shape under which all sitemaps of a host are counted, so that a host has no more of them
+/// than it may, whoever holds it. It is the hash of no text that is known.
+const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
+
 /// What became of one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkVerdict {
@@ -79,16 +83,21 @@ impl HostState {
         }
         let is_page = !attributes.flags.is_no_page();
         let shape = shape_hash(link.url.path_and_query());
-        let refusal = rules
-            .refusal(&link)
-            .or_else(|| if is_page { self.over_budget(shape, rules, site) } else { None })
-            .or_else(|| self.over_limit(&link, site));
+        let over_budget = || match attributes.flags {
+            flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
+            _ if is_page => self.over_budget(shape, rules, site),
+            _ => None,
+        };
+        let refusal =
+            rules.refusal(&link).or_else(over_budget).or_else(|| self.over_limit(&link, site));
         if let Some(reason) = refusal {
             return LinkVerdict::TurnedAway(reason);
         }
         site.hosts += u64::from(self.is_unknown());
         if is_page {
             self.count_page(shape, site);
+        } else if attributes.flags.contains(LinkFlags::SITEMAP) {
+            self.shapes.add(SITEMAP_SHAPE);
         }
         let url = link.url.into_fetched().into_boxed_str();
         self.insert_pending(hash, Pending { url, attributes, retries: 0, not_before_s: 0 });
@@ -108,6 +117,11 @@ impl HostState {
         is_full.then_some(TurnedAway::TrapShape)
     }
 
+    fn over_sitemaps(&self, rules: &Rules) -> Option<TurnedAway> {
+        let known = u64::from(self.shapes.count(SITEMAP_SHAPE));
+        (known >= rules.site_budget.of_sitemaps()).then_some(TurnedAway::TrapSitemaps)
+    }
+
     fn over_limit(&self, link: &Link, site: &SiteUse) -> Option<TurnedAway> {
         if self.is_unknown() && site.hosts >= MAX_HOSTS_PER_SITE {
             return Some(TurnedAway::TrapSiteHosts);
@@ -125,7 +139,7 @@ impl HostState {
     }
 
     /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
-    /// a page. Its depth stays that of the path by which it was first reached.
+    /// a page, or a sitemap. Its depth stays that of the path by which it was first reached.
     fn raise(&mut self, link: &Link, more: Attributes, site: &mut SiteUse) {
         let hash = link.url.hash();
         let Some(pending) = self.pending.get(&hash) else { return };
@@ -136,7 +150,7 @@ impl HostState {
             flags: together(before.flags, more.flags),
             ..before
         };
-        if after == before {
+        if after == before || (self.asked.contains(&hash) && is_no_page_any_more(before, after)) {
             return;
         }
         if self.unqueue(hash, not_before_s, &before) {
@@ -149,7 +163,17 @@ impl HostState {
         if before.flags.is_no_page() && !after.flags.is_no_page() {
             self.count_page(shape_hash(link.url.path_and_query()), site);
         }
+        if is_no_page_any_more(before, after) {
+            self.pages = self.pages.saturating_sub(1);
+            site.pages = site.pages.saturating_sub(1);
+            self.shapes.add(SITEMAP_SHAPE);
+        }
     }
+}
+
+/// Whether a URL was a page and is a sitemap now: one that is asked as a page stays one.
+fn is_no_page_any_more(before: Attributes, after: Attributes) -> bool {
+    !before.flags.is_no_page() && after.flags.is_no_page()
 }
 
 /// Returns the attributes of a link with the priority that the words of the crawl give it. The
@@ -164,7 +188,8 @@ fn with_priority(link: &Link, rules: &Rules) -> Attributes {
 }
 
 /// Returns the flags of a URL that two links name: urgent, a seed or written down if one of them
-/// is, with the greater number of deaths; no page only if both are none.
+/// is, with the greater number of deaths; a requisite only if both are; a sitemap if one of them is
+/// and no user submitted it, for sites link to their sitemaps as to pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     for raising in [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::WRITTEN_DOWN] {
@@ -172,10 +197,12 @@ fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
             flags = flags.with(raising);
         }
     }
-    for kind in [LinkFlags::REQUISITE, LinkFlags::SITEMAP] {
-        if one.contains(kind) && other.contains(kind) {
-            flags = flags.with(kind);
-        }
+    let is_sitemap = |flags: LinkFlags| flags.contains(LinkFlags::SITEMAP);
+    if (is_sitemap(one) || is_sitemap(other)) && !flags.contains(LinkFlags::SEED) {
+        return flags.with(LinkFlags::SITEMAP);
+    }
+    if one.contains(LinkFlags::REQUISITE) && other.contains(LinkFlags::REQUISITE) {
+        flags = flags.with(LinkFlags::REQUISITE);
     }
     flags
 }

@@ -308,3 +308,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_host_has_so_many_sitemaps_whoever_holds_it_and_none_is_a_page() {
+    let rules = Rules { site_budget: SiteBudget(1), ..Rules::default() };
+    let sitemap = |n| link_with(&format!("map{n}.xml"), 0, 0, LinkFlags::SITEMAP);
+    let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
+    let first = state.merge((0..40).map(sitemap), &rules, &mut site);
+    let chunk = state.pack().unwrap().bytes;
+    let mut state = unpacked(&[chunk]).unwrap().state;
+    let then = state.merge((20..100).map(sitemap), &rules, &mut site);
+    state.check();
+    assert_eq!((first.new, then.new, then.known), (40, 24, 20));
+    assert_eq!(then.turned_away.of(TurnedAway::TrapSitemaps), 36);
+    assert_eq!((state.pages(), site.pages), (0, 0));
+    // The budget of the site is as it was.
+    assert_eq!(state.merge([link("1"), link("2")], &rules, &mut site).new, 1);
+}
+
+#[test]
+fn a_page_that_is_named_as_a_sitemap_is_one_unless_it_is_a_seed_or_asked() {
+    let merged = |first: LinkFlags, then: LinkFlags, is_asked: bool| {
+        let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
+        state.merge([link_with("map.xml", 1, 0, first)], &Rules::default(), &mut site);
+        let asked = is_asked.then(|| state.next(0).unwrap());
+        state.merge([link_with("map.xml", 1, 0, then)], &Rules::default(), &mut site);
+        state.check();
+        assert_eq!(state.pages(), site.pages);
+        if let Some(asked) = asked {
+            state.put_back(asked.hash);
+        }
+        (state.next(0).unwrap().attributes.flags, site.pages)
+    };
+    let (page, sitemap) = (LinkFlags::default(), LinkFlags::SITEMAP);
+    let seed = LinkFlags::SEED;
+    for (first, then, is_asked, expected) in [
+        (page, sitemap, false, (sitemap, 0)),
+        (sitemap, page, false, (sitemap, 0)),
+        (LinkFlags::REQUISITE, sitemap, false, (sitemap, 0)),
+        (seed, sitemap, false, (seed, 1)),
+        (sitemap, seed, false, (seed, 1)),
+        (page, sitemap, true, (page, 1)),
+    ] {
+        assert_eq!(merged(first, then, is_asked), expected, "{first:?} {then:?} {is_asked}");
+    }
+}

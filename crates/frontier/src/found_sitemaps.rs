@@ -1,0 +1,174 @@
+//! Sorts what a sitemap lists, and the sitemaps that a robots.txt names.
+//!
+//! Pages of a sitemap are one link deeper than it. Sitemaps of an index have its depth and one hop
+//! more, so that indexes nest at most [`MAX_HOPS`] deep. Scope is decided from the host of the
+//! sitemap, or of the robots.txt. Must not know: how a sitemap is read.
+
+use std::collections::HashSet;
+
+use crate::{
+    canonical::CanonicalUrl,
+    found::{FoundLinks, Referrer},
+    link::{Attributes, Link, LinkFlags, MAX_HOPS},
+    parameters::ParameterList,
+    rules::Rules,
+    suffixes::SuffixList,
+    turned_away::TurnedAway,
+};
+
+/// The URLs of a sitemap, or of a robots.txt.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SitemapLinks<'a> {
+    /// Pages.
+    pub pages: &'a [String],
+    /// Other forms of pages.
+    pub alternates: &'a [String],
+    /// Sitemaps.
+    pub sitemaps: &'a [String],
+}
+
+impl FoundLinks {
+    /// Sorts what a sitemap lists; `referrer` is the sitemap.
+    #[must_use]
+    pub fn of_sitemap(
+        links: &SitemapLinks<'_>,
+        referrer: &Referrer<'_>,
+        rules: &Rules,
+        parameters: &ParameterList,
+        suffixes: &SuffixList,
+    ) -> Self {
+        let depth = referrer.attributes.depth.saturating_add(1);
+        let page = Attributes { depth, ..Attributes::default() };
+        let hops = referrer.attributes.hops.saturating_add(1);
+        let mut sorting = Sorting::new(referrer, rules, parameters, suffixes);
+        for text in links.pages.iter().chain(links.alternates) {
+            sorting.add(text, page);
+        }
+        for text in links.sitemaps {
+            sorting.add(text, sitemap_of(referrer, hops));
+        }
+        sorting.found
+    }
+
+    /// Sorts the sitemaps that a robots.txt names; `referrer` is the page for which it was read.
+    #[must_use]
+    pub fn of_robots(
+        sitemaps: &[String],
+        referrer: &Referrer<'_>,
+        rules: &Rules,
+        parameters: &ParameterList,
+        suffixes: &SuffixList,
+    ) -> Self {
+        let mut sorting = Sorting::new(referrer, rules, parameters, suffixes);
+        for text in sitemaps {
+            sorting.add(text, sitemap_of(referrer, 0));
+        }
+        sorting.found
+    }
+}
+
+fn sitemap_of(referrer: &Referrer<'_>, hops: u8) -> Attributes {
+    let (depth, flags) = (referrer.attributes.depth, LinkFlags::SITEMAP);
+    Attributes { depth, priority: 0, hops, flags }
+}
+
+/// Links as far as they are sorted.
+struct Sorting<'a> {
+    found: FoundLinks,
+    seen: HashSet<(u64, u8)>,
+    own_host: &'a str,
+    rules: &'a Rules,
+    parameters: &'a ParameterList,
+    suffixes: &'a SuffixList,
+}
+
+impl<'a> Sorting<'a> {
+    fn new(
+        referrer: &Referrer<'a>,
+        rules: &'a Rules,
+        parameters: &'a ParameterList,
+        suffixes: &'a SuffixList,
+    ) -> Self {
+        let (found, seen) = (FoundLinks::default(), HashSet::new());
+        Self { found, seen, own_host: referrer.host, rules, parameters, suffixes }
+    }
+
+    fn add(&mut self, text: &str, attributes: Attributes) {
+        let url = match CanonicalUrl::parse(text, self.parameters) {
+            Ok(url) => url,
+            Err(error) => return self.found.turned_away.count(error.into()),
+        };
+        let is_sitemap = attributes.flags.contains(LinkFlags::SITEMAP);
+        let is_own = url.host() == self.own_host;
+        if is_sitemap && (attributes.hops > MAX_HOPS || !(is_own || looks_like_sitemap(&url))) {
+            self.found.turned_away.count(TurnedAway::TrapSitemaps);
+        } else if self.seen.insert((url.hash().0, attributes.flags.bits())) {
+            let is_in_scope = is_own && is_sitemap
+                || self.rules.is_in_scope(self.own_host, url.host(), self.suffixes);
+            self.found.put(Link { url, attributes }, is_in_scope, self.own_host, self.suffixes);
+        }
+    }
+}
+
+/// Whether a path ends as those of sitemaps do. What a host says of another one's pages is believed
+/// of these alone: a page that is asked for as a sitemap is not recorded as a page.
+fn looks_like_sitemap(url: &CanonicalUrl) -> bool {
+    [".xml", ".gz", ".txt"].iter().any(|end| url.path().ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{scope::Scope, site::slot_of_site};
+
+    fn referrer(hops: u8) -> Referrer<'static> {
+        let attributes = Attributes { depth: 3, priority: 5, hops, flags: LinkFlags::SITEMAP };
+        Referrer { host: "www.a.com", attributes }
+    }
+
+    fn owned(urls: &[&str]) -> Vec<String> {
+        urls.iter().map(|url| (*url).to_owned()).collect()
+    }
+
+    fn sorted(links: &SitemapLinks<'_>, hops: u8) -> FoundLinks {
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        FoundLinks::of_sitemap(links, &referrer(hops), &Rules::default(), &parameters, &suffixes)
+    }
+
+    #[test]
+    fn pages_are_a_link_deeper_and_sitemaps_a_hop_further() {
+        let pages = owned(&["http://www.a.com/1", "http://www.a.com/1#x", "http://b.com/"]);
+        let alternates = owned(&["http://de.a.com/1", "http://www.a.com/1"]);
+        let sitemaps = owned(&["http://www.a.com/s", "http://x.a.com/2.xml", "http://x.a.com/p"]);
+        let links = SitemapLinks { pages: &pages, alternates: &alternates, sitemaps: &sitemaps };
+        let found = sorted(&links, 1);
+        let page = Attributes { depth: 4, ..Attributes::default() };
+        let sitemap = Attributes { depth: 3, priority: 0, hops: 2, flags: LinkFlags::SITEMAP };
+        let own = found.own_host.iter().map(|link| (link.url.key(), link.attributes));
+        let expected = [("http://www.a.com/1", page), ("http://www.a.com/s", sitemap)];
+        assert_eq!(own.collect::<Vec<_>>(), expected);
+        let elsewhere = found.elsewhere.iter();
+        let elsewhere: Vec<_> =
+            elsewhere.map(|(slot, link)| (*slot, link.url.key(), link.attributes)).collect();
+        let slot = slot_of_site("a.com");
+        let expected = [(slot, "http://de.a.com/1", page), (slot, "http://x.a.com/2.xml", sitemap)];
+        assert_eq!(elsewhere, expected);
+        let counted: Vec<_> = found.turned_away.iter().collect();
+        assert_eq!(counted, [(TurnedAway::Scope, 1), (TurnedAway::TrapSitemaps, 1)]);
+        let found = sorted(&links, MAX_HOPS);
+        assert_eq!(found.turned_away.of(TurnedAway::TrapSitemaps), 3);
+    }
+
+    #[test]
+    fn sitemaps_of_a_robots_txt_are_in_scope_as_links_are_and_those_of_its_host_always() {
+        let named =
+            owned(&["http://www.a.com/map", "http://x.a.com/map.xml", "http://c.com/m.xml"]);
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        for (scope, elsewhere) in [(Scope::Host, 0), (Scope::Site, 1), (Scope::Any, 2)] {
+            let rules = Rules { scope, ..Rules::default() };
+            let found = FoundLinks::of_robots(&named, &referrer(0), &rules, &parameters, &suffixes);
+            assert_eq!((found.own_host.len(), found.elsewhere.len()), (1, elsewhere), "{scope:?}");
+            assert_eq!(found.turned_away.of(TurnedAway::Scope), 2 - elsewhere as u64);
+        }
+    }
+}
