@@ -14,7 +14,7 @@ use everytab_storage::StoreSettings;
 use crate::{
     filters::load::FilterLists,
     repeat::Repeat,
-    settings::{CrawlSettings, MediaOption, NofollowOption, SearchOption},
+    settings::{CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption},
     stores::CrawlStores,
     tenants::Tenants,
 };
@@ -44,6 +44,8 @@ pub(crate) struct Crawl {
     pub keeps_media: bool,
     /// Whether `nofollow` is obeyed.
     pub obeys_nofollow: bool,
+    /// Which sitemaps are read.
+    pub sitemaps: SitemapsOption,
     /// Whether the text of its pages is indexed.
     pub is_searched: bool,
     /// Whether its pages are limited, so that each is reserved before it is asked for.
@@ -172,6 +174,7 @@ async fn read_crawl(
         media: settings.media_purpose(),
         keeps_media: settings.media != MediaOption::None,
         obeys_nofollow: settings.nofollow == NofollowOption::Obey,
+        sitemaps: settings.sitemaps,
         is_searched: settings.search == SearchOption::On,
         is_limited: open.budget_left.is_some(),
         repeat,

@@ -14,6 +14,7 @@ mod memory;
 mod merging;
 mod ready;
 mod recording;
+mod sitemaps;
 mod slots;
 pub(crate) mod state;
 mod tenancy;
@@ -61,7 +62,11 @@ impl Holder {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
-            let next = if self.may_ask() { self.next_look() } else { None };
+            let next = match self.may_ask() {
+                _ if !self.state.unmerged.is_empty() => Some(Instant::now()),
+                true => self.next_look(),
+                false => None,
+            };
             let wake = async {
                 match next {
                     Some(at) => sleep_until(at.into()).await,
@@ -80,6 +85,7 @@ impl Holder {
                 self.stop();
                 tracing::info!("asking nothing more; recording what is known");
             }
+            self.merge_more();
             self.write_more();
             self.ask_due_hosts();
             if self.state.is_stopping && self.has_given_all_back() {
@@ -104,6 +110,7 @@ impl Holder {
             }
         }
         self.state.requests.clear();
+        self.state.unmerged.clear();
         let slots = self.state.slots.values_mut();
         let written: Vec<Written> = slots.filter_map(|slot| slot.written.take()).collect();
         for Written { crawl, host_hash, hash, .. } in written {
@@ -171,7 +178,8 @@ impl Holder {
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
         let next = self.next_look();
-        self.state.requests.is_empty() && next.is_none_or(|at| at > soon || !self.may_ask())
+        let is_quiet = self.state.requests.is_empty() && self.state.unmerged.is_empty();
+        is_quiet && next.is_none_or(|at| at > soon || !self.may_ask())
     }
 
     /// Whether the process is done: no crawl is open, and it is to end then.

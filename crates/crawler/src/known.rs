@@ -4,7 +4,7 @@
 //! those of all crawls. Must not know: Postgres, requests.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -40,14 +40,23 @@ pub(crate) struct Site {
     pub used_at: Instant,
     /// Whether its hosts are not asked, so that it can leave memory.
     pub is_aside: bool,
+    /// Hashes of the origins whose sitemaps became known.
+    pub told_origins: HashSet<u64>,
 }
 
 impl Site {
     /// A site of which nothing is known.
     pub(crate) fn new(slot: i16) -> Self {
-        let (site_use, hosts) = (SiteUse::default(), HashMap::new());
         let now = Instant::now();
-        Self { slot, site_use, hosts, loaded_at: now, used_at: now, is_aside: false }
+        Self {
+            slot,
+            site_use: SiteUse::default(),
+            hosts: HashMap::new(),
+            loaded_at: now,
+            used_at: now,
+            is_aside: false,
+            told_origins: HashSet::new(),
+        }
     }
 
     /// Bytes of memory that it takes.

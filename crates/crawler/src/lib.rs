@@ -23,6 +23,7 @@ mod repeat;
 mod robots;
 mod rows;
 mod settings;
+mod sitemaps;
 mod slot;
 mod stored_copy;
 mod stores;

@@ -21,7 +21,7 @@ use everytab_webpage::{
     plain_text, understand_with_links, understand_with_links_and_text,
 };
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     crawl::Crawl,
@@ -31,6 +31,8 @@ use crate::{
     stored_copy::{NoCopy, read_copy},
 };
 
+/// Sitemaps whose links are sorted or merged at a time: each takes up to 50 MB then.
+const SITEMAPS_AT_A_TIME: usize = 4;
 /// Copies that are read at a time: each may be as long as the longest page.
 const COPIES_AT_A_TIME: usize = 8;
 /// The outcome of a page that is the same as in the crawl that is repeated, where those are not
@@ -45,6 +47,8 @@ pub(crate) struct VisitContext {
     pub parameters: ParameterList,
     /// What a site is.
     pub suffixes: SuffixList,
+    /// Permits to have the links of a sitemap in memory.
+    pub sitemap_readers: Arc<Semaphore>,
     /// What earlier crawls kept.
     earlier: EarlierFetches,
     copies: Semaphore,
@@ -57,8 +61,9 @@ impl VisitContext {
         (parameters, suffixes): (ParameterList, SuffixList),
         earlier: EarlierFetches,
     ) -> Self {
+        let sitemap_readers = Arc::new(Semaphore::new(SITEMAPS_AT_A_TIME));
         let copies = Semaphore::new(COPIES_AT_A_TIME);
-        Self { fetcher, parameters, suffixes, earlier, copies }
+        Self { fetcher, parameters, suffixes, sitemap_readers, earlier, copies }
     }
 }
 
@@ -112,6 +117,8 @@ pub(crate) struct PageFacts {
     pub text: Option<String>,
     /// The links that are followed, and why others are not.
     pub found: FoundLinks,
+    /// The permit for the links of a sitemap, until they are merged.
+    pub reading: Option<OwnedSemaphorePermit>,
 }
 
 /// A visit that is over.
@@ -325,7 +332,10 @@ async fn read_and_judge(
     (facts, refused)
 }
 
-fn said_to_robots(context: &VisitContext, answer: &ReadableAnswer<'_>) -> RobotsDirectives {
+pub(crate) fn said_to_robots(
+    context: &VisitContext,
+    answer: &ReadableAnswer<'_>,
+) -> RobotsDirectives {
     RobotsDirectives::of_headers(&answer.headers, context.fetcher.robot().product())
 }
 
@@ -391,7 +401,7 @@ fn followed_links(
 }
 
 /// Counts the links that are none.
-fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
+pub(crate) fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty: _ } = *left_out;
     for (number, reason) in [
         (over_limit, TurnedAway::TrapPageLinks),
@@ -399,6 +409,6 @@ fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
         (other_scheme, TurnedAway::Scheme),
         (unparsable, TurnedAway::Unparsable),
     ] {
-        (0..number).for_each(|_| found.turned_away.count(reason));
+        found.turned_away.count_many(reason, number as u64);
     }
 }

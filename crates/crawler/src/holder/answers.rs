@@ -93,7 +93,7 @@ impl Holder {
         self.queue(host_hash, next);
     }
 
-    fn page_answered(
+    pub(super) fn page_answered(
         &mut self,
         fence: SlotFence,
         host_hash: u64,
@@ -101,6 +101,9 @@ impl Holder {
         turn: &Turn,
         mut answer: Answer,
     ) {
+        if Self::is_merged_in_parts(&answer) {
+            return self.merge_later((fence, host_hash), crawl, turn, answer);
+        }
         let outcome = answer.fetched.outcome;
         if may_pass(&answer) {
             let pause = TimeDelta::from_std(self.settings.retry_pause).unwrap_or_default();
@@ -139,9 +142,10 @@ impl Holder {
             links: found.elsewhere.iter().collect(),
             turned_away: found.turned_away,
         };
-        let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);
         let subset = match answer.fetched.status {
-            _ if is_media => ArchiveSubset::Media,
+            // Sitemaps too: the index of pages, which scans read, has nothing that is no page, and
+            // robots.txt is indexed from its archives, without rows.
+            _ if !is_page => ArchiveSubset::Media,
             // A page that has not changed is a page.
             Some(200 | 304) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,

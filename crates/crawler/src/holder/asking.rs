@@ -19,7 +19,8 @@ use crate::{
     known::Request,
     robots::Permission,
     rows::{CRASHED, empty_row, ending_of, origin_of},
-    visit::{Asked, visit},
+    sitemaps::visit_any,
+    visit::Asked,
 };
 
 /// URLs of a host that are answered without a request before another host has its turn.
@@ -209,6 +210,7 @@ impl Holder {
                     self.answer_unasked(host_hash, crawl, &turn, ended);
                 }
                 Permission::Rules(rules) => {
+                    self.tell_sitemaps(host_hash, crawl, &turn, (origin, &rules));
                     let path = turn.url.get(origin.len()..).unwrap_or("/");
                     if !self.robots_allow(&rules, crawl, (host_hash, path)) {
                         let refused = (Ending::Refused, Outcome::RobotsDisallowed.as_str());
@@ -262,7 +264,9 @@ impl Holder {
         let tell = self.tell.clone();
         let turn = asked.turn().cloned();
         let task =
-            tokio::spawn(async move { visit(&context, turns, (asked, settings), of, &name).await });
+            tokio::spawn(
+                async move { visit_any(&context, turns, (asked, settings), of, &name).await },
+            );
         let abort = task.abort_handle();
         host.request = Some(Request { number, delay, settings, crawl, turn, task: abort });
         tokio::spawn(async move {

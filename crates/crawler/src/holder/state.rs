@@ -12,12 +12,12 @@ use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_fetcher::PageOptions;
-use everytab_frontier::{Ending, Link, SentLinks, TurnedAwayCounts};
+use everytab_frontier::{Ending, Link, SentLinks, Turn, TurnedAwayCounts};
 use tokio::sync::mpsc;
 
 use crate::{
     archives::{ArchiveCommand, PutArchive},
-    crawl::{ListedCrawls, OpenCrawls},
+    crawl::{Crawl, ListedCrawls, OpenCrawls},
     filters::load::FilterLists,
     holder::due::DueHosts,
     known::{Host, Site, SiteKey},
@@ -26,7 +26,7 @@ use crate::{
     puts_under_way::PutsUnderWay,
     slot::HeldSlot,
     tenants::{Gates, Tenants},
-    visit::{VisitContext, Visited},
+    visit::{Answer, VisitContext, Visited},
     worker_settings::CrawlerSettings,
 };
 
@@ -46,6 +46,20 @@ pub(crate) struct Fetched {
     pub links: SentLinks,
     /// Links that are not followed.
     pub turned_away: TurnedAwayCounts,
+}
+
+/// An answer whose links are merged in parts.
+pub(crate) struct Unmerged {
+    /// The fence of the slot.
+    pub fence: SlotFence,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// The crawl.
+    pub crawl: Arc<Crawl>,
+    /// The URL.
+    pub turn: Turn,
+    /// The answer, with the links that are not merged.
+    pub answer: Answer,
 }
 
 /// What tasks tell the holder.
@@ -113,6 +127,8 @@ pub(crate) struct State {
     /// How many slots this worker may hold, if it was told.
     pub share: Option<usize>,
     pub is_stopping: bool,
+    /// Answers with so many links that these are merged in parts.
+    pub unmerged: VecDeque<Unmerged>,
     /// Records that the task that writes has no room for yet.
     pub unwritten: Vec<ArchiveCommand<Fetched>>,
     /// Crawls whose store has not taken an archive for too long.

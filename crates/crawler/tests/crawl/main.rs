@@ -7,6 +7,8 @@ mod care;
 mod closed_world;
 mod filtered;
 mod repeated;
+mod sitemaps;
 mod tenants;
+mod traps;
 mod trouble;
 mod world;

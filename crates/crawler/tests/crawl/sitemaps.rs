@@ -1,0 +1,206 @@
+//! A crawl reads the sitemaps of its hosts, and no sitemap keeps it from its end.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use everytab_crawler::{CrawlSettings, SitemapsOption};
+use everytab_testbed::{
+    ClosedCrawl, GraphPage, GraphSettings, OracleScope, OracleSitemaps, PageKind, PageSpread, Trap,
+    check_politeness,
+};
+use uuid::Uuid;
+
+use crate::world::{World, assert_same, settings};
+
+/// Counts the fetches that have a record.
+const KEPT: &str = "select count(*) from (select url, outcome, a.object from everytab.fetches f
+    join everytab.crawl_archives a using (crawl, archive)) kept";
+
+/// A world where most hosts have sitemaps, and pages that only these name.
+fn with_sitemaps(hosts: u64, sites: u64, pages: u64) -> GraphSettings {
+    GraphSettings { hosts, sites, pages, sitemaps: 800, hidden: 100, ..GraphSettings::default() }
+}
+
+fn asking(sitemaps: SitemapsOption, scope: &str) -> CrawlSettings {
+    CrawlSettings { sitemaps, ..settings(scope) }
+}
+
+/// The outcome of each URL that a crawl recorded, and the digest where it is `ok`: bodies of other
+/// answers are not read.
+fn recorded(world: &World, id: Uuid) -> BTreeMap<String, String> {
+    let rows = world.sql(&format!(
+        "select url, outcome, case outcome when 'ok' then encode(sha256, 'hex') end
+           from everytab.fetches join everytab.crawls c using (crawl) where c.id = '{id}'"
+    ));
+    let mut recorded = BTreeMap::new();
+    for row in rows.lines() {
+        let (url, rest) = row.split_once('|').unwrap();
+        let key = everytab_frontier::CanonicalUrl::parse(url, &Default::default()).unwrap();
+        let before = recorded.insert(key.key().to_owned(), rest.to_owned());
+        assert_eq!(before, None, "{url} is recorded twice");
+    }
+    recorded
+}
+
+fn expected(world: &World, crawl: ClosedCrawl) -> BTreeMap<String, String> {
+    let fetches = world.graph().oracle(crawl);
+    fetches
+        .map(|fetch| {
+            let digest = fetch.sha256.filter(|_| fetch.outcome == "ok").map(hex::encode);
+            (fetch.url, format!("{}|{}", fetch.outcome, digest.unwrap_or_default()))
+        })
+        .collect()
+}
+
+/// The pages that are hidden from whoever follows links alone.
+fn hidden(world: &World, urls: &BTreeMap<String, String>) -> usize {
+    let pages = urls.keys().filter_map(|url| world.graph().page_of_url(url));
+    pages.filter(|page| world.graph().kind(*page) == PageKind::Hidden).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_records_the_pages_that_sitemaps_list_where_it_reads_them() {
+    let world = World::new(40, with_sitemaps(30, 12, 900)).await;
+    let home = world.graph().home(0);
+    let mut found = Vec::new();
+    for (option, sitemaps) in [
+        (SitemapsOption::Off, OracleSitemaps::Off),
+        (SitemapsOption::Robots, OracleSitemaps::Robots),
+        (SitemapsOption::Also, OracleSitemaps::Also),
+    ] {
+        for (scope, of_oracle) in [("any", OracleScope::Any), ("host", OracleScope::Host)] {
+            let id = world.start(&asking(option, scope), None, &[home]).await;
+            let one = world.worker("worker-1", |_| {});
+            let two = world.worker("worker-2", |_| {});
+            let status = world.ended(id).await;
+            one.finish().await;
+            two.finish().await;
+            let crawl = ClosedCrawl { sitemaps, ..ClosedCrawl::new(vec![home], of_oracle) };
+            let expected = expected(&world, crawl);
+            assert_same(&recorded(&world, id), &expected);
+            assert_eq!(status.ended_by.as_deref(), Some("empty"));
+            assert_eq!(status.seeds + status.sent, status.read);
+            if scope == "any" {
+                found.push(hidden(&world, &expected));
+            }
+        }
+    }
+    assert!(found[0] == 0 && found[1] > 20 && found[2] > found[1], "{found:?}");
+    // They are no pages: no index of pages has them.
+    let others = world.sql(&format!("{KEPT} where url ~ '/sitemap' and object !~ '/media/'"));
+    assert_eq!(others, "0");
+    assert_eq!(check_politeness(&world.requests(), |_| Duration::ZERO), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_that_die_lose_no_sitemap() {
+    let world = World::new(41, with_sitemaps(20, 10, 400)).await;
+    let home = world.graph().home(0);
+    let mut asked = asking(SitemapsOption::Also, "any");
+    asked.delay_ms = 150;
+    let id = world.start(&asked, None, &[home]).await;
+    for number in 0..2 {
+        let worker = world.worker(&format!("worker-{number}"), |_| {});
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        worker.kill();
+    }
+    let last = world.worker("worker-last", |_| {});
+    let status = world.ended(id).await;
+    last.finish().await;
+    let sitemaps = OracleSitemaps::Also;
+    let crawl = ClosedCrawl { sitemaps, ..ClosedCrawl::new(vec![home], OracleScope::Any) };
+    assert_same(&recorded(&world, id), &expected(&world, crawl));
+    assert_eq!(status.seeds + status.sent, status.read);
+}
+
+/// The second crawl asks for no robots.txt, which is known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_finds_robots_txt_known_reads_sitemaps_too() {
+    let world = World::new(42, with_sitemaps(6, 6, 120)).await;
+    let homes: Vec<GraphPage> = (0..6).map(|host| world.graph().home(host)).collect();
+    let crawl = ClosedCrawl::new(homes.clone(), OracleScope::Host);
+    for number in 1..=2 {
+        let id = world.start(&asking(SitemapsOption::Robots, "host"), None, &homes).await;
+        let worker = world.worker(&format!("worker-{number}"), |_| {});
+        world.ended(id).await;
+        worker.finish().await;
+        let expected = expected(&world, crawl.clone());
+        assert!(hidden(&world, &expected) > 3);
+        assert_same(&recorded(&world, id), &expected);
+        let robots = world.requests().iter().filter(|line| line.path == "/robots.txt").count();
+        assert_eq!(robots, 6, "in crawl {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sitemap_takes_no_page_of_a_limit() {
+    let world = World::new(43, with_sitemaps(20, 10, 400)).await;
+    let home = world.graph().home(0);
+    let id = world.start(&asking(SitemapsOption::Also, "any"), Some(60), &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(id).await;
+    worker.finish().await;
+    assert_eq!(status.ended_by.as_deref(), Some("limit"));
+    let captured = format!("{KEPT} where outcome in ('ok', 'redirected') and object");
+    assert_eq!(world.sql(&format!("{captured} !~ '/media/'")), "60");
+    let sitemaps = world.sql(&format!("{captured} ~ '/media/'"));
+    assert!(sitemaps.parse::<u32>().unwrap() > 3, "{sitemaps}");
+}
+
+/// Per trap: every page of the world is found, the crawl ends, and what it asks for is bounded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
+    for trap in Trap::ALL.into_iter().filter(|trap| trap.is_of_sitemaps()) {
+        let graph = GraphSettings {
+            traps: vec![trap],
+            trap_hosts: 1_000,
+            spread: PageSpread::Equal,
+            ..GraphSettings::plain(3, 1, 300)
+        };
+        let world = World::new(44, graph).await;
+        let home = world.graph().home(0);
+        let asked = CrawlSettings { site_pages: 2_000, ..asking(SitemapsOption::Robots, "site") };
+        let id = world.start(&asked, None, &[home]).await;
+        let worker = world.worker("worker-1", |_| {});
+        let status = world.ended(id).await;
+        worker.finish().await;
+        let recorded = recorded(&world, id);
+        let pages = expected(&world, ClosedCrawl::new(vec![home], OracleScope::Site));
+        for (url, how) in &pages {
+            assert_eq!(recorded.get(url), Some(how), "{trap:?}: {url}");
+        }
+        let beside = recorded.len() - pages.len();
+        let counted = |reason: &str| status.links_refused[reason].as_i64().unwrap_or_default();
+        println!(
+            "{}: {} pages, {beside} URLs beside, {}",
+            trap.as_str(),
+            pages.len(),
+            status.links_refused
+        );
+        match trap {
+            // Three sitemaps of each host.
+            Trap::SitemapLoop => assert_eq!(beside, 9),
+            // 64 of each host; they nest 5 deep.
+            Trap::SitemapTree => {
+                assert_eq!(beside, 3 * 64);
+                assert!(counted("trap_sitemaps") > 0, "{}", status.links_refused);
+            }
+            // The index and the list of each host.
+            Trap::SitemapForeign => {
+                assert!(counted("scope") >= 3 * 14, "{}", status.links_refused);
+                assert_eq!(beside, 6);
+            }
+            // The list, and the entry that needs no entity.
+            Trap::SitemapEntities => {
+                assert_eq!((beside, counted("unparsable")), (6, 9), "{}", status.links_refused);
+            }
+            Trap::SitemapBomb | Trap::SitemapLying => assert_eq!(beside, 3),
+            // A quarter of the budget of the site for pages of one shape. Of the list 10 MiB are
+            // read, and of these 50,000 entries.
+            Trap::SitemapMany => {
+                assert!(counted("trap_page_links") >= 3 * 50_000, "{}", status.links_refused);
+                assert!(counted("trap_shape") > 0 && beside <= 3 * 501, "{beside}");
+            }
+            _ => unreachable!("no trap of sitemaps"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Traps of each kind cost a crawl little: nearly all real pages are found early.
+//!
+//! Each host of a world has another trap, and its pages are the real ones. Beside its end, the
+//! crawl is judged by the servers' log: how many requests a host took until 95 % of its real pages
+//! were asked for. Hosts of a link farm are asked beside it, and are counted in the sum alone.
+
+use std::collections::{BTreeMap, HashSet};
+
+use everytab_crawler::CrawlSettings;
+use everytab_testbed::{GraphPage, GraphSettings, PageSpread, Trap};
+
+use crate::world::{World, settings};
+
+/// Real pages of a host.
+const PAGES: u64 = 150;
+
+/// What a crawl asked of a site.
+#[derive(Default)]
+struct Asked {
+    /// Requests to the host that has the pages.
+    requests: usize,
+    /// Requests to hosts of its link farm.
+    of_farm: usize,
+    pages: HashSet<GraphPage>,
+    /// Requests until 95 % of the pages were asked for.
+    until_most: Option<usize>,
+}
+
+fn is_most(pages: usize) -> bool {
+    pages as u64 * 100 >= PAGES * 95
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_host_with_any_trap_most_pages_are_asked_within_twice_their_number() {
+    let hosts = Trap::ALL.len() as u64;
+    let graph = GraphSettings {
+        traps: Trap::ALL.to_vec(),
+        trap_hosts: 1_000,
+        spread: PageSpread::Equal,
+        ..GraphSettings::plain(hosts, hosts, hosts * PAGES)
+    };
+    let world = World::new(50, graph).await;
+    let homes: Vec<GraphPage> = (0..hosts).map(|host| world.graph().home(host)).collect();
+    let asked = CrawlSettings { site_pages: 4 * PAGES, ..settings("site") };
+    let id = world.start(&asked, None, &homes).await;
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(id).await;
+    worker.finish().await;
+    assert_eq!(status.ended_by.as_deref(), Some("empty"));
+
+    let mut sites: BTreeMap<u64, Asked> = BTreeMap::new();
+    for line in world.requests() {
+        let graph = world.graph();
+        let name = line.host.as_str();
+        // A host of a link farm belongs to the host whose name it ends with.
+        let Some(host) = graph.host_of_name(name) else {
+            let host = name.split_once('.').and_then(|(_, name)| graph.host_of_name(name));
+            sites.entry(host.unwrap()).or_default().of_farm += 1;
+            continue;
+        };
+        let page = graph.page_of_url(&format!("{}{}", origin(&world, name, host), line.path));
+        let site = sites.entry(host).or_default();
+        site.requests += 1;
+        if page.is_some_and(|page| site.pages.insert(page)) && is_most(site.pages.len()) {
+            site.until_most.get_or_insert(site.requests);
+        }
+    }
+    println!("| trap | pages found | requests until 95 % | in all |\n| --- | --- | --- | --- |");
+    let mut wrong = Vec::new();
+    for host in 0..hosts {
+        let Some(trap) = world.graph().trap(host) else { continue };
+        let site = sites.remove(&host).unwrap_or_default();
+        let until = site.until_most.map(|requests| requests as f64 / PAGES as f64);
+        println!(
+            "| {} | {} of {PAGES} | {} | {:.2} |",
+            trap.as_str(),
+            site.pages.len(),
+            until.map_or("-".to_owned(), |until| format!("{until:.2}")),
+            (site.requests + site.of_farm) as f64 / PAGES as f64,
+        );
+        let is_well = match trap.closes_host() {
+            true => site.pages.is_empty(),
+            false => until.is_some_and(|until| until <= 2.0),
+        };
+        if !is_well {
+            wrong.push(trap);
+        }
+    }
+    println!("left out: {}", status.links_refused);
+    assert_eq!(wrong, [], "{}", status.links_refused);
+}
+
+fn origin(world: &World, name: &str, host: u64) -> String {
+    let scheme = if world.graph().has_https(host) { "https" } else { "http" };
+    format!("{scheme}://{name}")
+}
