@@ -115,16 +115,22 @@ pub(crate) type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
 /// Routes all addresses to this machine, and serves ports 80 and 443. Returns the addresses that
 /// the program connects to.
 pub(crate) fn serve_all_addresses() -> Dialled {
+    serve_all_addresses_with(BTreeMap::new())
+}
+
+/// As [`serve_all_addresses`]; these paths answer these bodies.
+pub(crate) fn serve_all_addresses_with(files: BTreeMap<&'static str, String>) -> Dialled {
+    let files = Arc::new(files);
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
     let dialled = Dialled::default();
     for port in [80, 443] {
         for address in [SocketAddr::from(([0_u16; 8], port)), SocketAddr::from(([0; 4], port))] {
             // If the first listener takes IPv4 too, the second cannot be bound and is not needed.
             let Ok(listener) = TcpListener::bind(address) else { continue };
-            let dialled = Arc::clone(&dialled);
+            let (dialled, files) = (Arc::clone(&dialled), Arc::clone(&files));
             thread::spawn(move || {
                 for stream in listener.incoming() {
-                    answer(stream.unwrap(), &dialled);
+                    answer(stream.unwrap(), &dialled, &files);
                 }
             });
         }
@@ -132,8 +138,9 @@ pub(crate) fn serve_all_addresses() -> Dialled {
     dialled
 }
 
-/// Answers `/to?URL` with a redirect to that URL, and all else with four bytes.
-fn answer(mut stream: TcpStream, dialled: &Dialled) {
+/// Answers `/to?URL` with a redirect to that URL, the path of a file with that, and all else with
+/// four bytes.
+fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<&str, String>) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
     let Ok(length) = stream.read(&mut head) else { return };
@@ -143,7 +150,10 @@ fn answer(mut stream: TcpStream, dialled: &Dialled) {
         Some(location) => {
             format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
         }
-        None => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nicon".to_owned(),
+        None => {
+            let body = files.get(path).map_or("icon", String::as_str);
+            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+        }
     };
     let _ = stream.write_all(answer.as_bytes());
 }

@@ -1,8 +1,9 @@
 //! The doors by which URLs come into a live crawl, and the address guard behind each: a URL by
-//! itself, a list, the seeds of a crawl, more seeds, a schedule. In a network where every address
-//! answers, the real service and worker connect to none that is not public.
+//! itself, a list, the seeds of a crawl, more seeds, a schedule, a sitemap that robots.txt names,
+//! a page that a sitemap lists. In a network where every address answers, the real service and
+//! worker connect to none that is not public.
 //!
-//! What links, redirects, robots.txt and sitemaps lead to is in `page_safety` of the fetcher.
+//! What links and redirects lead to is in `page_safety` of the fetcher.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    address_guard::{PUBLIC, resolve, serve_all_addresses, special_addresses, spellings},
+    address_guard::{PUBLIC, resolve, serve_all_addresses_with, special_addresses, spellings},
     api_client::Client,
     api_walkthrough::{key, service},
     environment::{Database, Stores},
@@ -42,6 +43,16 @@ fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     hosts
 }
 
+/// The robots.txt that names sitemaps on hosts, and the sitemap that lists pages of them.
+fn files(hosts: &[String]) -> BTreeMap<&'static str, String> {
+    let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
+    let robots =
+        format!("Sitemap: http://{}/sitemap.xml\n{}", PUBLIC[0], named.collect::<String>());
+    let listed = hosts.iter().map(|host| format!("<url><loc>http://{host}/listed</loc></url>"));
+    let sitemap = format!("<urlset>{}</urlset>", listed.collect::<String>());
+    BTreeMap::from([("/robots.txt", robots), ("/sitemap.xml", sitemap)])
+}
+
 /// Sends URLs through each door. The path of a URL names its door.
 fn submit(client: &Client, hosts: &[String]) {
     let urls = |door: &str| -> Vec<String> {
@@ -60,6 +71,10 @@ fn submit(client: &Client, hosts: &[String]) {
     client.post(&more, &json!({ "urls": urls("more"), "last": true }));
     let schedule = json!({ "every": "1h", "urls": urls("schedule"), "settings": settings });
     client.post("/v1/url/schedule", &schedule);
+    // By robots.txt and the sitemap of a public host.
+    let settings = json!({ "scope": "any", "depth": 1 });
+    let home = [format!("http://{}/", PUBLIC[0])];
+    client.post("/v1/crawls", &json!({ "urls": home, "settings": settings }));
 }
 
 /// Whether these many crawls have answered all that they know.
@@ -81,9 +96,9 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let internet = graph_of_sites(24, 2, 4);
         let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
         let store = internet.folder.path().join("crawls");
-        let dialled = serve_all_addresses();
         let mut names = BTreeMap::new();
         let mut hosts = hosts(&mut names);
+        let dialled = serve_all_addresses_with(files(&hosts));
         let resolver = resolve(names).to_string();
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
@@ -96,7 +111,7 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let mut crawler = worker(["run", "--role", "crawl", "--dns", &resolver]);
         crawler.env("DATABASE_URL", &database.worker_url);
         let crawler = Running::start(crawler);
-        wait_for("three crawls", || have_answered(&client, 3).then_some(()));
+        wait_for("four crawls", || have_answered(&client, 4).then_some(()));
 
         let asked = "select split_part(url, '/', 4), outcome, count(*) from everytab.fetches \
                      where url not like '%//93.184.216.34/%' group by 1, 2 order by 1, 2";
@@ -110,7 +125,8 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
             assert!(count > 200, "{found}");
             doors.insert(door.to_owned());
         }
-        let all = ["batch", "more", "schedule", "seeds", "submit"].map(str::to_owned);
+        let all = ["batch", "listed", "more", "named.xml", "schedule", "seeds", "submit"];
+        let all = all.map(str::to_owned);
         assert_eq!(doors, BTreeSet::from(all), "{found}");
         let public: BTreeSet<IpAddr> = [PUBLIC[0].parse().unwrap()].into();
         assert_eq!(*dialled.lock().unwrap(), public, "dialled");

@@ -17,14 +17,12 @@ use crate::{
 
 /// A graph of sites without failures that are asked again after a minute.
 pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
-    let graph = GraphSettings {
-        hosts,
-        sites: hosts / 2,
-        pages,
-        unavailable: 0,
-        ..GraphSettings::default()
-    };
-    internet_with(|scratch| Settings::graph(seed, graph, scratch))
+    internet_with(|scratch| Settings::graph(seed, sites(hosts, pages), scratch))
+}
+
+/// The settings of such a graph.
+pub(crate) fn sites(hosts: u64, pages: u64) -> GraphSettings {
+    GraphSettings { hosts, sites: hosts / 2, pages, unavailable: 0, ..GraphSettings::default() }
 }
 
 pub(crate) fn graph(internet: &Internet) -> &SiteGraph {

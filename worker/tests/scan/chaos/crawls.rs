@@ -17,7 +17,7 @@ use super::{
 use crate::{
     consistency::OwnedDatabase as _,
     environment::{Internet, internet_with},
-    live_crawls::{expected, graph, graph_of_sites, own_sites, recorded},
+    live_crawls::{expected, graph, own_sites, recorded, sites},
     netns::in_own_namespaces,
 };
 
@@ -80,7 +80,9 @@ fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_net
 #[test]
 fn a_crawl_whose_workers_are_killed_frozen_and_cut_off_records_what_its_graph_holds() {
     in_own_namespaces(|has_network| {
-        let internet = graph_of_sites(11, 60, 2_400);
+        // A third of the hosts have sitemaps, which list pages that no link leads to.
+        let graph = GraphSettings { sitemaps: 350, ..sites(60, 2_400) };
+        let internet = internet_with(|scratch| Settings::graph(11, graph, scratch));
         let settings = settings(&internet, 16 << 20);
         let test = ChaosTest { faults: 20, settings, ..ChaosTest::short() };
         crawl_with_faults(&test, &internet, "250ms", has_network);
@@ -92,6 +94,7 @@ fn a_crawl_whose_workers_are_killed_frozen_and_cut_off_records_what_its_graph_ho
 fn a_large_crawl_with_faults_records_what_its_graph_holds() {
     in_own_namespaces(|has_network| {
         let graph = GraphSettings {
+            sitemaps: 350,
             hosts: number("HOSTS", 2_000),
             sites: number("HOSTS", 2_000) / 2,
             pages: number("PAGES", 200_000),
