@@ -50,6 +50,21 @@ impl FoundLinks {
         sorting.found
     }
 
+    /// Sorts where a sitemap redirects to, which is a sitemap too, one hop further.
+    #[must_use]
+    pub fn of_sitemap_redirect(
+        target: &str,
+        referrer: &Referrer<'_>,
+        rules: &Rules,
+        parameters: &ParameterList,
+        suffixes: &SuffixList,
+    ) -> Self {
+        let hops = referrer.attributes.hops.saturating_add(1);
+        let mut sorting = Sorting::new(referrer, rules, parameters, suffixes);
+        sorting.add(target, sitemap_of(referrer, hops));
+        sorting.found
+    }
+
     /// Sorts the sitemaps that a robots.txt names; `referrer` is the page for which it was read.
     #[must_use]
     pub fn of_robots(
@@ -157,6 +172,18 @@ mod tests {
         assert_eq!(counted, [(TurnedAway::Scope, 1), (TurnedAway::TrapSitemaps, 1)]);
         let found = sorted(&links, MAX_HOPS);
         assert_eq!(found.turned_away.of(TurnedAway::TrapSitemaps), 3);
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        for (target, own, elsewhere) in [
+            ("http://www.a.com/t", 1, 0),
+            ("http://x.a.com/t.gz", 0, 1),
+            ("http://b.com/t.gz", 0, 0),
+        ] {
+            let (referrer, rules) = (referrer(1), Rules::default());
+            let found =
+                FoundLinks::of_sitemap_redirect(target, &referrer, &rules, &parameters, &suffixes);
+            assert_eq!((found.own_host.len(), found.elsewhere.len()), (own, elsewhere), "{target}");
+            assert!(found.own_host.iter().all(|link| link.attributes == sitemap));
+        }
     }
 
     #[test]

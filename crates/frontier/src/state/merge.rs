@@ -15,7 +15,8 @@ use crate::{
 };
 
 /// The shape under which all sitemaps of a host are counted, so that a host has no more of them
-/// than it may, whoever holds it. It is the hash of no text that is known.
+/// than it may, whoever holds it; on a host with more than 63 other shapes up to a 65th of its
+/// pages more. It is the hash of no text that is known.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
 /// What became of one link.
@@ -78,7 +79,7 @@ impl HostState {
         }
         let attributes = with_priority(&link, rules);
         if self.pending.contains_key(&hash) {
-            self.raise(&link, attributes, site);
+            self.raise(&link, attributes, rules, site);
             return LinkVerdict::Known;
         }
         let is_page = !attributes.flags.is_no_page();
@@ -140,17 +141,30 @@ impl HostState {
 
     /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
     /// a page, or a sitemap. Its depth stays that of the path by which it was first reached.
-    fn raise(&mut self, link: &Link, more: Attributes, site: &mut SiteUse) {
+    ///
+    /// What is no sitemap stays none while it is asked, and where its host has as many as it may.
+    fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUse) {
         let hash = link.url.hash();
         let Some(pending) = self.pending.get(&hash) else { return };
         let before = pending.attributes;
         let not_before_s = pending.not_before_s;
-        let after = Attributes {
+        let mut after = Attributes {
             priority: before.priority.max(more.priority),
             flags: together(before.flags, more.flags),
             ..before
         };
-        if after == before || (self.asked.contains(&hash) && is_no_page_any_more(before, after)) {
+        let stays = self.asked.contains(&hash) || self.over_sitemaps(rules).is_some();
+        let becomes_sitemap = |after: Attributes| {
+            let is_one = |of: Attributes| of.flags.contains(LinkFlags::SITEMAP);
+            is_one(after) && !is_one(before)
+        };
+        if becomes_sitemap(after) && stays {
+            after.flags = after.flags.without(LinkFlags::SITEMAP);
+            if before.flags.contains(LinkFlags::REQUISITE) {
+                after.flags = after.flags.with(LinkFlags::REQUISITE);
+            }
+        }
+        if after == before {
             return;
         }
         if self.unqueue(hash, not_before_s, &before) {
@@ -163,17 +177,14 @@ impl HostState {
         if before.flags.is_no_page() && !after.flags.is_no_page() {
             self.count_page(shape_hash(link.url.path_and_query()), site);
         }
-        if is_no_page_any_more(before, after) {
-            self.pages = self.pages.saturating_sub(1);
-            site.pages = site.pages.saturating_sub(1);
+        if becomes_sitemap(after) {
             self.shapes.add(SITEMAP_SHAPE);
+            if !before.flags.is_no_page() {
+                self.pages = self.pages.saturating_sub(1);
+                site.pages = site.pages.saturating_sub(1);
+            }
         }
     }
-}
-
-/// Whether a URL was a page and is a sitemap now: one that is asked as a page stays one.
-fn is_no_page_any_more(before: Attributes, after: Attributes) -> bool {
-    !before.flags.is_no_page() && after.flags.is_no_page()
 }
 
 /// Returns the attributes of a link with the priority that the words of the crawl give it. The

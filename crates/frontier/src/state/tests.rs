@@ -327,6 +327,24 @@ fn a_host_has_so_many_sitemaps_whoever_holds_it_and_none_is_a_page() {
 }
 
 #[test]
+fn no_more_pages_become_sitemaps_than_a_host_may_have() {
+    for kind in [LinkFlags::default(), LinkFlags::REQUISITE] {
+        let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
+        let rules = Rules { site_budget: SiteBudget(200), ..Rules::default() };
+        let links = |flags| (0..100).map(move |n| link_with(&format!("{n}/map.xml"), 1, 0, flags));
+        state.merge(links(kind), &Rules::default(), &mut site);
+        let pages = site.pages;
+        state.merge(links(LinkFlags::SITEMAP), &rules, &mut site);
+        state.check();
+        let turns = std::iter::from_fn(|| state.next(0)).collect::<Vec<_>>();
+        let sitemaps =
+            turns.iter().filter(|turn| turn.attributes.flags.contains(LinkFlags::SITEMAP));
+        assert_eq!((turns.len(), sitemaps.count()), (100, 64), "{kind:?}");
+        assert_eq!(site.pages, pages.saturating_sub(64));
+    }
+}
+
+#[test]
 fn a_page_that_is_named_as_a_sitemap_is_one_unless_it_is_a_seed_or_asked() {
     let merged = |first: LinkFlags, then: LinkFlags, is_asked: bool| {
         let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
