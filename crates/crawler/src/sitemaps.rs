@@ -78,6 +78,12 @@ async fn ask_sitemap(
     let purpose = Purpose::sitemap();
     let fetched = turns.fetch(&PageRequest::new(&turn.url, &purpose), delays).await?;
     let (mut facts, mut refused) = (PageFacts::default(), None);
+    if let (Outcome::Redirected, Some(target)) = (fetched.outcome, &fetched.redirect) {
+        let referrer = Referrer { host, attributes: turn.attributes };
+        let VisitContext { parameters, suffixes, .. } = &**context;
+        facts.found =
+            FoundLinks::of_sitemap_redirect(target, &referrer, &crawl.rules, parameters, suffixes);
+    }
     if fetched.outcome == Outcome::Ok {
         let directives = said_to_robots(context, &ReadableAnswer::of(&fetched));
         refused = directives.is_noarchive.then_some(NOARCHIVE);

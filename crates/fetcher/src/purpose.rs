@@ -24,7 +24,7 @@ pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 const _: () = assert!(DEFAULT_PAGE_BYTES <= MAX_PAGE_BYTES);
 const _: () = assert!(DEFAULT_MEDIA_BYTES <= MAX_MEDIA_BYTES);
 
-/// Redirects of a robots.txt or sitemap that are followed: what RFC 9309 2.3.1.2 asks for.
+/// Redirects of a robots.txt that are followed: what RFC 9309 2.3.1.2 asks for.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
 /// The time for a page or a robots.txt: servers that answer slowly under load still answer.
@@ -150,14 +150,14 @@ impl Purpose {
         }
     }
 
-    /// A sitemap: redirects are followed as those of a robots.txt, and a body of more than
-    /// [`MAX_SITEMAP_BYTES`] is cut.
+    /// A sitemap: redirects are reported, and a body of more than [`MAX_SITEMAP_BYTES`] is cut.
     pub fn sitemap() -> Self {
         Self {
             kind: PurposeKind::Sitemap,
             accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5",
             max_bytes: MAX_SITEMAP_BYTES,
             times: MEDIA_TIMES,
+            redirects: Redirects::Report,
             ..Self::robots()
         }
     }

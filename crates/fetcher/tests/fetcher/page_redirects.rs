@@ -84,30 +84,34 @@ async fn five_redirects_of_a_robots_txt_are_followed_also_to_other_hosts() {
     })
     .await;
     let validators = Validators { etag: Some("\"v1\"".to_owned()), last_modified: None };
-    for purpose in [Purpose::robots(), Purpose::sitemap()] {
-        let request = PageRequest::new("http://a.test/robots.txt", &purpose);
-        let request = PageRequest { validators: validators.clone(), ..request };
-        let fetched = get(&net, request).await;
-        assert_eq!((fetched.outcome, &fetched.body[..]), (Outcome::Ok, &b"Disallow: /"[..]));
-        let urls: Vec<&str> = fetched.exchanges.iter().map(|one| one.url.as_str()).collect();
-        assert_eq!(urls, ["http://a.test/robots.txt", "http://b.test/robots.txt"]);
-        let statuses: Vec<_> = fetched.exchanges.iter().map(|one| one.status).collect();
-        assert_eq!(statuses, [Some(302), Some(200)]);
-        let conditional = fetched.exchanges.iter().map(|one| {
-            header(std::str::from_utf8(&one.request_head).expect("text"), "if-none-match").is_some()
-        });
-        assert_eq!(conditional.collect::<Vec<_>>(), [true, false], "of the first URL only");
-        assert!(fetched.exchanges.iter().all(|one| !one.response_head.is_empty()));
-        for (path, outcome, exchanges) in [
-            ("n5", Outcome::Ok, 6),
-            ("n6", Outcome::RedirectLimit, 6),
-            ("self", Outcome::RedirectLoop, 1),
-        ] {
-            let url = format!("http://a.test/{path}");
-            let fetched = get(&net, PageRequest::new(&url, &purpose)).await;
-            assert_eq!((fetched.outcome, fetched.exchanges.len()), (outcome, exchanges), "{path}");
-        }
+    let purpose = Purpose::robots();
+    let request = PageRequest::new("http://a.test/robots.txt", &purpose);
+    let request = PageRequest { validators: validators.clone(), ..request };
+    let fetched = get(&net, request).await;
+    assert_eq!((fetched.outcome, &fetched.body[..]), (Outcome::Ok, &b"Disallow: /"[..]));
+    let urls: Vec<&str> = fetched.exchanges.iter().map(|one| one.url.as_str()).collect();
+    assert_eq!(urls, ["http://a.test/robots.txt", "http://b.test/robots.txt"]);
+    let statuses: Vec<_> = fetched.exchanges.iter().map(|one| one.status).collect();
+    assert_eq!(statuses, [Some(302), Some(200)]);
+    let conditional = fetched.exchanges.iter().map(|one| {
+        header(std::str::from_utf8(&one.request_head).expect("text"), "if-none-match").is_some()
+    });
+    assert_eq!(conditional.collect::<Vec<_>>(), [true, false], "of the first URL only");
+    assert!(fetched.exchanges.iter().all(|one| !one.response_head.is_empty()));
+    for (path, outcome, exchanges) in [
+        ("n5", Outcome::Ok, 6),
+        ("n6", Outcome::RedirectLimit, 6),
+        ("self", Outcome::RedirectLoop, 1),
+    ] {
+        let url = format!("http://a.test/{path}");
+        let fetched = get(&net, PageRequest::new(&url, &purpose)).await;
+        assert_eq!((fetched.outcome, fetched.exchanges.len()), (outcome, exchanges), "{path}");
     }
+    // A sitemap's redirect is another URL, with its own turn.
+    let sitemap = Purpose::sitemap();
+    let fetched = get(&net, PageRequest::new("http://a.test/robots.txt", &sitemap)).await;
+    assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Redirected, 1));
+    assert_eq!(fetched.redirect.as_deref(), Some("http://b.test/robots.txt"));
 }
 
 #[tokio::test]

@@ -30,7 +30,8 @@
 //!   last level of the depth, has its sitemaps known, with the depth of that page: the one that
 //!   robots.txt names, in scope from the host, and `/sitemap.xml` if the crawl asks for that as
 //!   well. What an index lists is known with the same depth, and what a list has with one more, in
-//!   scope from the sitemap's host. One that is there is `ok`, one that is not is 404 as a page.
+//!   scope from the sitemap's host. One that is there is `ok`, one that is not is 404 as a page,
+//!   and where one redirects to is a sitemap too.
 //! * **Budgets** are none. Hosts have few shapes of URLs, so a crawler's budget of a site must be
 //!   four times the pages of its largest site, or it is a limit.
 //! * **Traps** are left out: their URLs have no end. [`SiteGraph::trap_of_url`] tells them apart.
@@ -313,7 +314,8 @@ impl Oracle<'_> {
                 self.reach(Reached { page, depth: depth + 1, is_seed: false }, false);
             }
         }
-        expected((ExpectedEnding::Captured, "ok"), sha256)
+        let outcome = if graph.sitemap(sitemap).status == 200 { "ok" } else { "redirected" };
+        expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
     fn is_in_scope(&self, from: u64, to: u64) -> bool {

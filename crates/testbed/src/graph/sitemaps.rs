@@ -36,12 +36,21 @@ pub enum SitemapKind {
     WellKnown,
     /// robots.txt names a list on the first host of the site.
     Elsewhere,
+    /// robots.txt names what redirects to a list in XML.
+    Moved,
 }
 
 impl SitemapKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Urlset, Self::Index, Self::Text, Self::Alternates, Self::WellKnown, Self::Elsewhere];
+    pub const ALL: [Self; 7] = [
+        Self::Urlset,
+        Self::Index,
+        Self::Text,
+        Self::Alternates,
+        Self::WellKnown,
+        Self::Elsewhere,
+        Self::Moved,
+    ];
 }
 
 /// A sitemap: whose pages it lists, and its place on the host that serves it.
@@ -66,6 +75,9 @@ pub(super) enum SitemapFile {
     Alternates,
     /// That of another host of the site.
     Of(u64),
+    /// What redirects, and where to.
+    Old,
+    New,
 }
 
 impl SitemapFile {
@@ -78,6 +90,8 @@ impl SitemapFile {
             Self::Text => "/sitemap.txt".to_owned(),
             Self::Alternates => "/sitemap-languages.xml".to_owned(),
             Self::Of(host) => format!("/sitemaps/of/{host}.xml"),
+            Self::Old => "/sitemaps/old.xml".to_owned(),
+            Self::New => "/sitemaps/new.xml".to_owned(),
         }
     }
 }
@@ -104,6 +118,7 @@ impl SiteGraph {
             SitemapKind::Text => SitemapFile::Text,
             SitemapKind::Alternates => SitemapFile::Alternates,
             SitemapKind::WellKnown => return None,
+            SitemapKind::Moved => SitemapFile::Old,
             SitemapKind::Elsewhere => {
                 let at = self.first_host(self.site_of(host));
                 return Some(GraphSitemap { at, file: SitemapFile::Of(host) });
@@ -127,6 +142,7 @@ impl SiteGraph {
             SitemapFile::Index | SitemapFile::Plain | SitemapFile::Packed => SitemapKind::Index,
             SitemapFile::Text => SitemapKind::Text,
             SitemapFile::Alternates => SitemapKind::Alternates,
+            SitemapFile::Old | SitemapFile::New => SitemapKind::Moved,
             SitemapFile::Of(host) => {
                 let is_here = host < self.hosts() && self.first_host(self.site_of(host)) == at;
                 return is_here && self.sitemap_kind(host) == Some(SitemapKind::Elsewhere);
@@ -135,10 +151,11 @@ impl SiteGraph {
         self.sitemap_kind(at) == Some(kind)
     }
 
-    /// The sitemaps that an index lists.
+    /// The sitemaps that an index lists, or the one to which another redirects.
     pub(super) fn sitemaps_in(&self, GraphSitemap { at, file }: GraphSitemap) -> Vec<GraphSitemap> {
         let files: &[SitemapFile] = match file {
             SitemapFile::Index => &[SitemapFile::Plain, SitemapFile::Packed],
+            SitemapFile::Old => &[SitemapFile::New],
             _ => &[],
         };
         files.iter().map(|file| GraphSitemap { at, file: *file }).collect()
@@ -149,7 +166,7 @@ impl SiteGraph {
     pub(super) fn pages_in(&self, sitemap: GraphSitemap) -> Vec<GraphPage> {
         let GraphSitemap { at, file } = sitemap;
         let host = match file {
-            SitemapFile::Index => return Vec::new(),
+            SitemapFile::Index | SitemapFile::Old => return Vec::new(),
             SitemapFile::Of(host) => host,
             _ => at,
         };
@@ -185,6 +202,8 @@ impl SiteGraph {
             SitemapFile::Packed,
             SitemapFile::Text,
             SitemapFile::Alternates,
+            SitemapFile::Old,
+            SitemapFile::New,
         ];
         let file = files.into_iter().find(|file| file.target() == target).or_else(of_host)?;
         let sitemap = GraphSitemap { at: host, file };
@@ -203,6 +222,10 @@ impl SiteGraph {
             SitemapFile::Index => {
                 let children: Vec<_> = children.iter().map(|one| self.sitemap_url(*one)).collect();
                 GraphAnswer::new(200, "application/xml", index(&children))
+            }
+            SitemapFile::Old => {
+                let moved = children.first().map(|one| self.sitemap_url(*one));
+                GraphAnswer::redirect(301, moved.unwrap_or_default())
             }
             SitemapFile::Text => GraphAnswer::new(200, "text/plain", pages.join("\n") + "\n"),
             SitemapFile::Packed => GraphAnswer::new(200, "application/gzip", gzip(&urlset(&pages))),
@@ -291,7 +314,8 @@ mod tests {
             let url = graph.sitemap_url(sitemap);
             let target = url.strip_prefix(&graph.origin(sitemap.at)).unwrap();
             let answer = graph.sitemap_at(sitemap.at, target).unwrap();
-            assert_eq!((answer.status, &answer), (200, &graph.sitemap(sitemap)), "{url}");
+            let status = if sitemap.file == SitemapFile::Old { 301 } else { 200 };
+            assert_eq!((answer.status, &answer), (status, &graph.sitemap(sitemap)), "{url}");
         }
     }
 
