@@ -284,5 +284,6 @@ fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         body_url: None,
         truncated: None,
         text: None,
+        is_no_page: false,
     }
 }

@@ -95,6 +95,8 @@ pub struct FetchRow {
     pub truncated: Option<String>,
     /// Its text, at most 64 KiB, where the crawl is searched.
     pub text: Option<String>,
+    /// Whether it is a requisite or a sitemap.
+    pub is_no_page: bool,
 }
 
 /// Links of one crawl for some of the 16 slots of a group.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
 use everytab_coordinator::{Coordinator, EarlierCrawl, EarlierFetch};
 use everytab_fetcher::Validators;
 use tokio::{
@@ -62,13 +63,20 @@ impl Repeat {
         })
     }
 
-    /// Whether an earlier copy may be named: by its store and its age.
+    /// Whether an earlier copy may be named: by its archive, its store and its age.
     pub(crate) fn may_name(
         &self,
         copy: &EarlierFetch,
         (slot, is_media): (i16, bool),
         now: DateTime<Utc>,
     ) -> bool {
+        // A page that was a sitemap in the earlier crawl, or that came with another status than
+        // 200, has its record among others, which a crawler need not be able to read.
+        let wanted = if is_media { ArchiveSubset::Media } else { ArchiveSubset::Warc };
+        let subset = ArchiveName::parse(&copy.body_object).ok().map(|name| name.subset());
+        if subset != Some(wanted) {
+            return false;
+        }
         let same = if is_media { &self.same_media } else { &self.same_pages };
         let is_same = usize::try_from(slot).ok().and_then(|slot| same.get(slot));
         is_same == Some(&true) && now - copy.body_at < self.store_again_after
@@ -142,9 +150,13 @@ pub(crate) async fn answer_questions(
         }
         for (crawl, questions) in by_crawl {
             let places: Vec<(u64, u64)> = questions.iter().map(|one| one.place).collect();
-            let mut found: HashMap<_, _> = loop {
+            let found: HashMap<_, _> = loop {
                 match coordinator.earlier_fetches(crawl, &places).await {
                     Ok(found) => break found.into_iter().collect(),
+                    // Nobody waits any more: their slots are lost, or the process is to stop.
+                    Err(_) if questions.iter().all(|one| one.answer.is_closed()) => {
+                        break HashMap::new();
+                    }
                     Err(error) => {
                         let what = "Postgres did not say what was kept before; asking again";
                         tracing::warn!(crawl, %error, "{what}");
@@ -154,7 +166,7 @@ pub(crate) async fn answer_questions(
             };
             for EarlierQuestion { place, answer, .. } in questions {
                 // Who asked may have given up.
-                answer.send(found.remove(&place)).ok();
+                answer.send(found.get(&place).cloned()).ok();
             }
         }
     }
@@ -177,10 +189,17 @@ mod tests {
             last_modified: None,
             body_url: "https://a.test/".to_owned(),
             body_at: Utc::now() - age,
-            body_object: "crawl-data/x".to_owned(),
+            body_object: object("warc"),
             body_offset: 0,
             body_length: 1,
         }
+    }
+
+    fn object(subset: &str) -> String {
+        format!(
+            "crawl-data/LIVE-20260131120000-0a1b2c3d/segments/0/{subset}/\
+             LIVE-20260131120000-0a1b2c3d-w-1.warc.gz"
+        )
     }
 
     #[test]
@@ -201,7 +220,15 @@ mod tests {
         let fresh = copy(TimeDelta::seconds(30));
         assert!(repeat.may_name(&fresh, (127, false), now));
         assert!(!repeat.may_name(&fresh, (128, false), now), "it is in another store");
-        assert!(!repeat.may_name(&fresh, (0, true), now), "requisites had another store");
+        let of_subset = |subset| EarlierFetch { body_object: object(subset), ..fresh.clone() };
+        for subset in ["media", "crawldiagnostics", "robotstxt"] {
+            assert!(!repeat.may_name(&of_subset(subset), (127, false), now), "{subset}");
+        }
+        let requisite = of_subset("media");
+        assert!(!repeat.may_name(&requisite, (0, true), now), "requisites had another store");
+        let same = CrawlSettings { media_store: before.media_store.clone(), ..settings.clone() };
+        let same = Repeat::new(&same, "s3://a", &earlier).expect("a repetition");
+        assert!(same.may_name(&requisite, (0, true), now));
         assert!(!repeat.may_name(&copy(TimeDelta::seconds(61)), (0, false), now), "it is old");
         let unreadable =
             EarlierCrawl { settings: serde_json::json!({ "colour": "green" }), ..earlier };

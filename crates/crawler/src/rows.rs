@@ -89,6 +89,7 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
         body_url: None,
         truncated: None,
         text: None,
+        is_no_page: turn.attributes.flags.is_no_page(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordType, read_record};
 use everytab_coordinator::EarlierFetch;
-use everytab_storage::{StorageError, Store};
+use everytab_storage::{StorageError, StorageErrorKind, Store};
 use sha2::{Digest as _, Sha256};
 
 /// Longest gzip member of a record that is read: the longest page, and what does not compress
@@ -23,6 +23,13 @@ pub(crate) enum NoCopy {
     /// What is there is not the copy.
     #[error("{0}")]
     Other(String),
+}
+
+impl NoCopy {
+    /// Whether another try may help.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Store(error) if error.kind() == StorageErrorKind::Unreachable)
+    }
 }
 
 /// Reads the answer that has the body of an earlier fetch.

@@ -21,7 +21,7 @@ use everytab_webpage::{
     plain_text, understand_with_links, understand_with_links_and_text,
 };
 use sha2::{Digest, Sha256};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::{
     crawl::Crawl,
@@ -213,7 +213,12 @@ async fn ask_page(
         && let Some(named) = &copy
     {
         match read_copy_of(context, crawl, slot, named).await {
-            Ok(response) => stored = Some(response),
+            Ok(read) => stored = Some(read),
+            // What is stored does not depend on an outage: the URL is asked for again later.
+            Err(error) if error.is_passing() => {
+                tracing::warn!(url = turn.url, %error, "its copy cannot be read now");
+                return Err(Trouble::NetworkUnreachable);
+            }
             Err(error) => {
                 tracing::warn!(url = turn.url, %error, "no copy of it; asking for all of it");
                 copy = None;
@@ -224,7 +229,7 @@ async fn ask_page(
     }
     let content_type = || copy.as_ref().and_then(|copy| copy.mime.clone());
     let answer = match &stored {
-        Some(stored) => ReadableAnswer::of_copy(stored, content_type(), &fetched),
+        Some((stored, _)) => ReadableAnswer::of_copy(stored, content_type(), &fetched),
         None => ReadableAnswer::of(&fetched),
     };
     let (mut facts, mut refused) = (PageFacts::default(), None);
@@ -260,19 +265,20 @@ async fn copy_of(
     repeat.may_name(&copy, (slot, is_requisite), Utc::now()).then_some(copy)
 }
 
-/// Reads the copy of a page.
-async fn read_copy_of(
-    context: &VisitContext,
+/// Reads the copy of a page, with the permit to have it in memory.
+async fn read_copy_of<'a>(
+    context: &'a VisitContext,
     crawl: &Crawl,
     slot: i16,
     copy: &EarlierFetch,
-) -> Result<HttpResponse, NoCopy> {
-    let _permit = context.copies.acquire().await;
+) -> Result<(HttpResponse, Option<SemaphorePermit<'a>>), NoCopy> {
+    // It is never closed.
+    let permit = context.copies.acquire().await.ok();
     let stores = crawl.stores.as_ref();
     let number = stores.map_or(0, |stores| stores.number_of(slot, ArchiveSubset::Warc));
     let store = stores.and_then(|stores| stores.store(number));
     let store = store.ok_or_else(|| NoCopy::Other("the crawl has no store".to_owned()))?;
-    read_copy(&**store, copy).await
+    Ok((read_copy(&**store, copy).await?, permit))
 }
 
 /// The digest of an answer's body, and which record has that body.

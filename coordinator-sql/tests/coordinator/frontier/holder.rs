@@ -82,6 +82,7 @@ pub(crate) fn fetch(crawl: i32, number: i32, outcome: &str) -> FetchRow {
         body_url: None,
         truncated: None,
         text: None,
+        is_no_page: false,
     }
 }
 

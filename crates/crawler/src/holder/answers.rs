@@ -147,7 +147,8 @@ impl Holder {
             // robots.txt is indexed from its archives, without rows.
             _ if !is_page => ArchiveSubset::Media,
             // A page that has not changed is a page.
-            Some(200 | 304) => ArchiveSubset::Warc,
+            Some(304) if outcome == Outcome::NotModified => ArchiveSubset::Warc,
+            Some(200) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,
         };
         let delay = self.delay_of(host_hash, crawl);

@@ -152,18 +152,24 @@ async fn note_another_store(
     Ok(())
 }
 
-/// The seeds that are given, or those of the crawl that is repeated.
+/// The seeds that are given, or those of the crawl that is repeated, as far as it asked for them.
 pub(super) async fn seeds_of<'a>(
     given: SeedArgs,
     earlier: Option<&(Coordinator, FoundCrawl)>,
     parameters: &'a ParameterList,
 ) -> Result<Seeds<'a>, CliError> {
-    match earlier {
-        Some((coordinator, crawl)) if given.is_empty() => {
-            Seeds::of_crawl(coordinator, crawl.crawl, parameters).await
-        }
-        _ => Seeds::open(given, parameters),
+    let Some((coordinator, crawl)) = earlier.filter(|_| given.is_empty()) else {
+        return Seeds::open(given, parameters);
+    };
+    let ended_by = one_crawl::status_of(coordinator, crawl).await?.ended_by.unwrap_or_default();
+    if ended_by != "empty" {
+        eprintln!(
+            "--again: crawl {} ended by {ended_by}: seeds that it had not asked for are none of \
+             this one; --seeds gives them",
+            crawl.name
+        );
     }
+    Seeds::of_crawl(coordinator, crawl.crawl, parameters).await
 }
 
 /// The filters of these names as they are now, with the newest versions of their lists.
