@@ -507,6 +507,7 @@ CREATE TABLE everytab.fetches (
     body_archive integer,
     body_at timestamp with time zone,
     body_url text,
+    is_no_page boolean,
     CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
     CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
@@ -528,12 +529,17 @@ CREATE FUNCTION api.describe(p_crawl everytab.crawls, p_fetch everytab.fetches, 
              when p_crawl.state = 'ended' then 'left' else 'due' end,
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
-        p_fetch.outcome, p_fetch.bytes, p_fetch.sha256, p_fetch.mime, p_fetch.charset,
-        p_fetch.language, p_fetch.title, p_fetch.redirect,
+        p_fetch.outcome, p_fetch.bytes, said.sha256, p_fetch.mime, p_fetch.charset,
+        p_fetch.language, said.title, said.redirect,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
         p_fetch.record_offset, p_fetch.record_length,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
-        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch;
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch
+      from (select coordinator.is_fetch_forgotten(p_fetch) as is_forgotten) f
+     cross join lateral (
+           select case when not f.is_forgotten then p_fetch.sha256 end as sha256,
+                  case when not f.is_forgotten then p_fetch.title end as title,
+                  case when not f.is_forgotten then p_fetch.redirect end as redirect) said;
 $$;
 
 -- Name: drop_robots(text, bytea, uuid); Type: FUNCTION; Schema: api; Owner: -
@@ -815,7 +821,7 @@ begin
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
                       and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
-                      and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
+                      and not coordinator.is_fetch_forgotten(f)
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)
      cross join lateral api.describe(found.c, found.f, p_host, p_url) d;
@@ -1149,7 +1155,7 @@ begin
           join fetches f on f.crawl = m.crawl and f.host_hash = m.host_hash
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
-           and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
+           and not coordinator.is_fetch_forgotten(f)
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
          offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
     select b.score,
@@ -1438,7 +1444,8 @@ CREATE FUNCTION api.young_capture(p_key text, p_host bigint, p_url bigint, p_max
       join crawls c on c.crawl = a.crawl
      cross join lateral (
            select f.crawl, f.at, f.outcome from fetches f
-            where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url limit 1) f
+            where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
+              and not coordinator.is_fetch_forgotten(f) limit 1) f
      where a.key = p_key and (c.finished_at is null or c.finished_at >= t.since)
        and f.at >= t.since and coordinator.ending_of(f.outcome) = 'captured'
      order by f.at desc limit 1;
@@ -1990,9 +1997,9 @@ begin
     return found;
 end $$;
 
--- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], text[], text[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2045,22 +2052,22 @@ begin
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
-                         body_offset, body_length, body_at, body_url, truncated, slot,
-                         lease_number, epoch)
+                         body_offset, body_length, body_at, body_url, truncated, is_no_page,
+                         slot, lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
-           f.body_offset, f.body_length, f.body_at, f.body_url, f.truncated, p_slot,
-           p_lease_number, current_epoch
+           f.body_offset, f.body_length, f.body_at, f.body_url, f.truncated,
+           nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_body_at, p_body_urls, p_truncated)
+                  p_body_lengths, p_body_at, p_body_urls, p_truncated, p_no_pages)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
                  record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, truncated)
+                 body_url, truncated, is_no_page)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
@@ -2099,6 +2106,12 @@ CREATE FUNCTION coordinator.clear_forgotten(p_number integer, p_forgotten_at tim
 declare
     indexed integer;
 begin
+    if exists (select from coordinator.forgotten_fetches(p_number) f
+                 join crawls c on c.crawl = f.crawl
+                 join runs r on r.run = c.run
+                where r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
+        return false;
+    end if;
     update forgotten g set cleared_at = clock_timestamp()
      where g.number = p_number and g.forgotten_at = p_forgotten_at;
     if not found then
@@ -2115,7 +2128,7 @@ begin
         select distinct c.crawl
           from coordinator.forgotten_fetches(p_number) f
           join crawls c on c.crawl = f.crawl and c.state = 'ended'
-          join runs r on r.run = c.run and r.state = 'finished'
+          join runs r on r.run = c.run and r.state in ('finished', 'finished_with_discards')
          order by c.crawl
     loop
         perform coordinator.open_crawl_run(indexed);
@@ -2289,9 +2302,11 @@ begin
     for at_epoch in p_after_epoch..current_epoch loop
         return query
         select format('%s-%s-%s', f.epoch, f.xid, f.id), f.at, f.url, f.depth, f.status, f.outcome,
-               f.bytes, f.duration_ms, f.mime, f.title, f.redirect, a.object, f.record_offset,
+               f.bytes, f.duration_ms, f.mime, case when not g.is_forgotten then f.title end,
+               case when not g.is_forgotten then f.redirect end, a.object, f.record_offset,
                f.record_length, f.truncated
           from fetches f
+         cross join lateral (select coordinator.is_fetch_forgotten(f) as is_forgotten) g
           left join crawl_archives a on a.archive = f.archive
          where f.crawl = crawl_row.crawl and f.epoch = at_epoch
            and (f.xid, f.id) > (after_xid, after_id)
@@ -2391,7 +2406,7 @@ CREATE FUNCTION coordinator.crawl_seeds(p_crawl integer, p_after_host bigint, p_
     AS $$
     select f.host_hash, f.url_hash, f.url
       from fetches f left join crawl_archives a on a.archive = f.archive
-     where f.crawl = p_crawl and f.depth = 0
+     where f.crawl = p_crawl and f.depth = 0 and f.is_no_page is null
        and (f.host_hash, f.url_hash) > (p_after_host, p_after_url)
        and (a.object is null or a.object !~ '/segments/[0-9]+/media/')
      order by f.host_hash, f.url_hash limit p_limit;
@@ -2716,7 +2731,7 @@ begin
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.outcome in ('ok', 'empty_body', 'not_modified', 'duplicate')
        and f.sha256 is not null and f.truncated is null
-       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
+       and not coordinator.is_fetch_forgotten(f);
 end $$;
 
 -- Name: end_crawl(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3032,11 +3047,16 @@ CREATE FUNCTION coordinator.forgotten_archives(p_number integer) RETURNS TABLE(o
     LANGUAGE sql STABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select distinct on (a.object) a.object, c.name, c.store, c.settings
-      from coordinator.forgotten_fetches(p_number) f
-      join crawl_archives a on a.archive in (f.archive, f.body_archive)
+    with of_fetches as materialized (
+        select distinct f.crawl, f.archive, f.body_archive
+          from coordinator.forgotten_fetches(p_number) f)
+    select a.object, c.name, c.store, c.settings
+      from (select distinct a.crawl, a.object
+              from of_fetches f join crawl_archives a on a.archive in (f.archive, f.body_archive)
+            union
+            select distinct f.crawl, null from of_fetches f) a
       join crawls c on c.crawl = a.crawl
-     order by a.object, c.crawl;
+     order by c.crawl, a.object;
 $$;
 
 -- Name: forgotten_fetches(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3046,14 +3066,22 @@ CREATE FUNCTION coordinator.forgotten_fetches(p_number integer) RETURNS SETOF ev
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select f.*
-      from forgotten g join fetches f on f.host_hash = g.host_hash and f.url_hash = g.url_hash
-     where g.number = p_number and g.kind = 'url' and f.at <= g.forgotten_at
+      from forgotten g
+     cross join crawls c
+     cross join lateral (
+           select f.* from fetches f
+            where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
+            offset 0) f
+     where g.number = p_number and g.kind = 'url' and coalesce(f.body_at, f.at) <= g.forgotten_at
     union all
     select f.*
       from forgotten g
       join frontier_hosts h on h.slot = g.slot and h.site_hash = g.host_hash
-      join fetches f on f.host_hash = h.host_hash
-     where g.number = p_number and g.kind = 'site' and f.at <= g.forgotten_at;
+     cross join crawls c
+     cross join lateral (
+           select f.* from fetches f
+            where f.crawl = c.crawl and f.host_hash = h.host_hash offset 0) f
+     where g.number = p_number and g.kind = 'site' and coalesce(f.body_at, f.at) <= g.forgotten_at;
 $$;
 
 -- Name: free_jobs(bigint[], everytab.job_state, timestamp with time zone, integer, integer, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3306,22 +3334,31 @@ CREATE FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) RETURN
                 from everytab.runs r where r.run = p_run) end;
 $$;
 
--- Name: is_forgotten(bigint, bigint, text, timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: is_fetch_forgotten(everytab.fetches); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql STABLE
+CREATE FUNCTION coordinator.is_fetch_forgotten(p_fetch everytab.fetches) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    with labels as (
-        select string_to_array(coordinator.host_of_url(p_url), '.') as label)
-    select exists (select from forgotten g
-                    where g.kind = 'url' and g.host_hash = p_host_hash
-                      and g.url_hash = p_url_hash and p_at <= g.forgotten_at)
-        or exists (select from forgotten g, labels,
-                          generate_series(1, cardinality(label)) first_label
-                    where g.kind = 'site' and g.name = array_to_string(label[first_label:], '.')
-                      and p_at <= g.forgotten_at);
-$$;
+declare
+    stored_at timestamptz := coalesce(p_fetch.body_at, p_fetch.at);
+    label text[];
+begin
+    -- Most databases have forgotten nothing.
+    if not exists (select from forgotten) then
+        return false;
+    end if;
+    if exists (select from forgotten g
+                where g.kind = 'url' and g.host_hash = p_fetch.host_hash
+                  and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
+        return true;
+    end if;
+    label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');
+    return exists (
+        select from generate_series(1, cardinality(label)) first_label
+          join forgotten g on g.kind = 'site' and g.name = array_to_string(label[first_label:], '.')
+         where stored_at <= g.forgotten_at);
+end $$;
 
 -- Name: is_host_blocked(text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -3840,7 +3877,7 @@ CREATE FUNCTION coordinator.load_index_rows(p_crawl integer, p_host_hashes bigin
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.record_length > 0
-       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
+       and not coordinator.is_fetch_forgotten(f);
 $$;
 
 -- Name: load_later_blocks(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -4217,6 +4254,8 @@ CREATE FUNCTION coordinator.open_index_rows(p_crawl integer, p_first_slot smalli
     AS $$
 declare
     index_rows refcursor := 'index_rows';
+    -- To ask it of each row costs far more than the row.
+    is_any_forgotten boolean := exists (select from forgotten);
 begin
     open index_rows no scroll for
     select f.host_hash, f.url, f.at, f.status, f.redirect, f.sha256, f.mime, f.charset, f.language,
@@ -4227,7 +4266,7 @@ begin
       from fetches f join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
        and f.record_length > 0
-       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
+       and not (is_any_forgotten and coordinator.is_fetch_forgotten(f));
     return index_rows;
 end $$;
 
@@ -5558,7 +5597,10 @@ CREATE FUNCTION coordinator.uncleared() RETURNS TABLE(number integer, kind text,
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select g.number, g.kind, g.name, g.forgotten_at from forgotten g
-     where g.cleared_at is null order by g.number;
+     where g.cleared_at is null
+        or exists (select from coordinator.forgotten_fetches(g.number) f
+                    where f.sha256 is not null)
+     order by g.number;
 $$;
 
 -- Name: uses_isolation(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -6991,10 +7033,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
--- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
 -- Name: FUNCTION clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7211,9 +7253,9 @@ REVOKE ALL ON FUNCTION coordinator.index_crawl(p_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.indexes_of_crawl(p_state text, p_run integer) FROM PUBLIC;
 
--- Name: FUNCTION is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION is_fetch_forgotten(p_fetch everytab.fetches); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.is_forgotten(p_host_hash bigint, p_url_hash bigint, p_url text, p_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.is_fetch_forgotten(p_fetch everytab.fetches) FROM PUBLIC;
 
 -- Name: FUNCTION is_host_blocked(p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 

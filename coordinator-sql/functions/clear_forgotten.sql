@@ -1,12 +1,19 @@
 -- No archive has what is forgotten with a URL or site: drops what rows say of it but its URL and
 -- how it ended, has the indexes of its crawls written again, without it, and notes that it is done.
--- False: it was forgotten again since p_forgotten_at.
+-- False: it was forgotten again since p_forgotten_at, or an index is being written that may have
+-- it.
 create or replace function coordinator.clear_forgotten(
     p_number integer, p_forgotten_at timestamptz)
 returns boolean language plpgsql set search_path = everytab, pg_temp as $$
 declare
     indexed integer;
 begin
+    if exists (select from coordinator.forgotten_fetches(p_number) f
+                 join crawls c on c.crawl = f.crawl
+                 join runs r on r.run = c.run
+                where r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
+        return false;
+    end if;
     update forgotten g set cleared_at = clock_timestamp()
      where g.number = p_number and g.forgotten_at = p_forgotten_at;
     if not found then
@@ -23,7 +30,7 @@ begin
         select distinct c.crawl
           from coordinator.forgotten_fetches(p_number) f
           join crawls c on c.crawl = f.crawl and c.state = 'ended'
-          join runs r on r.run = c.run and r.state = 'finished'
+          join runs r on r.run = c.run and r.state in ('finished', 'finished_with_discards')
          order by c.crawl
     loop
         perform coordinator.open_crawl_run(indexed);

@@ -24,9 +24,11 @@ begin
     for at_epoch in p_after_epoch..current_epoch loop
         return query
         select format('%s-%s-%s', f.epoch, f.xid, f.id), f.at, f.url, f.depth, f.status, f.outcome,
-               f.bytes, f.duration_ms, f.mime, f.title, f.redirect, a.object, f.record_offset,
+               f.bytes, f.duration_ms, f.mime, case when not g.is_forgotten then f.title end,
+               case when not g.is_forgotten then f.redirect end, a.object, f.record_offset,
                f.record_length, f.truncated
           from fetches f
+         cross join lateral (select coordinator.is_fetch_forgotten(f) as is_forgotten) g
           left join crawl_archives a on a.archive = f.archive
          where f.crawl = crawl_row.crawl and f.epoch = at_epoch
            and (f.xid, f.id) > (after_xid, after_id)

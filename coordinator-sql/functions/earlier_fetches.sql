@@ -27,5 +27,5 @@ begin
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.outcome in ('ok', 'empty_body', 'not_modified', 'duplicate')
        and f.sha256 is not null and f.truncated is null
-       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
+       and not coordinator.is_fetch_forgotten(f);
 end $$;

@@ -16,5 +16,5 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
                     and f.url_hash = asked.url_hash
       join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.record_length > 0
-       and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at);
+       and not coordinator.is_fetch_forgotten(f);
 $$;

@@ -7,7 +7,7 @@ create or replace function coordinator.open_index_rows(
 returns refcursor language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     index_rows refcursor := 'index_rows';
-    -- The question costs as much as all else of a row.
+    -- To ask it of each row costs far more than the row.
     is_any_forgotten boolean := exists (select from forgotten);
 begin
     open index_rows no scroll for
@@ -19,7 +19,6 @@ begin
       from fetches f join crawl_archives a on a.archive = coalesce(f.body_archive, f.archive)
      where f.crawl = p_crawl and f.slot between p_first_slot and p_last_slot
        and f.record_length > 0
-       and not (is_any_forgotten
-                and coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at));
+       and not (is_any_forgotten and coordinator.is_fetch_forgotten(f));
     return index_rows;
 end $$;

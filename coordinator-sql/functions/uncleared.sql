@@ -1,7 +1,11 @@
--- What is forgotten and still in archives, in the order in which it was forgotten.
+-- What is forgotten and still in archives, in the order in which it was forgotten: also what was
+-- recorded after it was cleared, of requests from before it was forgotten.
 create or replace function coordinator.uncleared()
 returns table (number integer, kind text, name text, forgotten_at timestamptz)
 language sql stable set search_path = everytab, pg_temp as $$
     select g.number, g.kind, g.name, g.forgotten_at from forgotten g
-     where g.cleared_at is null order by g.number;
+     where g.cleared_at is null
+        or exists (select from coordinator.forgotten_fetches(g.number) f
+                    where f.sha256 is not null)
+     order by g.number;
 $$;

@@ -1,5 +1,6 @@
 -- A URL of a crawl, and its fetch where it was fetched. One that has none is due, or left by what
--- ended the crawl. Its store is that of its slot, where the crawl's are divided by slots.
+-- ended the crawl. Its store is that of its slot, where the crawl's are divided by slots. Of what
+-- is forgotten there is no word of what the page said.
 create or replace function api.describe(
     p_crawl everytab.crawls, p_fetch everytab.fetches, p_host bigint, p_url bigint)
 returns everytab.api_fetch language sql stable as $$
@@ -13,10 +14,15 @@ returns everytab.api_fetch language sql stable as $$
              when p_crawl.state = 'ended' then 'left' else 'due' end,
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
-        p_fetch.outcome, p_fetch.bytes, p_fetch.sha256, p_fetch.mime, p_fetch.charset,
-        p_fetch.language, p_fetch.title, p_fetch.redirect,
+        p_fetch.outcome, p_fetch.bytes, said.sha256, p_fetch.mime, p_fetch.charset,
+        p_fetch.language, said.title, said.redirect,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
         p_fetch.record_offset, p_fetch.record_length,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
-        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch;
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch
+      from (select coordinator.is_fetch_forgotten(p_fetch) as is_forgotten) f
+     cross join lateral (
+           select case when not f.is_forgotten then p_fetch.sha256 end as sha256,
+                  case when not f.is_forgotten then p_fetch.title end as title,
+                  case when not f.is_forgotten then p_fetch.redirect end as redirect) said;
 $$;

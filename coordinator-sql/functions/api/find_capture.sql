@@ -25,7 +25,7 @@ begin
                     where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
                       and f.archive is not null
                       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
-                      and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
+                      and not coordinator.is_fetch_forgotten(f)
                     limit 1) f
              order by abs(extract(epoch from (f.f).at - p_at)), (f.f).at desc limit 1) found (c, f)
      cross join lateral api.describe(found.c, found.f, p_host, p_url) d;

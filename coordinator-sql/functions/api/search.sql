@@ -44,7 +44,7 @@ begin
           join fetches f on f.crawl = m.crawl and f.host_hash = m.host_hash
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
-           and not coordinator.is_forgotten(f.host_hash, f.url_hash, f.url, f.at)
+           and not coordinator.is_fetch_forgotten(f)
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
          offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
     select b.score,

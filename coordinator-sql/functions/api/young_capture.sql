@@ -1,4 +1,5 @@
--- The crawl of a key that has the newest capture of a URL which is at most so old; null: none.
+-- The crawl of a key that has the newest capture of a URL which is at most so old and not
+-- forgotten; null: none.
 create or replace function api.young_capture(
     p_key text, p_host bigint, p_url bigint, p_max_age_s integer)
 returns integer language sql stable set search_path = everytab, pg_temp as $$
@@ -8,7 +9,8 @@ returns integer language sql stable set search_path = everytab, pg_temp as $$
       join crawls c on c.crawl = a.crawl
      cross join lateral (
            select f.crawl, f.at, f.outcome from fetches f
-            where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url limit 1) f
+            where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
+              and not coordinator.is_fetch_forgotten(f) limit 1) f
      where a.key = p_key and (c.finished_at is null or c.finished_at >= t.since)
        and f.at >= t.since and coordinator.ending_of(f.outcome) = 'captured'
      order by f.at desc limit 1;

@@ -45,11 +45,11 @@ pub struct Forgotten {
     pub forgotten_at: DateTime<Utc>,
 }
 
-/// An archive that has records of what is forgotten.
+/// An archive that has records of what is forgotten, or a crawl that asked for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgottenArchive {
-    /// Its name.
-    pub object: String,
+    /// Its name; none of a crawl that asked and kept nothing.
+    pub object: Option<String>,
     /// Name of the crawl that wrote it.
     pub crawl_name: String,
     /// The store of that crawl.
@@ -99,7 +99,7 @@ impl Coordinator {
     }
 
     /// Notes that no archive has what is forgotten, and drops what rows say of it. False: it was
-    /// forgotten again meanwhile.
+    /// forgotten again meanwhile, or an index is being written that may have it.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

@@ -7,6 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::ready,
     sync::Arc,
 };
 
@@ -18,15 +19,18 @@ use everytab_commoncrawl::{
 };
 use everytab_coordinator::{Coordinator, Forgotten, ForgottenArchive};
 use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList};
-use everytab_storage::{PutOptions, StorageErrorKind, Store, StoreSettings};
+use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 use futures_util::TryStreamExt as _;
 use serde_json::Value;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
+/// Bytes of a record that are kept while its header is looked at.
+const MAX_BLOCK_BYTES: u64 = 4 << 10;
+
 /// Takes what is forgotten out of all archives, and gives a line of data for each that changed: its
 /// name and how many records it lost. With `dry_run` it only says what it would change. False:
-/// something was forgotten again meanwhile.
+/// something is left to be done, as the notes say.
 ///
 /// # Errors
 /// When the database or a store cannot be asked. What was done stays done.
@@ -42,8 +46,16 @@ pub async fn clear(
     for forgotten in coordinator.uncleared().await? {
         let matcher = Matcher::new(&forgotten, &suffixes);
         let archives = coordinator.forgotten_archives(forgotten.number).await?;
-        sweep.clear_archives(&matcher, &archives).await?;
-        is_whole &= dry_run || coordinator.clear_forgotten(&forgotten).await?;
+        let is_cleared = sweep.clear_archives(&matcher, &archives).await?;
+        if !is_cleared || dry_run {
+            is_whole &= is_cleared;
+        } else if !coordinator.clear_forgotten(&forgotten).await? {
+            let Forgotten { kind, name, .. } = &forgotten;
+            sink.note(format_args!(
+                "the {kind} {name} was forgotten again, or an index is being written: run it again"
+            ));
+            is_whole = false;
+        }
     }
     let Sweep { records, archives, .. } = sweep;
     let done = if dry_run { "would be taken" } else { "taken" };
@@ -84,29 +96,45 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    /// An archive without the records that are forgotten, and how many these are; none if it has
-    /// none of them.
-    fn blanked(&self, archive: &Bytes) -> Option<(Bytes, u64)> {
-        let found: Vec<_> = Records::new(archive, Limits::default()).collect();
-        let mut blanked = archive.to_vec();
+    /// An archive without the records that are forgotten, and what was done. Archives are of up to
+    /// some hundred megabytes unpacked: of each record its place alone is kept.
+    fn blanked(&self, archive: &Bytes) -> Blanked {
+        let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
+        let (mut places, mut unreadable) = (Vec::new(), 0);
+        for (offset, record) in Records::new(archive, limits) {
+            let is_forgotten = match record {
+                Ok(record) => record.record_type != RecordType::Warcinfo && self.matches(&record),
+                Err(_) => {
+                    unreadable += 1;
+                    false
+                }
+            };
+            places.push((usize::try_from(offset).unwrap_or(usize::MAX), is_forgotten));
+        }
+        let mut bytes = archive.to_vec();
         let mut taken = 0;
-        for (index, (offset, record)) in found.iter().enumerate() {
-            let Ok(record) = record else { continue };
-            if record.record_type == RecordType::Warcinfo || !self.matches(record) {
-                continue;
-            }
-            let end = found.get(index + 1).map_or(archive.len() as u64, |(next, _)| *next);
-            let range = usize::try_from(*offset).ok().zip(usize::try_from(end).ok());
-            let member = range.and_then(|(start, end)| blanked.get_mut(start..end));
-            if let Some(member) = member
-                && let Some(blank) = blank_member(member.len())
-            {
-                member.copy_from_slice(&blank);
-                taken += 1;
+        for (index, (start, _)) in places.iter().enumerate().filter(|(_, (_, is_one))| *is_one) {
+            let end = places.get(index + 1).map_or(archive.len(), |(next, _)| *next);
+            let member = bytes.get_mut(*start..end);
+            match member.and_then(|member| Some((blank_member(member.len())?, member))) {
+                Some((blank, member)) => {
+                    member.copy_from_slice(&blank);
+                    taken += 1;
+                }
+                None => unreadable += 1,
             }
         }
-        (taken > 0).then(|| (blanked.into(), taken))
+        Blanked { bytes: bytes.into(), taken, unreadable }
     }
+}
+
+/// An archive without the records that are forgotten.
+struct Blanked {
+    bytes: Bytes,
+    /// How many these were.
+    taken: u64,
+    /// Records that could not be read, or are too short to be replaced.
+    unreadable: u64,
 }
 
 /// What a run has done so far.
@@ -132,12 +160,13 @@ impl Sweep<'_> {
         &mut self,
         matcher: &Matcher<'_>,
         archives: &[ForgottenArchive],
-    ) -> Result<(), OperationError> {
+    ) -> Result<bool, OperationError> {
         let mut crawls = BTreeMap::new();
+        let mut is_cleared = true;
         for archive in archives {
             let urls = store_urls(archive);
-            if !self.clear_object(matcher, &archive.object, &urls).await? {
-                self.sink.note(format_args!("{} is in no store", archive.object));
+            if let Some(object) = &archive.object {
+                is_cleared &= self.clear_object(matcher, object, &urls).await?;
             }
             crawls.insert(archive.crawl_name.clone(), urls);
         }
@@ -146,11 +175,12 @@ impl Sweep<'_> {
             let Ok(name) = LiveCrawlName::parse(crawl) else { continue };
             for url in urls {
                 for object in self.robots_archives(url, &name).await? {
-                    self.clear_object(matcher, &object, &BTreeSet::from([url.clone()])).await?;
+                    let urls = BTreeSet::from([url.clone()]);
+                    is_cleared &= self.clear_object(matcher, &object, &urls).await?;
                 }
             }
         }
-        Ok(())
+        Ok(is_cleared)
     }
 
     async fn robots_archives(
@@ -167,32 +197,47 @@ impl Sweep<'_> {
         Ok(objects.into_iter().map(|object| object.key).filter(is_robots).collect())
     }
 
-    /// Clears an object in the first of some stores that has it. False: none has.
+    /// Clears an object in the first of some stores that has it: one that another run of this
+    /// command changes meanwhile is read again. False: a record of it cannot be cleared.
     async fn clear_object(
         &mut self,
         matcher: &Matcher<'_>,
         object: &str,
         urls: &BTreeSet<String>,
     ) -> Result<bool, OperationError> {
+        let dry_run = self.dry_run;
         for url in urls {
             let store = self.store(url).await?;
-            let bytes = match store.get(object).await {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == StorageErrorKind::NotFound => continue,
-                Err(error) => return Err(error.into()),
+            let options = PutOptions::new("application/warc", "no-store");
+            let change = |before: Option<Tagged>| {
+                let blanked = before.map(|before| matcher.blanked(&before.bytes));
+                ready(Ok::<_, OperationError>(match blanked {
+                    Some(blanked) if blanked.taken > 0 && !dry_run => {
+                        let Blanked { bytes, taken, unreadable } = blanked;
+                        ObjectChange::Write(bytes, Some((taken, unreadable)))
+                    }
+                    Some(Blanked { taken, unreadable, .. }) => {
+                        ObjectChange::Keep(Some((taken, unreadable)))
+                    }
+                    None => ObjectChange::Keep(None),
+                }))
             };
-            if let Some((blanked, taken)) = matcher.blanked(&bytes) {
-                if !self.dry_run {
-                    let options = PutOptions::new("application/warc", "no-store");
-                    store.put(object, blanked, options).await?;
-                }
+            let Some((taken, unreadable)) = store.update(object, options, change).await? else {
+                continue;
+            };
+            if taken > 0 {
                 self.records += taken;
                 self.archives += 1;
                 self.sink.data(format_args!("{object}\t{taken}"))?;
             }
-            return Ok(true);
+            if unreadable > 0 {
+                let what = "records cannot be read or replaced";
+                self.sink.note(format_args!("{object}: {unreadable} {what}"));
+            }
+            return Ok(unreadable == 0);
         }
-        Ok(false)
+        self.sink.note(format_args!("{object} is in no store"));
+        Ok(true)
     }
 }
 

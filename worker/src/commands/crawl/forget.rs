@@ -93,6 +93,9 @@ fn name_of_site(text: &str) -> Result<String, CliError> {
     }
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])
         .map_err(|error| CliError::new(format!("the list of public suffixes: {error}")))?;
+    if suffixes.suffix_of(url.host()) == Some(url.host()) {
+        return Err(wrong("it is a public suffix, below which there are many sites".to_owned()));
+    }
     let site = suffixes.site_of(url.host());
     if site == url.host() {
         Ok(site.to_owned())
@@ -110,6 +113,6 @@ pub(super) async fn gc(args: ClearArgs) -> CliResult {
     if crawl_gc::clear(&coordinator, args.dry_run, &StandardStreams).await? {
         Ok(Exit::Done)
     } else {
-        Err(CliError::new("something was forgotten again meanwhile; run it once more"))
+        Err(CliError::new("not all of what is forgotten is cleared, as the notes say"))
     }
 }

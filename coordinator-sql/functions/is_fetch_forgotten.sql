@@ -1,0 +1,23 @@
+-- Whether a fetch is forgotten: its URL, or the site of its host, after its body was stored. With
+-- the owner's rights, for who fetches from a cursor has its own.
+create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
+returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
+declare
+    stored_at timestamptz := coalesce(p_fetch.body_at, p_fetch.at);
+    label text[];
+begin
+    -- Most databases have forgotten nothing.
+    if not exists (select from forgotten) then
+        return false;
+    end if;
+    if exists (select from forgotten g
+                where g.kind = 'url' and g.host_hash = p_fetch.host_hash
+                  and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
+        return true;
+    end if;
+    label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');
+    return exists (
+        select from generate_series(1, cardinality(label)) first_label
+          join forgotten g on g.kind = 'site' and g.name = array_to_string(label[first_label:], '.')
+         where stored_at <= g.forgotten_at);
+end $$;
