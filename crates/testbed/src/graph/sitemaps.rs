@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_there_and_what_robots_txt_names_is_served() {
-        let settings = GraphSettings { sitemaps: 700, hosts: 90, sites: 40, ..settings() };
+        let settings = GraphSettings { sitemaps: 700, hosts: 180, sites: 80, ..settings() };
         let graph = SiteGraph::new(1, settings).unwrap();
         let kinds = SitemapKind::ALL.map(|kind| {
             (0..graph.hosts()).filter(|host| graph.sitemap_kind(*host) == Some(kind)).count()
