@@ -2097,43 +2097,52 @@ begin
     word := 'recorded';
 end $$;
 
--- Name: clear_forgotten(integer, timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: clear_forgotten(integer[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION coordinator.clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
+    concerned integer[];
+    cleared integer[];
     indexed integer;
 begin
-    if exists (select from coordinator.forgotten_fetches(p_number) f
-                 join crawls c on c.crawl = f.crawl
-                 join runs r on r.run = c.run
-                where r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
-        return false;
+    concerned := array(
+        select distinct f.crawl
+          from unnest(p_numbers) number cross join coordinator.forgotten_fetches(number) f
+         order by f.crawl);
+    if exists (select from crawls c join runs r on r.run = c.run
+                where c.crawl = any (concerned)
+                  and r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
+        return 0;
     end if;
-    update forgotten g set cleared_at = clock_timestamp()
-     where g.number = p_number and g.forgotten_at = p_forgotten_at;
-    if not found then
-        return false;
-    end if;
-    delete from fetch_texts t using coordinator.forgotten_fetches(p_number) f
+    with done as (
+        update forgotten g set cleared_at = clock_timestamp()
+          from unnest(p_numbers, p_forgotten_at) asked (number, forgotten_at)
+         where g.number = asked.number and g.forgotten_at = asked.forgotten_at
+        returning g.number)
+    select coalesce(array_agg(number), '{}') into cleared from done;
+    delete from fetch_texts t
+     using (select f.crawl, f.host_hash, f.url_hash
+              from unnest(cleared) number
+             cross join coordinator.forgotten_fetches(number) f) f
      where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
     -- The one update of a fetch: to keep what a page said is what was to end.
     update fetches u
        set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
-      from coordinator.forgotten_fetches(p_number) f
+      from (select f.crawl, f.host_hash, f.url_hash
+              from unnest(cleared) number
+             cross join coordinator.forgotten_fetches(number) f) f
      where u.crawl = f.crawl and u.host_hash = f.host_hash and u.url_hash = f.url_hash;
     for indexed in
-        select distinct c.crawl
-          from coordinator.forgotten_fetches(p_number) f
-          join crawls c on c.crawl = f.crawl and c.state = 'ended'
+        select c.crawl from crawls c
           join runs r on r.run = c.run and r.state in ('finished', 'finished_with_discards')
-         order by c.crawl
+         where c.crawl = any (concerned) and c.state = 'ended' order by c.crawl
     loop
         perform coordinator.open_crawl_run(indexed);
     end loop;
-    return true;
+    return cardinality(cleared);
 end $$;
 
 -- Name: complete(bigint[], integer[], uuid[], jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -7038,9 +7047,9 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
--- Name: FUNCTION clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.clear_forgotten(p_number integer, p_forgotten_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]) FROM PUBLIC;
 
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,39 +1,48 @@
--- No archive has what is forgotten with a URL or site: drops what rows say of it but its URL and
--- how it ended, has the indexes of its crawls written again, without it, and notes that it is done.
--- False: it was forgotten again since p_forgotten_at, or an index is being written that may have
--- it.
+-- No archive has what is forgotten with some URLs and sites: drops what rows say of it but its URL
+-- and how it ended, has the indexes of its crawls written again, without it, and notes that it is
+-- done. Returns how many that are: not those that were forgotten again since p_forgotten_at, and
+-- none while an index is being written that may have some of it.
 create or replace function coordinator.clear_forgotten(
-    p_number integer, p_forgotten_at timestamptz)
-returns boolean language plpgsql set search_path = everytab, pg_temp as $$
+    p_numbers integer[], p_forgotten_at timestamptz[])
+returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
+    concerned integer[];
+    cleared integer[];
     indexed integer;
 begin
-    if exists (select from coordinator.forgotten_fetches(p_number) f
-                 join crawls c on c.crawl = f.crawl
-                 join runs r on r.run = c.run
-                where r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
-        return false;
+    concerned := array(
+        select distinct f.crawl
+          from unnest(p_numbers) number cross join coordinator.forgotten_fetches(number) f
+         order by f.crawl);
+    if exists (select from crawls c join runs r on r.run = c.run
+                where c.crawl = any (concerned)
+                  and r.state not in ('finished', 'finished_with_discards', 'cancelled')) then
+        return 0;
     end if;
-    update forgotten g set cleared_at = clock_timestamp()
-     where g.number = p_number and g.forgotten_at = p_forgotten_at;
-    if not found then
-        return false;
-    end if;
-    delete from fetch_texts t using coordinator.forgotten_fetches(p_number) f
+    with done as (
+        update forgotten g set cleared_at = clock_timestamp()
+          from unnest(p_numbers, p_forgotten_at) asked (number, forgotten_at)
+         where g.number = asked.number and g.forgotten_at = asked.forgotten_at
+        returning g.number)
+    select coalesce(array_agg(number), '{}') into cleared from done;
+    delete from fetch_texts t
+     using (select f.crawl, f.host_hash, f.url_hash
+              from unnest(cleared) number
+             cross join coordinator.forgotten_fetches(number) f) f
      where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
     -- The one update of a fetch: to keep what a page said is what was to end.
     update fetches u
        set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
-      from coordinator.forgotten_fetches(p_number) f
+      from (select f.crawl, f.host_hash, f.url_hash
+              from unnest(cleared) number
+             cross join coordinator.forgotten_fetches(number) f) f
      where u.crawl = f.crawl and u.host_hash = f.host_hash and u.url_hash = f.url_hash;
     for indexed in
-        select distinct c.crawl
-          from coordinator.forgotten_fetches(p_number) f
-          join crawls c on c.crawl = f.crawl and c.state = 'ended'
+        select c.crawl from crawls c
           join runs r on r.run = c.run and r.state in ('finished', 'finished_with_discards')
-         order by c.crawl
+         where c.crawl = any (concerned) and c.state = 'ended' order by c.crawl
     loop
         perform coordinator.open_crawl_run(indexed);
     end loop;
-    return true;
+    return cardinality(cleared);
 end $$;

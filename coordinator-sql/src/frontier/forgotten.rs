@@ -98,14 +98,16 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&number)]).await
     }
 
-    /// Notes that no archive has what is forgotten, and drops what rows say of it. False: it was
-    /// forgotten again meanwhile, or an index is being written that may have it.
+    /// Notes that no archive has what is forgotten, and drops what rows say of it. Returns of how
+    /// many: not of what was forgotten again meanwhile, and of nothing while an index is being
+    /// written that may have some of it.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn clear_forgotten(&self, forgotten: &Forgotten) -> Result<bool, Error> {
+    pub async fn clear_forgotten(&self, forgotten: &[Forgotten]) -> Result<i32, Error> {
         let sql = "select coordinator.clear_forgotten($1, $2)";
-        let Forgotten { number, forgotten_at, .. } = forgotten;
-        self.operator_value(sql, &[bind(number), bind(forgotten_at)]).await
+        let numbers: Vec<i32> = forgotten.iter().map(|one| one.number).collect();
+        let times: Vec<DateTime<Utc>> = forgotten.iter().map(|one| one.forgotten_at).collect();
+        self.operator_value(sql, &[bind(&numbers), bind(&times)]).await
     }
 }

@@ -42,20 +42,21 @@ pub async fn clear(
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])
         .map_err(|error| OperationError::new(error.to_string()))?;
     let mut sweep = Sweep { stores: BTreeMap::new(), dry_run, records: 0, archives: 0, sink };
-    let mut is_whole = true;
+    let (mut is_whole, mut cleared) = (true, Vec::new());
     for forgotten in coordinator.uncleared().await? {
         let matcher = Matcher::new(&forgotten, &suffixes);
         let archives = coordinator.forgotten_archives(forgotten.number).await?;
-        let is_cleared = sweep.clear_archives(&matcher, &archives).await?;
-        if !is_cleared || dry_run {
-            is_whole &= is_cleared;
-        } else if !coordinator.clear_forgotten(&forgotten).await? {
-            let Forgotten { kind, name, .. } = &forgotten;
-            sink.note(format_args!(
-                "the {kind} {name} was forgotten again, or an index is being written: run it again"
-            ));
+        if sweep.clear_archives(&matcher, &archives).await? {
+            cleared.push(forgotten);
+        } else {
             is_whole = false;
         }
+    }
+    if !dry_run
+        && usize::try_from(coordinator.clear_forgotten(&cleared).await?) != Ok(cleared.len())
+    {
+        sink.note(format_args!("some is forgotten again, or an index is written: run it again"));
+        is_whole = false;
     }
     let Sweep { records, archives, .. } = sweep;
     let done = if dry_run { "would be taken" } else { "taken" };
