@@ -196,13 +196,15 @@ async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Stri
         return Err("robots.txt does not allow it; save it, and give the file".to_owned());
     }
     let fetched = fetch(&mut turns, url, &Purpose::sitemap()).await?;
+    if let Some(target) = fetched.redirect {
+        return Err(format!("it redirects to {target}, which is a sitemap of its own; give that"));
+    }
     if !matches!(fetched.outcome, Outcome::Ok | Outcome::EmptyBody) {
         return Err(failed(fetched.outcome));
     }
-    let last = fetched.exchanges.last();
     Ok(Input {
         name: name.to_owned(),
-        url: Some(last.map_or(url, |exchange| exchange.url.as_str()).to_owned()),
+        url: Some(url.to_owned()),
         status: fetched.status,
         body: fetched.body.to_vec(),
         ..Input::default()
