@@ -65,8 +65,13 @@ impl Crawl {
     /// Whether the body of a page at this depth is read: for links that are followed, filters, or
     /// the search.
     pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
-        let follows = self.rules.scope != Scope::Page && depth < self.rules.depth;
-        follows || self.keeps_media || self.is_searched || !self.filters.is_empty()
+        let is_kept = self.keeps_media || self.is_searched || !self.filters.is_empty();
+        self.follows_links_at(depth) || is_kept
+    }
+
+    /// Whether links of a page at this depth are followed.
+    pub(crate) fn follows_links_at(&self, depth: u16) -> bool {
+        self.rules.scope != Scope::Page && depth < self.rules.depth
     }
 
     /// The delays that it asks for, of hosts that are the operator's own or not.

@@ -9,7 +9,7 @@ use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
 use everytab_fetcher::{DelaySettings, HostTurns, Outcome, PageRequest, Purpose, Trouble};
-use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, Scope, SitemapLinks, Turn};
+use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, SitemapLinks, Turn};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
 use sha2::{Digest, Sha256};
 
@@ -27,10 +27,7 @@ use crate::{
 /// Whether the sitemaps of an origin become known when a URL of it has its turn.
 pub(crate) fn are_told(crawl: &Crawl, turn: &Turn) -> bool {
     let Attributes { depth, flags, .. } = turn.attributes;
-    crawl.sitemaps != SitemapsOption::Off
-        && crawl.rules.scope != Scope::Page
-        && depth < crawl.rules.depth
-        && !flags.is_no_page()
+    crawl.sitemaps != SitemapsOption::Off && crawl.follows_links_at(depth) && !flags.is_no_page()
 }
 
 /// The sitemaps of an origin: those that its robots.txt names and, where the crawl asks for that,

@@ -57,20 +57,20 @@ impl CrawlAssignment {
     /// requisites of pages.
     pub(crate) async fn stores(&self, context: &Context) -> Result<Vec<Arc<dyn Store>>, JobError> {
         let mut stores = Vec::new();
-        for url in store_urls(&self.crawl) {
+        for url in store_urls(&self.crawl.store, &self.crawl.settings) {
             stores.push(context.store(&url).await?);
         }
         Ok(stores)
     }
 }
 
-/// The addresses of the stores that a crawl's settings name, each once.
-fn store_urls(crawl: &CrawlRun) -> BTreeSet<String> {
-    let ranges = crawl.settings.get("stores").and_then(Value::as_array).into_iter().flatten();
+/// The addresses of the stores of a crawl, each once: its own one, and those that its settings
+/// name.
+pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
+    let ranges = settings.get("stores").and_then(Value::as_array).into_iter().flatten();
     let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
-    let of_media = crawl.settings.get("media_store").and_then(Value::as_str);
-    let named = of_ranges.chain(of_media).map(str::to_owned);
-    named.chain([crawl.store.clone()]).collect()
+    let of_media = settings.get("media_store").and_then(Value::as_str);
+    of_ranges.chain(of_media).chain([store]).map(str::to_owned).collect()
 }
 
 /// How an object of an index is put.
@@ -80,26 +80,13 @@ pub(crate) fn put_options(content_type: &'static str) -> PutOptions {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
     use serde_json::json;
-    use uuid::Uuid;
 
     use super::*;
 
     #[test]
     fn every_store_of_the_settings_is_named_once() {
-        let crawl = |settings| CrawlRun {
-            crawl: 1,
-            id: Uuid::nil(),
-            name: "LIVE-20251231235959-00000000".into(),
-            ended_by: Some("empty".into()),
-            store: "s3://b".into(),
-            settings,
-            started_at: DateTime::UNIX_EPOCH,
-            finished_at: None,
-            parts: 1,
-        };
-        let urls = |settings| store_urls(&crawl(settings)).into_iter().collect::<Vec<_>>();
+        let urls = |settings| store_urls("s3://b", &settings).into_iter().collect::<Vec<_>>();
         assert_eq!(urls(json!({})), ["s3://b"]);
         let ranges = json!([
             { "first": 0, "last": 127, "store": "s3://b" },

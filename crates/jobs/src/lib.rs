@@ -46,7 +46,7 @@ mod stats;
 
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
-    crawl_run::CrawlAssignment,
+    crawl_run::{CrawlAssignment, store_urls},
     job::{JobError, PerformedJob, ScanAssignment},
     outage::{ScanStore, StoreFailure, StoreOutage},
     registry::{Assignment, perform_job},

@@ -19,9 +19,9 @@ use everytab_commoncrawl::{
 };
 use everytab_coordinator::{Coordinator, Forgotten, ForgottenArchive};
 use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList};
+use everytab_jobs::store_urls;
 use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 use futures_util::TryStreamExt as _;
-use serde_json::Value;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
@@ -165,7 +165,7 @@ impl Sweep<'_> {
         let mut crawls = BTreeMap::new();
         let mut is_cleared = true;
         for archive in archives {
-            let urls = store_urls(archive);
+            let urls = store_urls(&archive.store, &archive.settings);
             if let Some(object) = &archive.object {
                 is_cleared &= self.clear_object(matcher, object, &urls).await?;
             }
@@ -240,13 +240,4 @@ impl Sweep<'_> {
         self.sink.note(format_args!("{object} is in no store"));
         Ok(true)
     }
-}
-
-/// The addresses of the stores of the crawl that wrote an archive, each once.
-fn store_urls(archive: &ForgottenArchive) -> BTreeSet<String> {
-    let ranges = archive.settings.get("stores").and_then(Value::as_array).into_iter().flatten();
-    let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
-    let of_media = archive.settings.get("media_store").and_then(Value::as_str);
-    let named = of_ranges.chain(of_media).map(str::to_owned);
-    named.chain([archive.store.clone()]).collect()
 }

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use clap::Args;
-use everytab_coordinator::{Coordinator, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
+use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
 use everytab_crawler::{
     CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, StoreRange, StoreRangeError,
     list_names_of, new_crawl,
@@ -79,8 +79,12 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut seeds = seeds_of(args.seeds, earlier.as_ref(), &parameters).await?;
     let store = stores(args.to, args.media_to, &mut settings)?;
-    if let Some((coordinator, crawl)) = &earlier {
-        note_another_store(coordinator, crawl, &store).await?;
+    if let Some((_, CrawlStatus { name, store: before, .. })) = &earlier
+        && *before != store
+    {
+        eprintln!(
+            "--again: crawl {name} is in {before}; what has not changed is stored anew in {store}"
+        );
     }
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     let ranges = settings.stores.iter().map(|range| &range.store);
@@ -120,56 +124,40 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// The crawl that `text` means, which is to have ended.
+/// The crawl that `text` means, which is to have ended, and its database.
 pub(super) async fn ended_crawl(
     database: &DatabaseArgs,
     text: &str,
-) -> Result<(Coordinator, FoundCrawl), CliError> {
+) -> Result<(Coordinator, CrawlStatus), CliError> {
     let (coordinator, crawl) = one_crawl::find(database, Some(text)).await?;
     let status = one_crawl::status_of(&coordinator, &crawl).await?;
     if status.state == "ended" {
-        return Ok((coordinator, crawl));
+        return Ok((coordinator, status));
     }
     Err(CliError::new(format!(
         "--again: crawl {} is {}; it is repeated when it has ended",
-        crawl.name, status.state
+        status.name, status.state
     )))
-}
-
-/// Says so where a crawl that repeats another one can name nothing of what that stored.
-async fn note_another_store(
-    coordinator: &Coordinator,
-    earlier: &FoundCrawl,
-    store: &str,
-) -> Result<(), CliError> {
-    let before = one_crawl::status_of(coordinator, earlier).await?.store;
-    if before != store {
-        eprintln!(
-            "--again: crawl {} is in {before}; what has not changed is stored anew in {store}",
-            earlier.name
-        );
-    }
-    Ok(())
 }
 
 /// The seeds that are given, or those of the crawl that is repeated, as far as it asked for them.
 pub(super) async fn seeds_of<'a>(
     given: SeedArgs,
-    earlier: Option<&(Coordinator, FoundCrawl)>,
+    earlier: Option<&(Coordinator, CrawlStatus)>,
     parameters: &'a ParameterList,
 ) -> Result<Seeds<'a>, CliError> {
-    let Some((coordinator, crawl)) = earlier.filter(|_| given.is_empty()) else {
+    let Some((coordinator, earlier)) = earlier.filter(|_| given.is_empty()) else {
         return Seeds::open(given, parameters);
     };
-    let ended_by = one_crawl::status_of(coordinator, crawl).await?.ended_by.unwrap_or_default();
+    let CrawlStatus { crawl, name, ended_by, .. } = earlier;
+    let ended_by = ended_by.as_deref().unwrap_or_default();
     if ended_by != "empty" {
         eprintln!(
-            "--again: crawl {} ended by {ended_by}: seeds that it had not asked for are none of \
-             this one; --seeds gives them",
-            crawl.name
+            "--again: crawl {name} ended by {ended_by}: seeds that it had not asked for are none \
+             of this one; --seeds gives them"
         );
     }
-    Seeds::of_crawl(coordinator, crawl.crawl, parameters).await
+    Seeds::of_crawl(coordinator, *crawl, parameters).await
 }
 
 /// The filters of these names as they are now, with the newest versions of their lists.
