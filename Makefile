@@ -16,6 +16,11 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # dependencies, and compile those once more.
 BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
+# Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
+# twice. `cargo clippy` passes the options in this variable, in this form.
+LINTED := build-tests check-features lint test test-infra test-rust test-scripts test-site verify
+$(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+$(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Two for each core: many tests wait most of their time, for leases that run out and delays of hosts.
 TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 PYTHON_PROGRAMS := $(TARGET)/python
@@ -117,11 +122,11 @@ site-shots: ## Take pictures of the page, to look at, into target/site-shots (AR
 	node site/tests/shots.mjs $(TARGET)/site-shots $(ARGS)
 
 .PHONY: lint
-lint: ## Formatting, clippy, the project's own rules
+lint: ## Formatting, the project's own rules, and clippy, while it builds the tests
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
 	scripts/lint/project.sh
 	scripts/lint/structure $(STRUCTURE)
+	$(BUILD_TESTS)
 
 .PHONY: check-features
 check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)
@@ -223,6 +228,10 @@ icons-sheet: ## Draw icons beside their originals, to look at; compare with Pill
 soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
 	@scripts/stress/soak-icons.sh
 
+.PHONY: soak-crawl
+soak-crawl: ## Crawl an internet that changes and dies for MINUTES=60: nothing may grow, or be lost
+	@scripts/bench/crawl.sh soak
+
 .PHONY: bench-index
 bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
 	@scripts/install/bench.sh
@@ -255,6 +264,10 @@ bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3
 .PHONY: bench-frontier
 bench-frontier: ## What a known URL and a fetch of a live crawl cost (URLS=10000000 FETCHES=300000)
 	@scripts/bench/queue.sh frontier
+
+.PHONY: bench-crawl-fleet
+bench-crawl-fleet: ## 200 crawl workers' traffic against a Postgres of one core (PAGES_PER_S="1157 2300")
+	@scripts/bench/queue.sh crawl-fleet
 
 .PHONY: bench-crawl
 bench-crawl: ## Live crawls beside three others, polite ones, by 1, 2 and 4 workers, single URLs

@@ -1,5 +1,5 @@
 //! Cases of RFC 9309, and of Google's suite what its matcher alone does not show
-//! (tests/suites/robots.json holds the rest).
+//! (tests/webpage/suites/robots.json holds the rest).
 
 use super::*;
 

@@ -1,0 +1,144 @@
+//! SVGs that are made to take too much time or memory, or to read files or URLs: each is refused or
+//! drawn quickly, on a thread with the stack of an ordinary worker thread.
+
+use everytab_icon::convert::to_tab_icon;
+
+fn svg(body: &str) -> String {
+    format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{body}</svg>"#)
+}
+
+/// Returns the kind of the error, "ok" if there is an icon.
+fn outcome(text: String) -> &'static str {
+    let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
+    let run = move || to_tab_icon(text.as_bytes()).map_or_else(|error| error.kind(), |_| "ok");
+    thread.spawn(run).unwrap().join().unwrap()
+}
+
+const RECT: &str = r#"<rect width="9" height="9"/>"#;
+
+#[test]
+fn nesting_deeper_than_the_stack_is_refused() {
+    assert_eq!(
+        outcome(svg(&format!("{}{}", "<g>".repeat(150), "</g>".repeat(150)))),
+        "svg_rejected"
+    );
+    let deep = svg(&format!("{}{}", "<g>".repeat(35_000), "</g>".repeat(35_000)));
+    assert_eq!(outcome(deep), "image_corrupt");
+    let real = format!("{}{RECT}{}", r#"<g opacity=".9">"#.repeat(90), "</g>".repeat(90));
+    assert_eq!(outcome(svg(&real)), "ok");
+}
+
+#[test]
+fn references_that_multiply_are_refused() {
+    let uses: String = (1..7)
+        .map(|level| {
+            let uses = format!(r##"<use href="#a{}"/>"##, level - 1).repeat(10);
+            format!(r#"<g id="a{level}">{uses}</g>"#)
+        })
+        .collect();
+    let bomb = format!(r##"<defs><g id="a0">{RECT}</g>{uses}</defs><use href="#a6"/>"##);
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+
+    let masks: String = (1..12)
+        .map(|level| {
+            let rects = format!(r#"<rect width="9" height="9" class="c{}"/>"#, level - 1).repeat(4);
+            format!(r#"<mask id="m{level}">{rects}</mask>"#)
+        })
+        .collect();
+    let style: String =
+        (0..12).map(|level| format!(".c{level}{{/*x*/mask:/*;*/url( #m{level} )}}")).collect();
+    let bomb = format!(
+        r#"<style>{style}</style><mask id="m0">{RECT}</mask>{masks}<g class="c11">{RECT}</g>"#
+    );
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+
+    let patterns: String = (1..6)
+        .map(|level| {
+            let rects = RECT.repeat(20);
+            let fill = format!("url(#p{})", level - 1);
+            let tile = format!(r#"<pattern id="p{level}" width="1" height="1">"#);
+            format!(r#"{tile}<g fill="{fill}">{rects}</g></pattern>"#)
+        })
+        .collect();
+    let first = format!(r#"<pattern id="p0" width="1" height="1">{RECT}</pattern>"#);
+    let bomb = format!(r#"{first}{patterns}<g fill="url(#p5)">{RECT}</g>"#);
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+
+    let path = format!(r#"<path style="marker:url(#m)" d="M0 0{}"/>"#, "L1 2L3 4".repeat(15_000));
+    let bomb = format!(r#"<marker id="m">{}</marker>{path}"#, RECT.repeat(200));
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+
+    let loops = r##"<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>"##;
+    assert_eq!(outcome(svg(loops)), "svg_rejected");
+}
+
+#[test]
+fn entities_that_multiply_are_refused() {
+    let laughs = r#"<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;">]>"#;
+    assert_eq!(outcome(format!("{laughs}{}", svg("<g>&b;</g>"))), "svg_rejected");
+    let long = format!(r#"<!DOCTYPE svg [<!ENTITY a "{}">]>"#, "x".repeat(100_000));
+    let uses = r#"<g id="&a;"/>"#.repeat(10_000);
+    assert_eq!(outcome(format!("{long}{}", svg(&uses))), "svg_rejected");
+    let illustrator = r#"<!DOCTYPE svg [<!ENTITY ns "http://www.w3.org/2000/svg">]>"#;
+    let text = svg(RECT).replace("http://www.w3.org/2000/svg", "&ns;");
+    assert_eq!(outcome(format!("{illustrator}{text}")), "ok");
+}
+
+#[test]
+fn drawing_without_end_is_refused() {
+    let tile = r#"<pattern id="p" width="90000" height="90000" patternUnits="userSpaceOnUse">"#;
+    let bomb = format!(r#"{tile}{RECT}</pattern><g fill="url(#p)">{RECT}</g>"#);
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+    let dashes = r##"<path d="M0 0L9 9" stroke="#000" stroke-dasharray="0.0001"/>"##;
+    assert_eq!(outcome(svg(dashes)), "svg_rejected");
+    let noise = r#"<feTurbulence numOctaves="1000000" baseFrequency="1"/>"#;
+    let bomb = format!(r#"<filter id="f">{noise}</filter><g filter="url(#f)">{RECT}</g>"#);
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+    let burn = format!(r#"{RECT}<g style="mix-blend-mode:color-burn">{RECT}</g>"#);
+    assert_eq!(outcome(svg(&burn)), "svg_rejected");
+}
+
+#[test]
+fn parsers_that_compare_each_with_each_are_spared() {
+    let attributes: String = (0..20_000).map(|index| format!(r#" a{index}="""#)).collect();
+    assert_eq!(outcome(svg(&format!("<g{attributes}/>"))), "svg_rejected");
+    let style = format!("<style>{}</style>", "a{b:c}".repeat(20_000));
+    assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
+    let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
+    assert_eq!(outcome(svg(&twins)), "svg_rejected");
+    assert_eq!(outcome(svg(&" ".repeat(300_000))), "svg_rejected");
+}
+
+#[test]
+fn files_and_addresses_are_never_read() {
+    let own_source = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/gradient.jpg");
+    for address in [own_source, "file:///etc/hostname", "http://127.0.0.1:1/x.png"] {
+        let image = format!(r#"<image href="{address}" width="9" height="9"/>"#);
+        assert_eq!(outcome(svg(&image)), "image_blank");
+    }
+    assert_eq!(outcome(svg("<text>x</text>")), "image_blank");
+}
+
+#[test]
+fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_pieces() {
+    for huge in ["99999999999999999999", "1e75", "1E+30", "0011000000001", "1000000000.5e3"] {
+        let arc = svg(&format!(r#"<path d="M1 1h6a{huge} 7.66 0 006.2-4.24L3 3z"/>"#));
+        assert_eq!(outcome(arc), "svg_rejected", "{huge}");
+        for shape in ["circle r", "rect width='9' height='9' rx", "ellipse rx='1' ry"] {
+            assert_eq!(outcome(svg(&format!(r#"<{shape}="{huge}"/>"#))), "svg_rejected");
+        }
+        let share = r#"<circle r="50%"/></svg>"#;
+        let root = r#"<svg xmlns="http://www.w3.org/2000/svg""#;
+        for size in [format!("viewBox='0 0 9 {huge}'"), format!("width='{huge}' height='9'")] {
+            assert_eq!(outcome(format!("{root} {size}>{share}")), "svg_rejected");
+        }
+        let font = format!("style='font-size:{huge}px' width='1em' height='9'");
+        assert_eq!(outcome(format!("{root} {font}>{share}")), "svg_rejected");
+        let font = format!(r#"<circle style="font-size:{huge}px" r="1em"/>"#);
+        assert_eq!(outcome(svg(&font)), "svg_rejected");
+    }
+    let real = r#"<path d="M1e-9 1h6a5e0 7.66.5.006.2-4.24L3 3z"/><circle cx="5" cy="5" r="50%"/>"#;
+    assert_eq!(outcome(svg(real)), "ok");
+    let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1em" height="1em""#;
+    assert_eq!(outcome(format!(r#"{root} viewBox="0 0 9 9">{RECT}</svg>"#)), "ok");
+}

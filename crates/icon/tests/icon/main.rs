@@ -1,0 +1,15 @@
+//! Icons, generated and recorded. One program, for linking takes long.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reads files and runs programs, and fails by panicking"
+)]
+
+mod corpus;
+mod hostile_svg;
+mod ico_variants;
+mod orientation;
+mod properties;

@@ -1,0 +1,17 @@
+//! Pages, generated and recorded. One program, for linking takes long.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reads files and runs programs, and fails by panicking"
+)]
+
+mod any_bytes;
+mod as_archived;
+mod corpus;
+mod links;
+mod links_oracle;
+mod pages;
+mod suites;
