@@ -2835,7 +2835,8 @@ CREATE FUNCTION coordinator.ending_of(p_outcome text) RETURNS text
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
-        when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead') then 'left'
+        when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
+                           'retry_after_too_long') then 'left'
         else 'failed' end;
 $$;
 

@@ -7,6 +7,7 @@ returns text language sql immutable as $$
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
-        when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead') then 'left'
+        when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
+                           'retry_after_too_long') then 'left'
         else 'failed' end;
 $$;

@@ -84,8 +84,8 @@ pub struct FetchArgs {
     /// Requests in flight at most
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
     pub in_flight: usize,
-    /// User-Agent where the scan has none of its own: scans of the small internet, and those that
-    /// an older version started
+    /// User-Agent of live crawls, and where a scan has none of its own: scans of the small
+    /// internet, and those that an older version started
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
     /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is
@@ -193,9 +193,6 @@ impl FetchArgs {
         }
         for (from, to) in &self.dial_ports {
             tracing::warn!("--dial-port: port {from} of every address is dialled at {to}");
-        }
-        if self.user_agent.is_some() {
-            tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
         }
         if let Some(file) = &self.ca_file {
             tracing::warn!(file = %file.display(), "--ca-file: more certificates are trusted");

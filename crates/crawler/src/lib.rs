@@ -50,7 +50,7 @@ pub use submit::{
     new_crawl, parse_seed,
 };
 pub use worker_settings::{
-    ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, RECORD_AFTER, RETRY_PAUSE, ROBOTS_PATIENCE,
+    ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, HOST_PATIENCE, RECORD_AFTER, RETRY_PAUSE,
 };
 
 /// Runs the example in README.md as a test.

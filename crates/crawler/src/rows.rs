@@ -200,9 +200,8 @@ mod tests {
             Ending::Left => "left",
         };
         let all = Outcome::ALL.iter().map(|outcome| (outcome.as_str(), word(ending_of(*outcome))));
-        let left = [HostLeft::CrawlDelayTooLong.as_str(), HostLeft::HostDead.as_str()];
-        let unasked =
-            left.into_iter().chain(["robots_unreachable"]).map(|outcome| (outcome, "left"));
+        let left = HostLeft::ALL.iter().map(|left| left.as_str());
+        let unasked = left.chain(["robots_unreachable"]).map(|outcome| (outcome, "left"));
         let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
         let refused = refused.map(|outcome| (outcome, "refused"));
         for (outcome, expected) in all.chain(unasked).chain(refused).chain([(CRASHED, "failed")]) {

@@ -13,9 +13,9 @@ use crate::own_hosts::OwnHosts;
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
 /// Bytes after which an archive is put.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
-/// For how long robots.txt of a host that cannot be had is asked for again, before its URLs are
-/// left: RFC 9309 2.3.1.4 speaks of a reasonable time.
-pub const ROBOTS_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// For how long a host that does not answer, or whose robots.txt cannot be had, is asked again
+/// before its URLs are left: RFC 9309 2.3.1.4 speaks of a reasonable time.
+pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pause before a URL is asked again whose failure may have been passing.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
@@ -43,8 +43,8 @@ pub struct CrawlerSettings {
     pub archive_bytes: u64,
     /// See [`FRONTIER_BYTES`].
     pub frontier_bytes: usize,
-    /// See [`ROBOTS_PATIENCE`].
-    pub robots_patience: Duration,
+    /// See [`HOST_PATIENCE`].
+    pub host_patience: Duration,
     /// See [`RETRY_PAUSE`].
     pub retry_pause: Duration,
 }
@@ -62,8 +62,15 @@ impl CrawlerSettings {
             record_after: RECORD_AFTER,
             archive_bytes: ARCHIVE_BYTES,
             frontier_bytes: FRONTIER_BYTES,
-            robots_patience: ROBOTS_PATIENCE,
+            host_patience: HOST_PATIENCE,
             retry_pause: RETRY_PAUSE,
         }
+    }
+
+    /// The same with this [`HOST_PATIENCE`]. Where it is short, so are the pauses of single URLs:
+    /// both tries after a failure fit into half of it.
+    #[must_use]
+    pub fn with_host_patience(self, host_patience: Duration) -> Self {
+        Self { host_patience, retry_pause: RETRY_PAUSE.min(host_patience / 4), ..self }
     }
 }

@@ -31,6 +31,8 @@ const DATABASE: &str = "everytab";
 const POSTGRES: &str = "postgres";
 /// The option of a worker that says as whom it asks.
 const USER_AGENT: &str = "--user-agent";
+/// For how long a host of a list of sites that does not answer is asked again: a person waits.
+const HOST_PATIENCE: &str = "1m";
 /// What is said where the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
@@ -217,6 +219,9 @@ impl LocalScan {
             site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())?;
         let mut arguments = arguments.to_vec();
         arguments.extend(["--role".to_owned(), "crawl".to_owned()]);
+        if std::env::var_os("EVERYTAB_HOST_PATIENCE").is_none() {
+            arguments.extend(["--host-patience".to_owned(), HOST_PATIENCE.to_owned()]);
+        }
         if let Some(user_agent) = user_agent.filter(|_| !arguments.contains(&USER_AGENT.into())) {
             arguments.extend([USER_AGENT.to_owned(), user_agent]);
         }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
-use everytab_crawler::{CrawlerEnd, CrawlerSettings, OwnHosts};
+use everytab_crawler::{CrawlerEnd, CrawlerSettings, HOST_PATIENCE, OwnHosts};
 use everytab_fetcher::{Fetcher, capacity};
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
@@ -67,6 +67,11 @@ pub struct RunArgs {
     /// With --role crawl: domains of your own, which may be asked with a delay below 250 ms
     #[arg(long, env = "EVERYTAB_OWN", value_name = "DOMAIN", value_delimiter = ',')]
     own: Vec<String>,
+    /// With --role crawl: how long a host that does not answer is asked again, before its URLs are
+    /// left [default: 24h]
+    #[arg(long, env = "EVERYTAB_HOST_PATIENCE", value_name = "DURATION",
+          value_parser = parse_duration)]
+    host_patience: Option<Duration>,
     /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -94,6 +99,9 @@ pub async fn run(args: RunArgs) -> CliResult {
         let (user_agent, api) = (args.fetch.settings()?.user_agent, (&args.api, args.temporary));
         return api::serve(api, coordinator, user_agent, stop).await;
     }
+    if args.fetch.user_agent.is_some() && !args.roles.contains(&Role::Crawl) {
+        tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
+    }
     let own = database::own_ranges(url).await;
     let context = context(&args.fetch, own, args.temporary.clone())?;
     let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
@@ -115,6 +123,7 @@ pub async fn run(args: RunArgs) -> CliResult {
             exit_when_done: args.exit_when_done,
             own: OwnHosts::new(&args.own),
             ..CrawlerSettings::new(worker_id, context.temporary.clone(), store_settings())
+                .with_host_patience(args.host_patience.unwrap_or(HOST_PATIENCE))
         };
         // One of its own for the jobs, which fetch nothing: each sets the limits of its fetcher.
         let temporary = context.temporary.clone();

@@ -333,6 +333,22 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
 }
 
 #[test]
+fn a_list_of_sites_ends_though_some_do_not_answer() {
+    let dir = folder();
+    // Among them hosts that are asked again for up to a day where nobody waits for the end.
+    let sample = ["--sample", "--sample-hosts", "100", "--sample-mix", "issue", "--sites"];
+    let scan = scan_locally(dir.path(), 1, &sample);
+    let line = scan.stderr.lines().rfind(|line| line.contains(" URLs: ")).unwrap_or_default();
+    let number = |after: &str| -> u64 {
+        let word = line.split(after).nth(1).and_then(|rest| rest.split_whitespace().next());
+        word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{after} in {line:?}"))
+    };
+    assert_eq!(number("crawl "), number(" of "), "{line}");
+    assert!(number(" failed, ") > 0, "all answer: {line}");
+    assert!(tabs(&dir.path().join("site")).len() > 60, "{}", scan.stderr);
+}
+
+#[test]
 fn a_list_of_sites_that_is_none_is_refused_by_name() {
     let dir = folder();
     let data = dir.path().join("data");

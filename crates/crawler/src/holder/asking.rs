@@ -141,7 +141,7 @@ impl Holder {
         match crawls.iter().find(|crawl| self.gated_until(crawl).is_none()) {
             Some(crawl) => {
                 let turns = self.state.hosts.get(&host_hash).and_then(|host| host.turns.as_ref());
-                let left = turns.and_then(|turns| turns.delay.left());
+                let left = turns.and_then(|turns| turns.delay.left(self.settings.host_patience));
                 self.next_of_crawl(host_hash, crawl, left)
             }
             None => {
@@ -182,7 +182,7 @@ impl Holder {
             };
             let now = Utc::now();
             let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
-            let permission = host.robots.permission(origin, self.settings.robots_patience, now);
+            let permission = host.robots.permission(origin, self.settings.host_patience, now);
             // A day later robots.txt may ask for a shorter delay.
             let is_left = |left: &HostLeft| {
                 *left != HostLeft::CrawlDelayTooLong || !matches!(permission, Permission::AskRobots)

@@ -235,7 +235,7 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        settings.robots_patience = Duration::ZERO;
+        settings.host_patience = Duration::ZERO;
         settings.retry_pause = Duration::ZERO;
         change(&mut settings);
         let (stop, stopped) = watch::channel(false);

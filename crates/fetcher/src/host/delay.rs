@@ -85,14 +85,20 @@ pub enum HostLeft {
     CrawlDelayTooLong,
     /// It did not answer before any of its rests, and not after the last.
     HostDead,
+    /// It asks for a longer pause than there is patience for.
+    RetryAfterTooLong,
 }
 
 impl HostLeft {
+    /// Each.
+    pub const ALL: [Self; 3] = [Self::CrawlDelayTooLong, Self::HostDead, Self::RetryAfterTooLong];
+
     /// The stable name, by which URLs that are left are counted.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CrawlDelayTooLong => "crawl_delay_too_long",
             Self::HostDead => "host_dead",
+            Self::RetryAfterTooLong => "retry_after_too_long",
         }
     }
 }
@@ -178,12 +184,18 @@ impl HostDelay {
         self.last.map(|(ended_at, _)| ended_at)
     }
 
-    /// Whether the host is asked for nothing more, and why.
-    pub fn left(&self) -> Option<HostLeft> {
+    /// Whether the host is asked for nothing more, and why. One that does not answer is left before
+    /// a rest that would end later than `patience` after the first one began, or when it had all,
+    /// and one that asks for a pause of more than `patience` with 429 or 503 as soon as it does.
+    pub fn left(&self, patience: Duration) -> Option<HostLeft> {
+        let rests = self.failures.saturating_sub(FAILURES_BEFORE_REST - 1).min(RESTS);
+        let rested: Duration = (0..rests).map(rest_after).sum();
         if self.crawl_delay > CRAWL_DELAY_MAX {
             Some(HostLeft::CrawlDelayTooLong)
-        } else if self.failures >= FAILURES_WHEN_DEAD {
+        } else if self.failures >= FAILURES_WHEN_DEAD || rested > patience {
             Some(HostLeft::HostDead)
+        } else if self.asked_pause() > patience {
+            Some(HostLeft::RetryAfterTooLong)
         } else {
             None
         }
@@ -220,13 +232,18 @@ impl HostDelay {
             HostAnswer::Failed => {
                 self.failures = self.failures.saturating_add(1);
                 if let Some(rests) = self.failures.checked_sub(FAILURES_BEFORE_REST) {
-                    let rest = REST_MIN * (1 << rests.min(RESTS));
-                    self.wait_until(now + rest.min(REST_MAX));
+                    self.wait_until(now + rest_after(rests));
                 }
             }
             HostAnswer::Void => {}
         }
         self.last = Some((now, *settings));
+    }
+
+    /// The pause after the last request that was asked for, or that a rest makes.
+    fn asked_pause(&self) -> Duration {
+        let pause = self.not_before.zip(self.last);
+        pause.map_or(Duration::ZERO, |(at, (ended_at, _))| at.saturating_duration_since(ended_at))
     }
 
     fn delay_without_complaints(&self, settings: &DelaySettings) -> Duration {
@@ -268,6 +285,11 @@ impl HostDelay {
             self.raised = Duration::ZERO;
         }
     }
+}
+
+/// The rest of a host that had this many before.
+fn rest_after(rests: u32) -> Duration {
+    (REST_MIN * (1 << rests.min(RESTS))).min(REST_MAX)
 }
 
 /// Milliseconds of a time, rounded up: what is saved never lets a request begin earlier.
