@@ -6,6 +6,7 @@
 #   HOSTS=600 PAGES=120000 WORKERS="1 2 4" scripts/bench/crawl.sh polite
 #   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
 #   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
+#   MINUTES=60 HOSTS=400 PAGES=400000 WORKERS=2 scripts/bench/crawl.sh soak
 #
 # throughput runs beside GNU wget, Scrapy, Crawlee and spider; pip, npm and cargo install the latter
 # three. Needs the right to make namespaces; touches no other network.
@@ -46,5 +47,6 @@ echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
 ulimit -n "$(ulimit -Hn)"
 say "$mode: $(circumstances)"
 rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
-exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
-    python3 scripts/bench/crawl.py "$mode"
+script=scripts/bench/crawl.py
+[ "$mode" != soak ] || script=scripts/bench/crawl_soak.py
+exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- python3 "$script" "$mode"

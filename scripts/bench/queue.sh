@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan or frontier.
+# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan, frontier or
+# crawl-fleet.
 # docs/benchmarks.md says what they measure and which variables they read. Only npm uses the
 # network: it installs the peer, if EVERYTAB_PEERS (../shared/peers) holds one.
 #

@@ -36,7 +36,7 @@ const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
 /// As long as the names of workers.
 const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
-const CRAWL: &str = "LIVE-20261124000000-00000000";
+pub(crate) const CRAWL: &str = "LIVE-20261124000000-00000000";
 
 /// A worker that holds slots, and what it has recorded.
 struct Bench {
@@ -211,14 +211,14 @@ fn word(number: u32) -> String {
     format!("{}-{}-{}", part(3), part(11), part(19))
 }
 
-fn link(host: &str, number: u32) -> Link {
+pub(crate) fn link(host: &str, number: u32) -> Link {
     let url = format!("https://{host}/{}/{}-{number}.html", word(number % 37), word(number));
     let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
     Link::submitted(url, false, 0)
 }
 
 /// The chunk of what changed of a host, as a holder records it.
-fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
+pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
     let packed = state.pack()?;
     let number = |value: u64| i32::try_from(value).unwrap();
     Some(ChunkRow {
@@ -249,7 +249,7 @@ fn rows_of(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     rows.collect()
 }
 
-fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
+pub(crate) fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
     let hash = (u64::from(turn) << 32 | u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let at: DateTime<Utc> = Utc::now();
     FetchRow {

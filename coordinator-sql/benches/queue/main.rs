@@ -1,6 +1,6 @@
 //! Benchmarks of the queue in one program: `drain` compares with a peer, `rows` records rows,
-//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan, and
-//! `frontier` records what live crawls know.
+//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan,
+//! `frontier` records what live crawls know, and `crawl-fleet` simulates workers of live crawls.
 //!
 //! Everything goes through the product's own functions, on a private and durable Postgres that is
 //! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
@@ -10,6 +10,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod batch;
+mod crawl_fleet;
+mod crawl_worker;
 mod drain;
 mod drainer;
 mod fleet;
@@ -36,10 +38,12 @@ fn main() {
             ["whole-scan"] => whole_scan::run().await,
             ["rows"] => rows::run().await,
             ["frontier"] => frontier::run().await,
+            ["crawl-fleet"] => crawl_fleet::run().await,
             ["drainer", url, mode] => drainer::run(url, mode.parse().unwrap()).await,
             _ => {
                 eprintln!(
-                    "usage: cargo bench --bench queue -- drain|rows|fleet|whole-scan|frontier"
+                    "usage: cargo bench --bench queue -- \
+                     drain|rows|fleet|whole-scan|frontier|crawl-fleet"
                 );
                 std::process::exit(2);
             }

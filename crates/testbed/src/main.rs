@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Serves a small internet on loopback: names, websites, and a crawl bucket.
 ///
 /// Prints one line of JSON with its addresses when it is ready, then serves until SIGTERM or
-/// Ctrl-C.
+/// Ctrl-C. SIGUSR1 begins the next day of a graph: some of its pages change.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -118,6 +118,7 @@ async fn serve(
     access_log: Option<PathBuf>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let mut terminated = signal(SignalKind::terminate())?;
+    let mut dawn = signal(SignalKind::user_defined1())?;
     let running = tokio::select! {
         started = SmallInternet::start(settings) => started?,
         stopped = stop_asked(&mut terminated) => return Ok(stopped?),
@@ -126,7 +127,16 @@ async fn serve(
         running.log_accesses(&AccessLogTarget::File(path))?;
     }
     println!("{}", serde_json::to_string(&running.client)?);
-    stop_asked(&mut terminated).await?;
+    let mut day = 0;
+    loop {
+        tokio::select! {
+            stopped = stop_asked(&mut terminated) => break stopped?,
+            _ = dawn.recv() => {
+                day += 1;
+                running.set_day(day);
+            }
+        }
+    }
     eprintln!("{}", serde_json::to_string(&running.counts())?);
     running.stop().await;
     Ok(())

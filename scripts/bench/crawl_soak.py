@@ -1,0 +1,201 @@
+"""Crawls for a long time on an internet that changes and dies: nothing may grow, be lost or early.
+
+scripts/bench/crawl.sh calls it, as mode soak. A large crawl and one that is repeated as soon as it
+has ended run beside each other. Meanwhile the internet has a new day, is frozen, loses all packets
+or refuses connections, in turn. Each minute a line says what the workers and Postgres hold.
+"""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from crawl import FOLDER, Database, Internet, Workers, say, seeds_of, setting
+
+# The delay of all crawls here, in milliseconds.
+DELAY_MS = 500
+# The time that servers take after a freeze to note what was asked meanwhile, in seconds.
+THAW_S = 5
+# The share by which the last third of the time may hold more than the second one.
+GROWTH = 1.2
+
+
+class Weather:
+    """What happens to the internet, a thing at a time."""
+
+    def __init__(self, internet):
+        self.internet = internet
+        self.kinds = [self.change, self.freeze, self.drop, self.refuse]
+        self.happened = {kind.__name__: 0 for kind in self.kinds}
+        # Frozen servers note requests late that were made, and given up, before: microseconds.
+        self.frozen = []
+        self.nft("add table inet soak")
+        self.nft("add chain inet soak output { type filter hook output priority 0 ; }")
+
+    @staticmethod
+    def nft(command):
+        """Changes this network namespace's rules."""
+        subprocess.run(["nft", command], check=True)
+
+    def next(self, seconds):
+        """The next thing happens, for as long as this."""
+        kind = self.kinds[sum(self.happened.values()) % len(self.kinds)]
+        self.happened[kind.__name__] += 1
+        kind(seconds)
+
+    def change(self, _):
+        """The next day begins: some pages change."""
+        self.internet.process.send_signal(signal.SIGUSR1)
+
+    def freeze(self, seconds):
+        """No server answers, and connections stay open."""
+        began = time.monotonic()
+        self.internet.process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self.internet.process.send_signal(signal.SIGCONT)
+        window = (began, time.monotonic() + THAW_S)
+        self.frozen.append([(at - self.internet.begun) * 1e6 for at in window])
+
+    def drop(self, seconds):
+        """No packet reaches a web server."""
+        self.against_servers("drop", seconds)
+
+    def refuse(self, seconds):
+        """No web server listens."""
+        self.against_servers("reject with tcp reset", seconds)
+
+    def against_servers(self, verdict, seconds):
+        """Every packet to a web server ends so."""
+        self.nft(f"add rule inet soak output tcp dport {{ 80, 443 }} {verdict}")
+        time.sleep(seconds)
+        self.nft("flush chain inet soak output")
+
+
+def held(process, temporary):
+    """What a worker holds: MiB, open files, threads, and MiB of temporary files."""
+    folder = pathlib.Path(f"/proc/{process.pid}")
+    status = dict(
+        line.split(":", 1) for line in (folder / "status").read_text("utf-8").splitlines()
+    )
+    files = [path.stat().st_size for path in temporary.rglob("*") if path.is_file()]
+    return {
+        "mib": int(status["VmRSS"].split()[0]) / 1024,
+        "files": len(list((folder / "fd").iterdir())),
+        "threads": int(status["Threads"]),
+        "temporary_mib": sum(files) / 2**20,
+    }
+
+
+def look(database, fleet):
+    """What all workers and Postgres hold; of workers the one that holds most."""
+    workers = []
+    for number, process in enumerate(fleet.processes):
+        if process.poll() is not None:
+            sys.exit(f"worker {number} ended with {process.returncode}: see worker-{number}.log")
+        workers.append(held(process, FOLDER / f"temporary-{number}"))
+    most = {name: max(worker[name] for worker in workers) for name in workers[0]}
+    size = "select coalesce(sum(pg_total_relation_size(oid)), 0) / 1048576.0 from pg_class where "
+    return most | {
+        "connections": database.number("select count(*) from pg_stat_activity"),
+        "links_mib": database.number(f"{size} relkind = 'r' and relname ~ '^links'"),
+        "slots_mib": database.number(f"{size} relkind = 'r' and relname ~ 'slots$'"),
+    }
+
+
+def growth(looks):
+    """What the last third held at most, beside the second."""
+    third = len(looks) // 3
+    of = {}
+    for name in looks[0]:
+        second = max(look[name] for look in looks[third : 2 * third])
+        last = max(look[name] for look in looks[2 * third :])
+        of[name] = [round(second, 1), round(last, 1)]
+    return of
+
+
+def early(log, frozen):
+    """Pairs of requests to one host of which the second began within the delay after the first
+    had ended, but for those of a freeze, and the requests."""
+    ended, pairs, requests = {}, 0, 0
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) != 6:
+                continue
+            start, end, host = int(fields[0]), int(fields[1]), fields[4]
+            requests += 1
+            if any(start < until and end > since for since, until in frozen):
+                ended.pop(host, None)
+                continue
+            # The server sees a request end a little before the client does, and begin after it.
+            if host in ended and start - ended[host] < (DELAY_MS - 1) * 1000:
+                pairs += 1
+            ended[host] = max(end, ended.get(host, 0))
+    return pairs, requests
+
+
+def check(database):
+    """Sums that must be even, and URLs that are recorded twice."""
+    words = "(select coalesce(sum(value::bigint), 0) from jsonb_each_text({}))"
+    refused, left = words.format("refused"), words.format('"left"')
+    ended = f"captured + failed + {refused} + {left}"
+    uneven = database.lines(
+        f"select crawl, slot from everytab.crawl_slots where known <> pending + {ended}"
+    )
+    twice = database.number(
+        "select count(*) from (select 1 from everytab.fetches"
+        " group by crawl, host_hash, url_hash having count(*) > 1) as twice"
+    )
+    return uneven, twice
+
+
+def soak():
+    """MINUTES of crawls on an internet that changes and dies."""
+    minutes, change, down = setting("MINUTES", 60), setting("CHANGE", 40), setting("DOWN", 12)
+    internet = Internet(
+        "--page-bytes", "8000", "--dead", "30", "--slow", "200", "--slow-ms", "20-2000",
+        "--crawl-delay", "50", "--crawl-delay-ms", "1000-5000", "--sitemaps", "300",
+        "--traps", "all", "--trap-hosts", "60",
+        hosts=setting("HOSTS", 400), pages=setting("PAGES", 400_000),
+    )
+    seeds, hosts = seeds_of(internet.expected("page"))
+    few = FOLDER / "few.txt"
+    few.write_text("\n".join(f"http://{host}/" for host in hosts[:40]) + "\n", encoding="utf-8")
+    with internet:
+        database, weather = Database("soak"), Weather(internet)
+        politeness = ["--delay", f"{DELAY_MS}ms"]
+        database.start(seeds, "--scope", "any", "--depth", 1000, "--site-pages", 1_000_000,
+                       *politeness)
+        repeated = database.start(few, "--scope", "host", "--depth", 2, "--site-pages", 200,
+                                  *politeness)
+        runs, looks, begun = 1, [], time.monotonic()
+        with Workers(internet, database, hosts, setting("WORKERS", 2)) as fleet:
+            looked, happened = begun, begun
+            while (now := time.monotonic()) - begun < minutes * 60:
+                if now - happened >= change:
+                    happened = now
+                    weather.next(down)
+                if database.state(repeated)["state"] == "ended":
+                    options = ["--scope", "host", "--depth", 2, "--site-pages", 200, *politeness]
+                    repeated = database.start(few, "--again", repeated, *options)
+                    runs += 1
+                if now - looked >= 60:
+                    looked = now
+                    looks.append(look(database, fleet))
+                    rounded = {name: round(value, 1) for name, value in looks[-1].items()}
+                    fetched = database.number("select count(*) from everytab.fetches")
+                    say(what="soak", minute=len(looks), runs=runs, fetched=fetched, **rounded)
+                time.sleep(1)
+        uneven, twice = check(database)
+    pairs, requests = early(internet.log, weather.frozen)
+    grown = growth(looks)
+    say(what="soak", minutes=minutes, weather=weather.happened, runs=runs, requests=requests,
+        early=pairs, recorded_twice=twice, uneven_sums=uneven, second_and_last_third=grown)
+    more = [name for name, (second, last) in grown.items() if last > second * GROWTH + 2]
+    if more or pairs or twice or uneven or runs < 2:
+        sys.exit(f"grew: {more}; early: {pairs}; twice: {twice}; uneven: {uneven}; runs: {runs}")
+
+
+if __name__ == "__main__":
+    soak()
