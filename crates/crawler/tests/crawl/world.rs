@@ -235,7 +235,8 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        settings.host_patience = Duration::ZERO;
+        // Less than the first pause of a robots.txt or a host, more than any Retry-After here.
+        settings.host_patience = Duration::from_secs(25);
         settings.retry_pause = Duration::ZERO;
         change(&mut settings);
         let (stop, stopped) = watch::channel(false);

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -73,6 +73,16 @@ fn it_serves_a_graph_and_says_what_a_crawl_of_it_records() {
     assert_eq!((lines.len(), lines[0].host.as_str(), lines[0].status), (1, host, 200));
 }
 
+/// A program that ends with the test, also where that fails.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
 /// The answer to a request over plain HTTP.
 fn ask(port: u64, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).unwrap();
@@ -85,11 +95,11 @@ fn ask(port: u64, host: &str, path: &str) -> String {
 #[test]
 fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
     let scratch = tempfile::tempdir().unwrap();
-    let graph = ["--graph", "--http-only", "--plain", "--hosts", "4", "--pages", "60"];
+    let graph = ["--graph", "--http-only", "--hosts", "4", "--pages", "120"];
     let testbed = env!("CARGO_BIN_EXE_everytab-testbed");
     let expected = Command::new(testbed).args(graph).args(["--expect", "any"]).output().unwrap();
     let expected = String::from_utf8(expected.stdout).unwrap();
-    let mut program = Command::new(testbed)
+    let program = Command::new(testbed)
         .args(graph)
         .arg("--scratch")
         .arg(scratch.path())
@@ -97,8 +107,9 @@ fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    let mut program = Ended(program);
     let mut line = String::new();
-    BufReader::new(program.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(program.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let told: serde_json::Value = serde_json::from_str(&line).unwrap();
     let port = told["dial_ports"][0][1].as_u64().unwrap();
     let bodies = || -> Vec<String> {
@@ -109,7 +120,7 @@ fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
     };
     let before = bodies();
     assert_eq!(before, bodies(), "the same day");
-    let dawn = Command::new("kill").args(["-USR1", &program.id().to_string()]).status().unwrap();
+    let dawn = Command::new("kill").args(["-USR1", &program.0.id().to_string()]).status().unwrap();
     assert!(dawn.success());
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut after = bodies();
@@ -118,8 +129,8 @@ fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
     }
     let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
     assert!(changed > 0 && changed < before.len(), "{changed} of {}", before.len());
-    Command::new("kill").arg(program.id().to_string()).status().unwrap();
-    assert_eq!(program.wait().unwrap().code(), Some(0));
+    Command::new("kill").arg(program.0.id().to_string()).status().unwrap();
+    assert_eq!(program.0.wait().unwrap().code(), Some(0));
 }
 
 #[test]
