@@ -6,6 +6,7 @@
 
 mod cost;
 mod estimate;
+mod live_crawl;
 mod objects;
 mod options;
 mod prices;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 
 use self::estimate::{Estimate, Line, ReadingFleet, estimate};
 pub use self::{
+    live_crawl::LiveCrawlToPlan,
     options::{Assumptions, CrawlToPlan, FleetToPlan, ICONS_PER_HOST},
     reconcile::MeasuredScan,
 };
@@ -115,6 +117,20 @@ pub fn plan_fleet(
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     report::print(options, prices, as_json, sink)
+}
+
+/// Prints the machines, days and dollars that a live crawl takes, computed from the measured rates
+/// and a table of `prices` in JSON.
+///
+/// # Errors
+/// When a machine has no price, or a number makes no sense. The message names the option.
+pub fn plan_live_crawl(
+    options: &LiveCrawlToPlan,
+    prices: &str,
+    as_json: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    live_crawl::print(options, prices, as_json, sink)
 }
 
 /// Prints the numbers of a scan beside those that the model predicts for the same hosts on a fleet.

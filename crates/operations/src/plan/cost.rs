@@ -26,13 +26,13 @@ use super::{
 };
 
 /// Seconds of an hour.
-const HOUR: f64 = 3_600.0;
+pub(super) const HOUR: f64 = 3_600.0;
 /// Hours of an average month, by which providers compute prices per month.
-const HOURS_PER_MONTH: f64 = 730.0;
+pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 /// Hosts of a shard, as `coordinator.fan_out` divides them.
 const HOSTS_PER_SHARD: f64 = 1_200.0;
 /// Bytes of a gigabyte.
-const GB: f64 = 1e9;
+pub(super) const GB: f64 = 1e9;
 
 /// The hosts to scan, and the machines that scan them.
 #[derive(Debug, Clone)]

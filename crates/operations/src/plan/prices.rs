@@ -36,6 +36,8 @@ pub(super) struct Machine {
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
     pub(super) vcpus: f64,
+    /// Sustained disk operations a second. Bursts of half an hour are faster.
+    pub(super) disk_operations: f64,
     /// Dollars per hour.
     pub(super) hour: f64,
     pub(super) basis: String,
@@ -56,6 +58,10 @@ pub(super) struct Prices {
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
     pub(super) database_gb_month: Price,
+    /// Dollars per gigabyte and month of Postgres's copies, beyond as many as its disk has.
+    pub(super) database_copy_gb_month: Price,
+    /// Dollars per hour of the machine of the HTTP service, and of the console.
+    pub(super) small_machine_hour: Price,
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
@@ -132,6 +138,8 @@ mod tests {
             &prices.public_address_hour,
             &prices.worker_disk_gb_month,
             &prices.database_gb_month,
+            &prices.database_copy_gb_month,
+            &prices.small_machine_hour,
             &prices.store_gb_month,
             &prices.thousand_puts,
             &prices.thousand_gets,
@@ -147,6 +155,7 @@ mod tests {
         let machines = prices.workers.values();
         assert!(machines.clone().all(|it| it.vcpus >= 1.0 && it.memory_gib >= 1.0));
         assert!(machines.clone().all(|it| it.network_gbit > 0.0));
+        assert!(prices.databases.values().all(|it| it.disk_operations >= 1_000.0));
         let (year, month) = prices.date.split_once('-').unwrap();
         assert!(year.parse::<u32>().unwrap() >= 2026 && (1..=12).contains(&month.parse().unwrap()));
     }

@@ -1,4 +1,5 @@
-//! The rates of the model: what each step of a scan takes, with its source.
+//! The rates of the model: what each step of a scan takes, with its source. Those of a live crawl
+//! are in `live_crawl/crawl_rates.rs`.
 //!
 //! Invariant: every rate says where it was measured, or that it is assumed.
 
@@ -10,15 +11,17 @@ pub(super) struct Rate {
     pub(super) source: &'static str,
 }
 
+/// Makes a constant of each rate, and `RATES`, the list of them that `plan --json` prints.
 macro_rules! rates {
     ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
         $(pub(super) const $name: f64 = $value;)+
-        /// All rates. `plan --hosts --json` lists them.
-        pub(super) const RATES: &[Rate] = &[$(Rate {
+        /// All rates. `plan --json` lists them.
+        pub(super) const RATES: &[$crate::plan::rates::Rate] = &[$($crate::plan::rates::Rate {
             name: stringify!($name), value: $value, unit: $unit, source: $source,
         },)+];
     };
 }
+pub(super) use rates;
 
 rates! {
     ICONS_A_HOST 2.53 "URLs" "76 million URLs of 30 million hosts; 2.54 of 184 recorded home pages";
