@@ -21,8 +21,9 @@ WITH_POSTGRES := $(TARGET)/debug/with-postgres
 LINTED := build-tests check-features lint test test-infra test-rust test-scripts test-site verify
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-# Two for each core: many tests wait most of their time, for leases that run out and delays of hosts.
-TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
+# Three for each core: many tests wait most of their time, for leases that run out and delays of
+# hosts.
+TEST_THREADS ?= $(shell expr 3 '*' $$(nproc))
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
