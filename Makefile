@@ -257,9 +257,10 @@ bench-frontier: ## What a known URL and a fetch of a live crawl cost (URLS=10000
 	@scripts/bench/queue.sh frontier
 
 .PHONY: bench-crawl
-bench-crawl: ## Live crawls beside three others, polite ones, by 1, 2 and 4 workers, single URLs
+bench-crawl: ## Live crawls beside four others, polite ones, by 1, 2 and 4 workers, single URLs
 	@scripts/install/bench.sh
 	@scripts/bench/crawl.sh throughput
+	@scripts/bench/crawl.sh peers
 	@scripts/bench/crawl.sh polite
 	@scripts/bench/crawl.sh fleet
 	@scripts/bench/crawl.sh urgent
