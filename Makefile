@@ -271,9 +271,10 @@ bench-crawl-fleet: ## 200 crawl workers' traffic against a Postgres of one core 
 	@scripts/bench/queue.sh crawl-fleet
 
 .PHONY: bench-crawl
-bench-crawl: ## Live crawls beside three others, polite ones, by 1, 2 and 4 workers, single URLs
+bench-crawl: ## Live crawls beside four others, polite ones, by 1, 2 and 4 workers, single URLs
 	@scripts/install/bench.sh
 	@scripts/bench/crawl.sh throughput
+	@scripts/bench/crawl.sh peers
 	@scripts/bench/crawl.sh polite
 	@scripts/bench/crawl.sh fleet
 	@scripts/bench/crawl.sh urgent

@@ -306,7 +306,8 @@ def throughput():
             script = pathlib.Path(os.environ["BENCH_CRAWLEE"], "crawl_crawlee.mjs")
             commands["crawlee"] = ["node", script, seeds, seconds, str(len(hosts))]
         if os.environ.get("BENCH_SPIDER"):
-            commands["spider"] = [os.environ["BENCH_SPIDER"], seeds, seconds, str(len(hosts))]
+            commands["spider"] = [os.environ["BENCH_SPIDER"], seeds, seconds, str(len(hosts)),
+                                  "0"]
         for name, command in commands.items():
             shutil.rmtree(FOLDER / "peer", ignore_errors=True)
             (FOLDER / "peer").mkdir()

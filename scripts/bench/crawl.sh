@@ -7,9 +7,10 @@
 #   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
 #   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
 #   MINUTES=60 HOSTS=400 PAGES=400000 WORKERS=2 scripts/bench/crawl.sh soak
+#   HOSTS=30 PAGES=3000 DELAY_MS=250 scripts/bench/crawl.sh peers
 #
-# throughput runs beside GNU wget, Scrapy, Crawlee and spider; pip, npm and cargo install the latter
-# three. Needs the right to make namespaces; touches no other network.
+# throughput and peers run beside GNU wget, Scrapy, Crawlee and spider; pip, npm and cargo install
+# the latter three. Needs the right to make namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -22,16 +23,16 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
     cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
         --package everytab-testbed --bin everytab-testbed \
         --package everytab-postgres --bin with-postgres
-    if [ "$mode" = throughput ]; then
-        python_with Scrapy==2.19.0
+    if [ "$mode" = throughput ] || [ "$mode" = peers ]; then
+        python_with Scrapy==2.19.0 warcio==1.8.1
         node_with crawlee@3.18.1
-        [ -z "$node" ] || cp scripts/bench/crawl_crawlee.mjs "$node"
+        [ -z "$node" ] || cp scripts/bench/crawl_{crawlee,polite_crawlee}.mjs "$node"
         # Its default features but the queue on disk, which needs OpenSSL.
         crate_with scripts/bench/crawl_spider.rs spider 2.53.9 \
             '"sync", "cookies", "encoding", "string_interner_buffer_backend", "balance", "time",
              "adaptive_concurrency", "priority_frontier", "dns_cache", "rate_limit", "ua_generator",
              "request_coalesce", "auto_throttle", "etag_cache", "reqwest_native_tls_native_roots",
-             "tcp_fastopen", "zero_copy"'
+             "tcp_fastopen", "warc", "zero_copy"'
     fi
     export BENCH_PROGRAMS="$target/release" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
     export BENCH_CRAWLEE="${node:-}" BENCH_SPIDER="${crate:-}"
@@ -47,6 +48,15 @@ echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
 ulimit -n "$(ulimit -Hn)"
 say "$mode: $(circumstances)"
 rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
-script=scripts/bench/crawl.py
-[ "$mode" != soak ] || script=scripts/bench/crawl_soak.py
-exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- python3 "$script" "$mode"
+script=(crawl.py "$mode")
+if [ "$mode" = soak ]; then
+    script=(crawl_soak.py)
+elif [ "$mode" = peers ]; then
+    [ -n "$BENCH_SCRAPY" ] || die "peers needs Scrapy and warcio"
+    # A connection to a host that drops packets fails after 7 s: Crawlee has no shorter limit for
+    # robots.txt, and the usual one is 127 s.
+    echo 2 >/proc/sys/net/ipv4/tcp_syn_retries
+    script=(crawl_peers.py)
+fi
+exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
+    python3 "scripts/bench/${script[0]}" "${script[@]:1}"

@@ -1,37 +1,55 @@
-//! Crawls as the README of spider does, one `Website` a host: follows every link within it, and
-//! keeps nothing.
+//! Crawls as the README of spider does, one `Website` a host: follows every link within it. Keeps
+//! nothing, or a WARC file a host.
 //!
-//! Arguments: a file of seeds, seconds, hosts at once.
+//! Arguments: a file of seeds, seconds, hosts at once, milliseconds between two requests to a host,
+//! what the names of WARC files begin with or nothing.
 
 use std::{env, fs, sync::Arc, time::Duration};
 
 use spider::{
+    configuration::RedirectPolicy,
     tokio::{
         self,
         sync::Semaphore,
         time::{sleep, timeout},
     },
+    utils::warc::WarcConfig,
     website::Website,
 };
 
 #[tokio::main]
 async fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [seeds, seconds, hosts] = &arguments[..] else { panic!("FILE SECONDS HOSTS") };
+    let [seeds, seconds, hosts, delay, warc @ ..] = &arguments[..] else {
+        panic!("FILE SECONDS HOSTS MILLISECONDS [WARC]")
+    };
     let seeds = fs::read_to_string(seeds).expect("the file of seeds");
     let limit = Duration::from_secs(seconds.parse().expect("a number of seconds"));
+    let delay: u64 = delay.parse().expect("a number of milliseconds");
     let hosts = Arc::new(Semaphore::new(hosts.parse().expect("a number of hosts")));
     let crawls: Vec<_> = seeds
         .split_whitespace()
         .map(|seed| {
             let (seed, hosts) = (seed.to_owned(), Arc::clone(&hosts));
+            let host = seed.split('/').nth(2).expect("a URL").to_owned();
+            let warc = warc.first().map(|begin| format!("{begin}{host}.warc"));
             tokio::spawn(async move {
                 let _permit = hosts.acquire_owned().await;
                 let mut website = Website::new(&seed);
                 website
                     .with_respect_robots_txt(true)
-                    .with_concurrency_limit(Some(1))
+                    .with_redirect_policy(RedirectPolicy::Strict)
+                    .with_delay(delay)
+                    .with_retry(1)
                     .with_user_agent(Some("everytab-bench/1.0 (+https://bot.test)"));
+                // With this limit it ends at the first page without new links if nothing else is
+                // under way. A delay keeps its requests apart without the limit.
+                if delay == 0 {
+                    website.with_concurrency_limit(Some(1));
+                }
+                if let Some(path) = warc {
+                    website.configuration.with_warc(WarcConfig { path, ..Default::default() });
+                }
                 website.crawl().await;
             })
         })
