@@ -56,6 +56,8 @@ async fn at_rate(pages_per_s: f64) {
         ("wal_compression", "lz4"),
         ("autovacuum_naptime", "15"),
         ("autovacuum_vacuum_cost_limit", "2000"),
+        ("shared_preload_libraries", "pg_stat_statements"),
+        ("pg_stat_statements.track", "top"),
     ]);
     say("calibration", &server.calibration());
     let owner = server.migrated("ours").await;
@@ -74,6 +76,7 @@ async fn at_rate(pages_per_s: f64) {
         pages: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     });
+    server.sql("ours", "create extension pg_stat_statements");
     server.sql("postgres", "checkpoint");
     server.pin("0");
     server::pin(std::process::id(), "1");
@@ -83,6 +86,7 @@ async fn at_rate(pages_per_s: f64) {
         .collect();
     tokio::time::sleep(STARTED + 2 * fleet.pace.checkpoint).await;
     fleet.timings.reset();
+    server.sql("ours", "select pg_stat_statements_reset()");
     let before = (server.usage(), fleet.pages.load(Ordering::Relaxed), rows(&server));
     let client_before = server::own_processor_time();
     tokio::time::sleep(measured).await;
@@ -91,6 +95,7 @@ async fn at_rate(pages_per_s: f64) {
     let pages = fleet.pages.load(Ordering::Relaxed) - before.1;
     eprintln!("clients used {:.2} of their core", client.as_secs_f64() / measured.as_secs_f64());
     report(&fleet, &used, (pages, rows(&server) - before.2), pages_per_s);
+    statements(&server, used.elapsed);
     fleet.stop.store(true, Ordering::Relaxed);
     let mut slots = HashSet::new();
     for worker in running {
@@ -139,6 +144,17 @@ fn report(fleet: &Fleet, used: &Used, (pages, fetches): (u64, i64), wanted: f64)
     assert!(made > wanted * 0.97, "{made} pages/s: the simulated workers were too slow");
 }
 
+/// The statements on which the server spent most time, which is more than its processor's.
+fn statements(server: &Server, elapsed: Duration) {
+    let sql = "select json_build_object('calls', calls, 'ms', round(total_exec_time), 'mean_ms',
+                      round(mean_exec_time::numeric, 2), 'statement', left(query, 60))
+                 from pg_stat_statements order by total_exec_time desc limit 8";
+    for line in server.sql("ours", sql).lines() {
+        let figures: serde_json::Value = serde_json::from_str(line).unwrap();
+        say("statement", &json!({"seconds": elapsed.as_secs(), "figures": figures}));
+    }
+}
+
 /// Compares what is recorded with itself: nothing was lost, and nothing counted twice.
 fn audit(server: &Server, slots: usize) {
     let one = |sql: &str| server.number("ours", sql);
@@ -147,6 +163,8 @@ fn audit(server: &Server, slots: usize) {
     assert_eq!(uneven, 0, "known, pending and captured disagree");
     let captured = one("select sum(captured) from everytab.crawl_slots");
     assert_eq!(captured, rows(server), "captured pages and rows disagree");
-    let known = one("select sum(known) from everytab.frontier_due");
+    let last = "select distinct on (slot, host_hash) known from everytab.frontier_chunks
+                 order by slot, host_hash, seq desc";
+    let known = one(&format!("select sum(known) from ({last}) as last"));
     assert_eq!(known, one("select sum(known) from everytab.crawl_slots"), "chunks and sums");
 }

@@ -23,14 +23,19 @@ use crate::{crawl_fleet::Fleet, frontier};
 /// The intervals of a holder, as in crates/crawler/src: of leases (holder/slots.rs), of renewals
 /// (leases.rs), of lists of crawls (holder.rs), of links (holder/merging.rs), of due hosts
 /// (holder/slots.rs) and of the blocklist (blocked.rs).
-const INTERVALS: [(Call, Duration); 6] = [
+const INTERVALS: [(Call, Duration); 7] = [
     (Call::Lease, Duration::from_secs(1)),
     (Call::Renew, Duration::from_secs(5)),
     (Call::List, Duration::from_secs(5)),
     (Call::Links, Duration::from_secs(1)),
+    (Call::UrgentLinks, Duration::from_secs(1)),
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
+/// As in crates/crawler/src/holder/slots.rs: how many workers ask without a longer pause, and how
+/// much longer it is at most.
+const EAGER_WORKERS: u32 = 40;
+const MOST_PATIENT: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
 /// How long a host stays in memory after it was used, as in crates/crawler/src/known.rs.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
@@ -44,6 +49,7 @@ enum Call {
     Renew,
     List,
     Links,
+    UrgentLinks,
     Due,
     Blocklist,
 }
@@ -108,6 +114,7 @@ struct Worker {
     rules: Rules,
     slots: BTreeMap<i16, Slot>,
     share: Option<usize>,
+    live_workers: u32,
     called: HashMap<Call, Instant>,
     random: u64,
 }
@@ -122,6 +129,7 @@ pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
         rules: Rules { scope: "any".parse().unwrap(), ..Rules::default() },
         slots: BTreeMap::new(),
         share: None,
+        live_workers: 1,
         called: HashMap::new(),
         random: u64::from(number),
         fleet,
@@ -145,7 +153,10 @@ pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
 impl Worker {
     async fn call_what_is_due(&mut self) {
         for (call, interval) in INTERVALS {
-            if self.called.get(&call).is_some_and(|at| at.elapsed() < interval) {
+            let is_paced = matches!(call, Call::Lease | Call::Links);
+            let times = f64::from(self.live_workers) / f64::from(EAGER_WORKERS);
+            let times = if is_paced { times.clamp(1.0, MOST_PATIENT.into()) } else { 1.0 };
+            if self.called.get(&call).is_some_and(|at| at.elapsed() < interval.mul_f64(times)) {
                 continue;
             }
             self.called.insert(call, Instant::now());
@@ -153,11 +164,8 @@ impl Worker {
                 Call::Lease => self.lease().await,
                 Call::Renew => self.renew().await,
                 Call::List => self.list().await,
-                Call::Links => {
-                    for lane in LinkLane::ALL {
-                        self.read_links(lane).await;
-                    }
-                }
+                Call::Links => self.read_links(LinkLane::Ordinary).await,
+                Call::UrgentLinks => self.read_links(LinkLane::Urgent).await,
                 Call::Due => self.list_due().await,
                 Call::Blocklist => {
                     let begun = Instant::now();
@@ -213,6 +221,7 @@ impl Worker {
         let renewal = self.coordinator.renew_slots(&self.name, &fences).await.unwrap();
         self.fleet.timings.note("renew_slots", begun);
         assert_eq!(renewal.held.len(), fences.len(), "leases were lost");
+        self.live_workers = renewal.live_workers;
         self.share = renewal.share.or(self.share);
         // The fleet starts one by one: those who came early give slots back.
         let surplus = self.share.map_or(0, |share| self.slots.len().saturating_sub(share));

@@ -15,7 +15,10 @@ use everytab_fetcher::{HostDelay, HostTurns};
 use everytab_frontier::{HostState, Link, Merged, site_hash, slot_of_site};
 
 use crate::{
-    holder::state::{Event, Holder, Pass},
+    holder::{
+        slots::paced,
+        state::{Event, Holder, Pass},
+    },
     known::{Host, Site, SiteKey},
     load::{LinksRead, LoadedSite, PassKind, Readers, load_sites, read_links},
 };
@@ -36,8 +39,12 @@ const DROP_PAUSE: Duration = Duration::from_secs(5);
 impl Holder {
     /// Begins a pass where none of its kind is under way.
     pub(super) fn read_links(&mut self, kind: PassKind) {
-        let read_at = *self.state.calls.read_at(kind);
-        let is_early = read_at.is_some_and(|at| at.elapsed() < READ_INTERVAL);
+        // Somebody waits for urgent links.
+        let interval = match kind {
+            PassKind::Urgent => READ_INTERVAL,
+            _ => paced(READ_INTERVAL, self.state.live_workers),
+        };
+        let is_early = self.state.calls.read_at(kind).is_some_and(|at| at.elapsed() < interval);
         let may_read = !is_early && !self.state.is_stopping && !self.state.has_unreadable;
         if self.state.pass(kind).is_some() || !may_read {
             return;

@@ -126,6 +126,8 @@ pub(crate) struct State {
     pub calls: Calls,
     /// How many slots this worker may hold, if it was told.
     pub share: Option<usize>,
+    /// Number of workers that crawl, as far as it was told.
+    pub live_workers: u32,
     pub is_stopping: bool,
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
