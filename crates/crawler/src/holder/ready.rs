@@ -66,7 +66,8 @@ impl Holder {
         if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
             return HostStanding::At(Instant::now() + LOOK_AGAIN);
         }
-        let is_left = turns.delay.left(self.settings.host_patience).is_some();
+        let is_left =
+            turns.delay.left(self.settings.host_patience, tokio::time::Instant::now()).is_some();
         let mut earliest: Option<Instant> = None;
         let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
         let (mut urgent, mut others) = (Vec::new(), Vec::new());

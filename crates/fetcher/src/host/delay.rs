@@ -90,7 +90,7 @@ pub enum HostLeft {
 }
 
 impl HostLeft {
-    /// Each.
+    /// All reasons.
     pub const ALL: [Self; 3] = [Self::CrawlDelayTooLong, Self::HostDead, Self::RetryAfterTooLong];
 
     /// The stable name, by which URLs that are left are counted.
@@ -133,6 +133,8 @@ pub struct HostDelay {
     last: Option<(Instant, DelaySettings)>,
     /// The end of a rest, of a `Retry-After`, or of what was loaded.
     not_before: Option<Instant>,
+    /// Whether it was taken up after its pause: then it is asked once more, whatever it did before.
+    is_asked_once_more: bool,
 }
 
 impl HostDelay {
@@ -149,6 +151,7 @@ impl HostDelay {
             failures: saved.failures.min(most_failures),
             last: None,
             not_before: (!may_be_asked).then(|| now + time(saved.free_in_ms)),
+            is_asked_once_more: may_be_asked,
         }
     }
 
@@ -186,15 +189,21 @@ impl HostDelay {
 
     /// Whether the host is asked for nothing more, and why. One that does not answer is left before
     /// a rest that would end later than `patience` after the first one began, or when it had all,
-    /// and one that asks for a pause of more than `patience` with 429 or 503 as soon as it does.
-    pub fn left(&self, patience: Duration) -> Option<HostLeft> {
-        let rests = self.failures.saturating_sub(FAILURES_BEFORE_REST - 1).min(RESTS);
+    /// and one that asks with 429 or 503 for a pause of which more than `patience` is to come.
+    pub fn left(&self, patience: Duration, now: Instant) -> Option<HostLeft> {
+        let rests = match self.is_asked_once_more {
+            true => 0,
+            false => self.failures.saturating_sub(FAILURES_BEFORE_REST - 1).min(RESTS),
+        };
         let rested: Duration = (0..rests).map(rest_after).sum();
+        // Of what was loaded it is not known whether the delay or the host asked for the pause.
+        let longest = patience.max(self.crawl_delay).max(self.raised);
+        let pause = self.not_before.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
         if self.crawl_delay > CRAWL_DELAY_MAX {
             Some(HostLeft::CrawlDelayTooLong)
         } else if self.failures >= FAILURES_WHEN_DEAD || rested > patience {
             Some(HostLeft::HostDead)
-        } else if self.asked_pause() > patience {
+        } else if pause > longest {
             Some(HostLeft::RetryAfterTooLong)
         } else {
             None
@@ -238,12 +247,7 @@ impl HostDelay {
             HostAnswer::Void => {}
         }
         self.last = Some((now, *settings));
-    }
-
-    /// The pause after the last request that was asked for, or that a rest makes.
-    fn asked_pause(&self) -> Duration {
-        let pause = self.not_before.zip(self.last);
-        pause.map_or(Duration::ZERO, |(at, (ended_at, _))| at.saturating_duration_since(ended_at))
+        self.is_asked_once_more = false;
     }
 
     fn delay_without_complaints(&self, settings: &DelaySettings) -> Duration {

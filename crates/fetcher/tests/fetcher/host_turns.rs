@@ -151,7 +151,7 @@ async fn a_host_that_does_not_answer_rests_and_a_url_that_is_refused_is_no_failu
     assert_eq!(failures(&turns), 4);
     take(&mut turns, "http://dead.test/", &settings).await;
     let saved = turns.delay.save(tokio::time::Instant::now());
-    assert_eq!((saved.failures, turns.delay.left(DAY)), (5, None));
+    assert_eq!((saved.failures, turns.delay.left(DAY, tokio::time::Instant::now())), (5, None));
     assert!((29_000..=30_000).contains(&saved.free_in_ms), "{saved:?}");
 }
 
@@ -165,7 +165,7 @@ async fn a_successor_takes_up_what_the_holder_knew() {
     let settings = delay_of(Duration::ZERO);
     take(&mut turns, "http://missing.test/", &settings).await;
     assert!(now.elapsed() >= Duration::from_millis(300));
-    assert_eq!(turns.delay.left(DAY), Some(HostLeft::HostDead));
+    assert_eq!(turns.delay.left(DAY, tokio::time::Instant::now()), Some(HostLeft::HostDead));
 }
 
 #[tokio::test]

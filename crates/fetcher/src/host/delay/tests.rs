@@ -50,13 +50,13 @@ fn the_longest_of_all_that_ask_for_a_delay_counts() {
 fn a_crawl_delay_of_more_than_five_minutes_leaves_the_host() {
     let mut host = HostDelay::default();
     host.set_crawl_delay(Some(seconds(300)));
-    assert_eq!(host.left(DAY), None);
+    assert_eq!(host.left(DAY, now), None);
     for too_long in [Duration::from_millis(300_001), seconds(1_000_000_000), Duration::MAX] {
         host.set_crawl_delay(Some(too_long));
-        assert_eq!(host.left(DAY), Some(HostLeft::CrawlDelayTooLong));
+        assert_eq!(host.left(DAY, now), Some(HostLeft::CrawlDelayTooLong));
         let now = Instant::now();
         let restored = HostDelay::restore(host.save(now), now);
-        assert_eq!(restored.left(DAY), Some(HostLeft::CrawlDelayTooLong));
+        assert_eq!(restored.left(DAY, now), Some(HostLeft::CrawlDelayTooLong));
     }
     assert_eq!(HostLeft::CrawlDelayTooLong.as_str(), "crawl_delay_too_long");
     assert_eq!(HostLeft::HostDead.as_str(), "host_dead");
@@ -103,16 +103,16 @@ fn a_host_that_does_not_answer_rests_longer_each_time_and_is_left() {
     let mut now = Instant::now();
     let mut host = HostDelay::default();
     let mut rests = Vec::new();
-    while host.left(DAY).is_none() {
+    while host.left(DAY, now).is_none() {
         host.ended(HostAnswer::Failed, &settings, now);
         let rest = free_in(&host, &settings, now);
         rests.push(rest.as_secs());
         now += rest;
     }
     assert_eq!(rests, [1, 1, 1, 1, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
-    assert_eq!(host.left(DAY), Some(HostLeft::HostDead));
+    assert_eq!(host.left(DAY, now), Some(HostLeft::HostDead));
     host.ended(answered(10), &settings, now);
-    assert_eq!((host.left(DAY), host.save(now).failures), (None, 0));
+    assert_eq!((host.left(DAY, now), host.save(now).failures), (None, 0));
 }
 
 #[test]
@@ -121,23 +121,29 @@ fn who_has_little_patience_leaves_a_host_before_a_rest_that_is_too_long() {
     let minute = seconds(60);
     let mut host = HostDelay::default();
     for _ in 0..5 {
-        assert_eq!(host.left(minute), None);
+        assert_eq!(host.left(minute, now), None);
         host.ended(HostAnswer::Failed, &settings, now);
     }
-    assert_eq!(host.left(minute), None, "30 seconds are waited for");
-    assert_eq!(host.left(seconds(29)), Some(HostLeft::HostDead));
+    assert_eq!(host.left(minute, now), None, "30 seconds are waited for");
+    assert_eq!(host.left(seconds(29), now), Some(HostLeft::HostDead));
     host.ended(HostAnswer::Failed, &settings, now);
-    assert_eq!(host.left(minute), Some(HostLeft::HostDead), "30 and 60 are 90");
-    assert_eq!(host.left(seconds(90)), None);
+    assert_eq!(host.left(minute, now), Some(HostLeft::HostDead), "30 and 60 are 90");
+    assert_eq!(host.left(seconds(90), now), None);
 
     let mut host = HostDelay::default();
     host.ended(complaint(Some(61)), &settings, now);
-    assert_eq!(host.left(minute), Some(HostLeft::RetryAfterTooLong));
-    assert_eq!(host.left(seconds(61)), None);
-    host.ended(answered(10), &settings, now + seconds(61));
-    assert_eq!(host.left(minute), None, "it is asked again by who has more");
-    let saved = SavedDelay { free_in_ms: 3_600_000, ..SavedDelay::default() };
-    assert_eq!(HostDelay::restore(saved, now).left(minute), None, "another's pause is waited for");
+    assert_eq!(host.left(minute, now), Some(HostLeft::RetryAfterTooLong));
+    assert_eq!(host.left(seconds(61), now), None);
+    assert_eq!(host.left(minute, now + seconds(1)), None, "a minute is to come");
+    let saved = host.save(now);
+    assert_eq!(
+        HostDelay::restore(saved, now).left(minute, now),
+        Some(HostLeft::RetryAfterTooLong),
+        "another worker's pause is no shorter"
+    );
+    let slow = SavedDelay { crawl_delay_ms: 300_000, ..saved };
+    let slow = SavedDelay { free_in_ms: 300_000, ..slow };
+    assert_eq!(HostDelay::restore(slow, now).left(minute, now), None, "robots.txt is obeyed");
 }
 
 #[test]
@@ -162,12 +168,14 @@ fn a_dead_host_is_asked_once_more_by_a_later_crawl() {
         host.ended(HostAnswer::Failed, &settings, now);
     }
     let saved = host.save(now);
-    assert_eq!(HostDelay::restore(saved, now).left(DAY), Some(HostLeft::HostDead), "not yet");
+    assert_eq!(HostDelay::restore(saved, now).left(DAY, now), Some(HostLeft::HostDead), "not yet");
     let later = SavedDelay { free_in_ms: 0, ..saved };
     let mut host = HostDelay::restore(later, now);
-    assert_eq!((host.left(DAY), host.free_at(&settings)), (None, None));
+    assert_eq!((host.left(DAY, now), host.free_at(&settings)), (None, None));
+    assert_eq!(host.left(seconds(60), now), None, "whatever the patience");
     host.ended(HostAnswer::Failed, &settings, now);
-    assert_eq!(host.left(DAY), Some(HostLeft::HostDead));
+    assert_eq!(host.left(DAY, now), Some(HostLeft::HostDead));
+    assert_eq!(host.left(seconds(60), now), Some(HostLeft::HostDead));
 }
 
 #[test]
@@ -248,7 +256,7 @@ proptest! {
         let restored = HostDelay::restore(saved, now);
         let (before, after) = (free_in(&host, &settings, now), free_in(&restored, &settings, now));
         prop_assert!(before <= after && after < before + Duration::from_millis(1));
-        prop_assert_eq!(restored.left(DAY), host.left(DAY));
+        prop_assert_eq!(restored.left(DAY, now), host.left(DAY, now));
         let again = restored.save(now);
         prop_assert_eq!(again, saved);
     }
