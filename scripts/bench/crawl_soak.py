@@ -16,8 +16,9 @@ from crawl import FOLDER, Database, Internet, Workers, say, seeds_of, setting
 
 # The delay of all crawls here, in milliseconds.
 DELAY_MS = 500
-# The time that servers take after a freeze to note what was asked meanwhile, in seconds.
-THAW_S = 5
+# The time after a fault in which servers may still see what was asked meanwhile, in seconds: TCP
+# sends again with longer and longer pauses.
+THAW_S = 8
 # The share by which the last third of the time may hold more than the second one.
 GROWTH = 1.15
 
@@ -29,8 +30,9 @@ class Weather:
         self.internet = internet
         self.kinds = [self.change, self.freeze, self.drop, self.refuse]
         self.happened = {kind.__name__: 0 for kind in self.kinds}
-        # Frozen servers note requests late that were made, and given up, before: microseconds.
-        self.frozen = []
+        # Servers see requests late that were made, and given up, while they could not be reached,
+        # and end some that their client has left: spans in microseconds.
+        self.unreachable = []
         self.nft("add table inet soak")
         self.nft("add chain inet soak output { type filter hook output priority 0 ; }")
 
@@ -43,7 +45,11 @@ class Weather:
         """The next thing happens, for as long as this."""
         kind = self.kinds[sum(self.happened.values()) % len(self.kinds)]
         self.happened[kind.__name__] += 1
+        began = time.monotonic()
         kind(seconds)
+        span = (began, time.monotonic() + THAW_S)
+        if kind != self.change:
+            self.unreachable.append([(at - self.internet.begun) * 1e6 for at in span])
 
     def change(self, _):
         """The next day begins: some pages change."""
@@ -51,12 +57,9 @@ class Weather:
 
     def freeze(self, seconds):
         """No server answers, and connections stay open."""
-        began = time.monotonic()
         self.internet.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.internet.process.send_signal(signal.SIGCONT)
-        window = (began, time.monotonic() + THAW_S)
-        self.frozen.append([(at - self.internet.begun) * 1e6 for at in window])
 
     def drop(self, seconds):
         """No packet reaches a web server."""
@@ -115,9 +118,9 @@ def growth(looks):
     return of
 
 
-def early(log, frozen):
+def early(log, unreachable):
     """Pairs of requests to one host of which the second began within the delay after the first
-    had ended, but for those of a freeze, and the requests."""
+    had ended, but for those while servers could not be reached, and the requests."""
     ended, pairs, requests = {}, 0, 0
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -126,7 +129,7 @@ def early(log, frozen):
                 continue
             start, end, host = int(fields[0]), int(fields[1]), fields[4]
             requests += 1
-            if any(start < until and end > since for since, until in frozen):
+            if any(start < until and end > since for since, until in unreachable):
                 ended.pop(host, None)
                 continue
             # The server sees a request end a little before the client does, and begin after it.
@@ -191,7 +194,7 @@ def soak():
                     say(what="soak", minute=len(looks), runs=runs, fetched=fetched, **rounded)
                 time.sleep(1)
         uneven, twice = check(database)
-    pairs, requests = early(internet.log, weather.frozen)
+    pairs, requests = early(internet.log, weather.unreachable)
     grown = growth(looks)
     say(what="soak", minutes=minutes, weather=weather.happened, runs=runs, requests=requests,
         early=pairs, recorded_twice=twice, uneven_sums=uneven, second_and_last_third=grown)

@@ -50,11 +50,11 @@ fn the_longest_of_all_that_ask_for_a_delay_counts() {
 fn a_crawl_delay_of_more_than_five_minutes_leaves_the_host() {
     let mut host = HostDelay::default();
     host.set_crawl_delay(Some(seconds(300)));
+    let now = Instant::now();
     assert_eq!(host.left(DAY, now), None);
     for too_long in [Duration::from_millis(300_001), seconds(1_000_000_000), Duration::MAX] {
         host.set_crawl_delay(Some(too_long));
         assert_eq!(host.left(DAY, now), Some(HostLeft::CrawlDelayTooLong));
-        let now = Instant::now();
         let restored = HostDelay::restore(host.save(now), now);
         assert_eq!(restored.left(DAY, now), Some(HostLeft::CrawlDelayTooLong));
     }
