@@ -22,9 +22,8 @@ LINTED := build-tests check-features dashboards-check docs judges lint metrics o
 	test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-# Three for each core: many tests wait most of their time, for leases that run out and delays of
-# hosts.
-TEST_THREADS ?= $(shell expr 3 '*' $$(nproc))
+# Two for each core: many tests wait most of their time, for leases that run out and delays of hosts.
+TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
