@@ -1,9 +1,10 @@
 //! Simulates the traffic of 200 workers of live crawls against a Postgres on one core, at set rates
 //! of pages. The workers run on the other core.
 //!
-//! Each simulated worker leases slots, renews them, lists crawls, reads links, loads hosts and
-//! sends checkpoints as often as a real one, with rows as long as real ones; it fetches nothing.
-//! What hosts know is kept by the frontier's own core.
+//! Each simulated worker leases slots, renews them, lists crawls, reads links and sends checkpoints
+//! as often as a real one, with rows as long as real ones; it fetches nothing. What hosts know is
+//! kept by the frontier's own core. With the default settings each host is visited again before it
+//! is forgotten, so hosts are loaded only at first.
 
 use std::{
     collections::HashSet,
@@ -14,14 +15,11 @@ use std::{
     time::Duration,
 };
 
-use everytab_coordinator::{Coordinator, NewCrawl};
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::{
     crawl_worker::{self, CrawlPace, Graph},
-    frontier::CRAWL,
-    say,
+    frontier, say,
     server::{self, Server, Used},
     setting,
     timings::Timings,
@@ -69,7 +67,7 @@ async fn at_rate(pages_per_s: f64) {
     };
     let fleet = Arc::new(Fleet {
         url: server.url("ours", "everytab_worker"),
-        crawl: start_crawl(&owner).await,
+        crawl: frontier::start_crawl(&owner).await,
         graph: Graph::new(setting("HOSTS", 20_000)),
         pace,
         timings: Timings::default(),
@@ -106,20 +104,6 @@ async fn at_rate(pages_per_s: f64) {
     audit(&server, slots.len());
     owner.close().await;
     server.end();
-}
-
-async fn start_crawl(owner: &Coordinator) -> i32 {
-    let new = NewCrawl {
-        id: Uuid::new_v4(),
-        name: CRAWL.to_owned(),
-        owner: "bench".to_owned(),
-        store: "file:///nowhere".to_owned(),
-        settings: json!({}),
-        page_limit: None,
-        ends_at: None,
-        max_store_bytes: None,
-    };
-    owner.start_crawl(&new).await.unwrap()
 }
 
 fn rows(server: &Server) -> i64 {

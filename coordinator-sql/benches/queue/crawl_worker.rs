@@ -32,12 +32,12 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawler/src/holder/slots.rs: how many workers ask without a longer pause, and how
-/// much longer it is at most.
-const EAGER_WORKERS: u32 = 40;
-const MOST_PATIENT: u32 = 5;
+/// As in crates/crawler/src/holder/merging.rs: how many workers read links without a longer pause,
+/// and how many times as long it is at most.
+const WORKERS_WITHOUT_BACKOFF: u32 = 40;
+const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
-/// How long a host stays in memory after it was used, as in crates/crawler/src/known.rs.
+/// How long a host stays in memory after it was used. A real worker keeps it while it has room.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 /// Rows of links of one call, as in crates/crawler/src/load.rs.
 const ROWS_A_CALL: u32 = 64;
@@ -153,9 +153,11 @@ pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
 impl Worker {
     async fn call_what_is_due(&mut self) {
         for (call, interval) in INTERVALS {
-            let is_paced = matches!(call, Call::Lease | Call::Links);
-            let times = f64::from(self.live_workers) / f64::from(EAGER_WORKERS);
-            let times = if is_paced { times.clamp(1.0, MOST_PATIENT.into()) } else { 1.0 };
+            let times = match call {
+                Call::Links => f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF),
+                _ => 1.0,
+            };
+            let times = times.clamp(1.0, MAX_BACKOFF.into());
             if self.called.get(&call).is_some_and(|at| at.elapsed() < interval.mul_f64(times)) {
                 continue;
             }
@@ -377,7 +379,7 @@ impl Worker {
         fleet.pages.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A number that no other worker has drawn.
+    /// A number that another worker hardly draws.
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
         self.random >> 24

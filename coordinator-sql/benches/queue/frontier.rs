@@ -36,7 +36,7 @@ const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
 /// As long as the names of workers.
 const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
-pub(crate) const CRAWL: &str = "LIVE-20261124000000-00000000";
+const CRAWL: &str = "LIVE-20261124000000-00000000";
 
 /// A worker that holds slots, and what it has recorded.
 struct Bench {
@@ -83,6 +83,21 @@ pub(crate) async fn run() {
     server.end();
 }
 
+/// Starts a crawl without settings; returns its number.
+pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
+    let new = NewCrawl {
+        id: Uuid::new_v4(),
+        name: CRAWL.to_owned(),
+        owner: "bench".to_owned(),
+        store: "file:///nowhere".to_owned(),
+        settings: json!({}),
+        page_limit: None,
+        ends_at: None,
+        max_store_bytes: None,
+    };
+    owner.start_crawl(&new).await.unwrap()
+}
+
 /// Prints what each of `amount` things cost. Tables are those whose names match.
 fn report(what: &str, server: &Server, before: &Usage, begun: Instant, amount: u64, tables: &str) {
     let used = server.used_since(before);
@@ -102,17 +117,7 @@ fn report(what: &str, server: &Server, before: &Usage, begun: Instant, amount: u
 
 impl Bench {
     async fn start(server: &Server, owner: &Coordinator) -> Self {
-        let new = NewCrawl {
-            id: Uuid::new_v4(),
-            name: CRAWL.to_owned(),
-            owner: "bench".to_owned(),
-            store: "file:///nowhere".to_owned(),
-            settings: json!({}),
-            page_limit: None,
-            ends_at: None,
-            max_store_bytes: None,
-        };
-        let crawl = owner.start_crawl(&new).await.unwrap();
+        let crawl = start_crawl(owner).await;
         let url = server.url("ours", "everytab_worker");
         let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
         let leases = coordinator.lease_slots(WORKER, 256).await.unwrap();

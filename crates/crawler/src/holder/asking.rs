@@ -141,9 +141,7 @@ impl Holder {
         match crawls.iter().find(|crawl| self.gated_until(crawl).is_none()) {
             Some(crawl) => {
                 let turns = self.state.hosts.get(&host_hash).and_then(|host| host.turns.as_ref());
-                let left = turns.and_then(|turns| {
-                    turns.delay.left(self.settings.host_patience, tokio::time::Instant::now())
-                });
+                let left = turns.and_then(|turns| self.left(&turns.delay));
                 self.next_of_crawl(host_hash, crawl, left)
             }
             None => {

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use everytab_fetcher::{HostDelay, HostLeft};
+
 use crate::{
     crawl::Crawl,
     holder::{due::OwnedCrawl, state::Holder},
@@ -52,6 +54,11 @@ impl Holder {
         }
     }
 
+    /// Why a host is asked for nothing more, if it is not.
+    pub(super) fn left(&self, delay: &HostDelay) -> Option<HostLeft> {
+        delay.left(self.settings.host_patience, tokio::time::Instant::now())
+    }
+
     /// How a host stands.
     pub(super) fn standing_of(&self, host_hash: u64) -> HostStanding {
         let Some(host) = self.state.hosts.get(&host_hash) else { return HostStanding::Nothing };
@@ -66,8 +73,7 @@ impl Holder {
         if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
             return HostStanding::At(Instant::now() + LOOK_AGAIN);
         }
-        let is_left =
-            turns.delay.left(self.settings.host_patience, tokio::time::Instant::now()).is_some();
+        let is_left = self.left(&turns.delay).is_some();
         let mut earliest: Option<Instant> = None;
         let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
         let (mut urgent, mut others) = (Vec::new(), Vec::new());

@@ -22,18 +22,6 @@ const ALL_SLOTS: u32 = 256;
 /// How far ahead hosts are listed as due.
 const AHEAD: TimeDelta = TimeDelta::seconds(30);
 
-/// How many workers may ask Postgres each second: links and free slots take it 1.5 ms.
-const EAGER_WORKERS: u32 = 40;
-/// How many times as long as alone a worker of a large fleet waits at most.
-const MOST_PATIENT: u32 = 5;
-
-/// The pause between two questions that wait for others' work, in a fleet of this many: all workers
-/// together ask as often as [`EAGER_WORKERS`] do, up to five times as many.
-pub(super) fn paced(alone: Duration, live_workers: u32) -> Duration {
-    let times = f64::from(live_workers) / f64::from(EAGER_WORKERS);
-    alone.mul_f64(times.clamp(1.0, MOST_PATIENT.into()))
-}
-
 /// Leases free slots, and reads what is recorded of the open crawls in them.
 async fn lease_with_sums(
     coordinator: &Coordinator,
@@ -50,12 +38,10 @@ async fn lease_with_sums(
 
 impl Holder {
     pub(super) fn lease_slots(&mut self) {
-        let State {
-            calls, slots, share, live_workers, crawls, is_stopping, has_unreadable, ..
-        } = &mut self.state;
+        let State { calls, slots, share, crawls, is_stopping, has_unreadable, .. } =
+            &mut self.state;
         let is_full = share.is_some_and(|share| slots.len() >= share);
-        let interval = paced(LEASE_INTERVAL, *live_workers);
-        let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < interval);
+        let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < LEASE_INTERVAL);
         if calls.is_leasing
             || is_early
             || is_full
@@ -225,20 +211,5 @@ impl Holder {
         self.state.calls.is_listing_due = false;
         let sites = self.sites_to_load(due);
         self.load_sites(sites);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_large_fleet_asks_no_more_often_than_a_small_one_up_to_a_bound() {
-        let second = Duration::from_secs(1);
-        let pause = |workers| paced(second, workers).as_millis();
-        assert_eq!(
-            [0, 1, 40, 80, 200, 5_000].map(pause),
-            [1_000, 1_000, 1_000, 2_000, 5_000, 5_000]
-        );
     }
 }

@@ -1,7 +1,6 @@
 //! Real pages from the test corpus, which is not part of the repository: its folder is
 //! `EVERYTAB_CORPUS`, by default `../shared/corpus` beside the workspace. Without it, each test
 //! prints a line and passes.
-// A test reads files, and must fail at a broken corpus.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +12,8 @@ use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, understand};
 use serde_json::Value;
 
-fn corpus() -> Option<PathBuf> {
+/// The folder of the corpus, if it is there.
+pub(crate) fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or_else(beside, PathBuf::from);
     if folder.is_dir() {
@@ -24,7 +24,7 @@ fn corpus() -> Option<PathBuf> {
 }
 
 /// Returns the decompressed page that an expectation describes.
-fn unpacked(path: &Path) -> Vec<u8> {
+pub(crate) fn unpacked(path: &Path) -> Vec<u8> {
     let mut body = Vec::new();
     let file = std::fs::File::open(path).unwrap();
     flate2::read::MultiGzDecoder::new(file).read_to_end(&mut body).unwrap();
@@ -35,7 +35,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value> {
+pub(crate) fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value> {
     let expected = std::fs::read_to_string(corpus.join("expected").join(name)).unwrap();
     let expected: BTreeMap<String, Value> = serde_json::from_str(&expected).unwrap();
     assert!(expected.len() > 100, "the corpus has {} pages", expected.len());

@@ -1,20 +1,17 @@
 //! Links are those that a general HTML rewriter finds: on generated tag soup, and on the real pages
 //! of the test corpus, which is not part of the repository: its folder is `EVERYTAB_CORPUS`, by
 //! default `../shared/corpus` beside the workspace. Without it, that test prints a line and passes.
-// A test reads files, and must fail at a broken corpus.
 
-use std::{
-    collections::BTreeMap,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
 use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{LinkOrigin, LinkRequest, understand, understand_with_links};
 use proptest::{collection::vec, prelude::*};
-use serde_json::Value;
 
-use crate::links_oracle::{FoundLink, links};
+use crate::{
+    corpus::{corpus, expectations, unpacked},
+    links_oracle::{FoundLink, links},
+};
 
 const URL: &str = "https://site.example/dir/page.html?q=1";
 
@@ -105,16 +102,6 @@ proptest! {
     }
 }
 
-fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("EVERYTAB_CORPUS").map_or_else(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no corpus at {}", folder.display());
-    None
-}
-
 /// Pages whose links were compared.
 #[derive(Default)]
 struct Compared {
@@ -147,19 +134,12 @@ impl Compared {
     }
 }
 
-fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value> {
-    let expected = std::fs::read(corpus.join("expected").join(name)).unwrap();
-    serde_json::from_slice(&expected).unwrap()
-}
-
 #[test]
 fn every_page_of_the_corpus_has_the_links_that_a_general_rewriter_finds() {
     let Some(corpus) = corpus() else { return };
     let mut compared = Compared::default();
     for (name, page) in &expectations(&corpus, "html_pages.json") {
-        let mut body = Vec::new();
-        let file = std::fs::File::open(corpus.join(name)).unwrap();
-        flate2::read::MultiGzDecoder::new(file).read_to_end(&mut body).unwrap();
+        let body = unpacked(&corpus.join(name));
         compared.page(name, page["url"].as_str().unwrap_or("https://example.com/"), &body);
     }
     compared.end();
