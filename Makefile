@@ -22,8 +22,6 @@ LINTED := build-tests check-features dashboards-check docs judges lint metrics o
 	test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-# Two for each core: many tests wait most of their time, for leases that run out and delays of hosts.
-TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
@@ -65,7 +63,9 @@ test: ## Check and test everything, as .ci/run does
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
 	@$(MAKE) verify $(if $(DENY),deny)
-	@$(MAKE) check-features test-scripts test-infra test-rust test-site
+	@echo "check-features, test-scripts, test-infra: two at a time, each says all when it has ended"
+	@$(MAKE) --jobs 2 --output-sync check-features test-scripts test-infra
+	@$(MAKE) test-rust test-site
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests
@@ -76,15 +76,17 @@ build-tests: ## Build the Rust tests and all that they start
 test-rust: build-tests ## Run the Rust tests against a private Postgres
 	$(CARGO) test --quiet --locked --workspace --doc
 ifeq ($(NEXTEST),yes)
-	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) $(ARGS)
+	scripts/in-memory.sh $(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace $(ARGS)
 else
-	$(WITH_POSTGRES) $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS)
+	scripts/in-memory.sh $(WITH_POSTGRES) $(CARGO) test --locked --workspace --lib --bins \
+		--tests $(ARGS)
 endif
 
 .PHONY: test-site
 test-site: ## Run the page's tests
 	@mkdir -p $(TARGET)
-	node --test --test-concurrency 2 --test-reporter spec --test-reporter-destination stdout \
+	scripts/in-memory.sh node --test --test-concurrency 2 \
+		--test-reporter spec --test-reporter-destination stdout \
 		--test-reporter tap --test-reporter-destination $(TARGET)/site-tests.tap $(SITE_TESTS)
 
 .PHONY: infra-check
@@ -193,7 +195,7 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 	@scripts/bench/scan.sh $(ARGS)
 
 .PHONY: judges
-judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what a live crawl leaves
+judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what live crawls leave
 	@scripts/install/test.sh
 	$(BUILD_TESTS)
 	@scripts/judge/judges.sh

@@ -63,9 +63,14 @@ const STATES = [
     "document.querySelector('.wall.all-closed')"],
 ];
 
-/** The faults that axe finds, in short. */
-async function faultsIn(page) {
-  const run = `axe.run(document, { iframes: false, runOnly: ${JSON.stringify(TAGS)} })
+/** Rows like the first ones, that no state changes: axe takes most of its time for them. */
+const LATER_ROWS = ".row:nth-child(n + 5)" +
+  ":not(.has-group, :has(.has-group, .found, .opened, :focus))";
+
+/** The faults that axe finds, in short, but for those in what is left out. */
+async function faultsIn(page, leftOut = []) {
+  const run = `axe.run({ exclude: ${JSON.stringify(leftOut)} },
+    { iframes: false, runOnly: ${JSON.stringify(TAGS)} })
     .then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) =>
       [id, nodes.length, nodes[0].html.slice(0, 200), nodes[0].failureSummary.slice(0, 300)])))`;
   return JSON.parse(await page.evaluate(run));
@@ -91,7 +96,9 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
         for (const [state, act, isThere] of path === "" ? STATES : []) {
           await page.evaluate(act);
           await page.until(state, isThere);
-          assert.deepEqual(await faultsIn(page), [], state);
+          // The first state has all rows looked at.
+          const leftOut = state === STATES[0][0] ? [] : [LATER_ROWS];
+          assert.deepEqual(await faultsIn(page, leftOut), [], state);
         }
         await visits.leave();
       }

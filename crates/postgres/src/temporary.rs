@@ -44,7 +44,9 @@ impl PrivatePostgres {
         // The server's user must be able to enter it.
         fs::set_permissions(&dir, Permissions::from_mode(0o755))
             .map_err(PostgresError::io("make", &dir))?;
-        Self::start(PostgresSettings { durable: false, ..PostgresSettings::new(dir) })
+        // Many tests share one.
+        let settings = PostgresSettings::new(dir);
+        Self::start(PostgresSettings { durable: false, max_connections: 300, ..settings })
     }
 }
 
