@@ -38,3 +38,21 @@ circumstances() {
     echo "$(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
         "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 }
+
+# Goes on with a command in a namespace of its own: no network but loopback, processes that end with
+# it. Not as root, where the system lets users have such namespaces.
+in_namespace() {
+    local root=()
+    [ "$(id -u)" = 0 ] || root=(--map-root-user)
+    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc "$@"
+}
+
+# Makes the network of a namespace: names are asked of 127.0.0.1, and many connections are possible.
+# The argument is a folder that outlives it.
+make_network() {
+    ip link set lo up
+    echo 'nameserver 127.0.0.1' >"$1/resolv.conf"
+    mount --bind "$1/resolv.conf" /etc/resolv.conf
+    echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
+    ulimit -n "$(ulimit -Hn)"
+}

@@ -23,16 +23,10 @@ if [ -z "${BENCH_FOLDER:-}" ]; then
             --package everytab-postgres --bin with-postgres
         export BENCH_PROGRAMS="$target/release"
     fi
-    [ "$(id -u)" = 0 ] || root=(--map-root-user)
-    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
-        "$self" "$mode"
+    in_namespace "$self" "$mode"
 fi
 
-ip link set lo up
-echo 'nameserver 127.0.0.1' >"$BENCH_FOLDER/resolv.conf"
-mount --bind "$BENCH_FOLDER/resolv.conf" /etc/resolv.conf
-echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
-ulimit -n "$(ulimit -Hn)"
+make_network "$BENCH_FOLDER"
 say "$mode: $(circumstances)"
 rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
 exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \

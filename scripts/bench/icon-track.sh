@@ -8,17 +8,11 @@ if [ -z "${ICON_TRACK_INSIDE:-}" ]; then
         --example fetch_icons --package everytab-testbed --bin icon-track
     export ICON_TRACK_INSIDE="$target/$me" ICON_TRACK_PROGRAMS="$target/release"
     mkdir -p "$ICON_TRACK_INSIDE"
-    [ "$(id -u)" = 0 ] || root=(--map-root-user)
-    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
-        "$self"
+    in_namespace "$self"
 fi
 
 folder="$ICON_TRACK_INSIDE"
 programs="$ICON_TRACK_PROGRAMS"
-ip link set lo up
-echo 'nameserver 127.0.0.1' >"$folder/resolv.conf"
-mount --bind "$folder/resolv.conf" /etc/resolv.conf
+make_network "$folder"
 # As many connections at once as a test of this size needs, on either side.
 echo 65536 >/proc/sys/net/ipv4/tcp_max_syn_backlog
-echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
-ulimit -n "$(ulimit -Hn)"

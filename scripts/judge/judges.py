@@ -1,9 +1,10 @@
 """Has other people's programs judge what a live crawl left in a folder (scripts/judge/judges.sh).
 
-    judges.py DATA PAGES
+    judges.py BUCKET CRAWL PAGES
 
-DATA is the folder of `local --sites`. PAGES of its captures are replayed. The last line says how
-many of what passed; the first thing that differs ends the program with an error that names it.
+BUCKET is the folder that crawls are stored in, and CRAWL the name of one of them. PAGES of its
+captures are replayed. The last line says how many of what passed; the first thing that differs
+ends the program with an error that names it.
 """
 
 import collections
@@ -23,9 +24,7 @@ from wsgiref.util import setup_testing_defaults
 import duckdb
 from warcio.archiveiterator import ArchiveIterator
 
-data, wanted_pages = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-bucket = data / "crawls"
-(crawl,) = [path.name for path in (bucket / "crawl-data").iterdir()]
+bucket, crawl, wanted_pages = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 folder = bucket / "crawl-data" / crawl
 document = json.loads((folder / "crawl.json").read_text())
 counts = document["counts"]
@@ -47,6 +46,15 @@ def paths(name):
         return lines.read().split()
 
 
+def record_at(place):
+    """The headers and the body of the record at an offset of an archive."""
+    path, offset = place
+    with open(bucket / path, "rb") as stream:
+        stream.seek(int(offset))
+        record = next(iter(ArchiveIterator(stream)))
+        return dict(record.rec_headers.headers), record.content_stream().read()
+
+
 # The lists name what is there, and warcio finds every record whole.
 archives = {subset: paths(name) for subset, name in SUBSETS.items()}
 listed = sorted(path for found in archives.values() for path in found)
@@ -62,16 +70,27 @@ for path in listed:
     if done.returncode or "failed" in done.stdout:
         sys.exit(f"judges: warcio check {path}: {done.stdout}{done.stderr}")
 
-# cdxj-indexer says the same of each record.
+# cdxj-indexer says the same of each record. Lines of pages that have not changed since an earlier
+# crawl point to its records.
+
+
+def split(line):
+    """The key and time of a line, and its fields."""
+    place, _, fields = line.partition(" {")
+    return place, json.loads("{" + fields)
+
+
+def record_of(fields):
+    """The place of the record that a line points to."""
+    return fields["filename"], fields["offset"]
+
+
 indexes = folder / "cc-index" / "collections" / crawl / "indexes"
-own = {}
+own = []
 for file in sorted(indexes.glob("cdx-*.gz")):
     with gzip.open(file, "rt") as lines:
-        for line in lines:
-            place, _, fields = line.partition(" {")
-            fields = json.loads("{" + fields)
-            own[(fields["filename"], fields["offset"])] = (place, fields)
-again = {}
+        own += map(split, lines)
+again, revisits = {}, {}
 indexer = "import sys; from cdxj_indexer.main import main; main(sys.argv[1:])"
 for path in listed:
     done = subprocess.run(
@@ -80,16 +99,43 @@ for path in listed:
         text=True,
         check=True,
     )
-    for line in done.stdout.splitlines():
-        place, _, fields = line.partition(" {")
-        fields = json.loads("{" + fields)
-        again[(path, fields["offset"])] = (place, fields)
-same("the set of indexed records", sorted(own), sorted(again))
-for key, (place, fields) in own.items():
+    for place, fields in map(split, done.stdout.splitlines()):
+        if fields.get("mime") == "warc/revisit":
+            revisits[(path, fields["offset"])] = (place, fields["url"])
+        else:
+            again[(path, fields["offset"])] = (place, fields)
+stored = [line for line in own if line[1]["filename"] in set(listed)]
+unchanged = [line for line in own if line[1]["filename"] not in set(listed)]
+same("indexed records", sorted(record_of(fields) for _, fields in stored), sorted(again))
+for place, fields in stored:
+    key = record_of(fields)
     other_place, other = again[key]
     same(f"key and time of {key}", place, other_place)
     for name in ("url", "status", "length", "offset", "digest"):
         same(f"{name} of {key}", fields[name], other[name])
+
+# Each revisit has its line, which points to the record that the revisit names.
+same("the number of revisits", len(revisits), counts["revisits"])
+same(
+    "the lines of revisits",
+    sorted((place, fields["url"]) for place, fields in unchanged),
+    sorted(revisits.values()),
+)
+revisit_at = {line: record_at(place)[0] for place, line in revisits.items()}
+for place, fields in unchanged:
+    revisit = revisit_at[(place, fields["url"])]
+    headers, body = record_at(record_of(fields))
+    same(f"the kind of record of {fields}", headers["WARC-Type"], "response")
+    for name, value in (
+        ("WARC-Target-URI", fields["url"]),
+        ("WARC-Refers-To", headers["WARC-Record-ID"]),
+        ("WARC-Refers-To-Target-URI", headers["WARC-Target-URI"]),
+        ("WARC-Refers-To-Date", headers["WARC-Date"]),
+        ("WARC-Payload-Digest", headers["WARC-Payload-Digest"]),
+        ("WARC-Payload-Digest", fields["digest"]),
+        ("WARC-Payload-Digest", f"sha256:{hashlib.sha256(body).hexdigest()}"),
+    ):
+        same(f"{name} of the revisit of {fields['url']}", revisit[name], value)
 
 # DuckDB counts what the document says.
 table = folder / "cc-index/table/cc-main/warc" / f"crawl={crawl}"
@@ -112,21 +158,26 @@ redirects = duckdb.sql(
     f" read_parquet('{table}/subset=warc/*.parquet') where url_path <> '/')"
 ).fetchall()[0][0]
 same("the home pages that redirect", redirects, counts["home_redirects"])
+# Each line has its row; the other rows are those of home pages that redirect.
+table_rows = duckdb.sql(
+    "select url, warc_filename, warc_record_offset from"
+    f" read_parquet('{table}/*/*.parquet', hive_partitioning=true)"
+).fetchall()
+lines_as_rows = [(fields["url"], *record_of(fields)) for _, fields in own]
+rows_left = collections.Counter((url, path, str(offset)) for url, path, offset in table_rows)
+rows_left.subtract(lines_as_rows)
+same("lines without a row", [row for row, amount in rows_left.items() if amount < 0], [])
+same("rows without a line", sum(rows_left.values()), redirects)
 
 # pywb finds pages by cluster.idx and replays the bytes that were archived.
-bodies = {}
-for path in archives["warc"]:
-    with open(bucket / path, "rb") as stream:
-        iterator = ArchiveIterator(stream)
-        for record in iterator:
-            if record.rec_type == "response":
-                body = record.content_stream().read()
-                headers = record.rec_headers
-                bodies[headers["WARC-Target-URI"]] = (body, headers["WARC-Date"])
 # Hosts with and without www share their key: what was captured in one second is one to pywb.
-places = collections.Counter(place for place, _ in own.values())
-alone = {fields["url"] for place, fields in own.values() if places[place] == 1}
-pages = sorted(url for url in bodies if url in alone)
+places = collections.Counter(place for place, _ in own)
+archives_of_pages = {*archives["warc"], *(fields["filename"] for _, fields in unchanged)}
+pages = sorted(
+    (place, fields["url"], *record_of(fields))
+    for place, fields in own
+    if places[place] == 1 and fields["filename"] in archives_of_pages
+)
 random.Random(1).shuffle(pages)
 pages = pages[:wanted_pages]
 with tempfile.TemporaryDirectory() as work:
@@ -164,16 +215,18 @@ with tempfile.TemporaryDirectory() as work:
         body = b"".join(app(environ, start))
         return answer["status"], body
 
-    for url in pages:
-        body, date = bodies[url]
-        timestamp = re.sub(r"\D", "", date)
+    for place, url, *key in pages:
+        timestamp = place.split()[-1]
+        _, body = record_at(key)
         status, replayed = get(f"/crawl/{timestamp}id_/{url}")
         same(f"pywb's status of {url}", status.split()[0], "200")
         digests = [hashlib.sha256(bytes_of_page).hexdigest() for bytes_of_page in (replayed, body)]
         same(f"the replayed body of {url}", *digests)
 
+replayed_again = sum(page[2] not in set(listed) for page in pages)
 print(
     f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike "
     f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {redirects} home "
-    f"pages that redirect (DuckDB), {len(pages)} pages replayed (pywb)"
+    f"pages that redirect (DuckDB), {len(revisits)} revisits of records that are there (warcio), "
+    f"{len(pages)} pages replayed (pywb), {replayed_again} of them revisited"
 )

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Crawls the hosts of a small internet, makes the page of their tabs, and has other people's
 # programs judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again,
-# DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs.
+# DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs. The
+# same programs judge a crawl of a graph of sites that is repeated on the next day.
 #
-#   HOSTS=250 REPLAYED=200 scripts/judge/judges.sh                    (make judges)
+#   HOSTS=250 GRAPH_HOSTS=24 GRAPH_PAGES=600 REPLAYED=200 scripts/judge/judges.sh    (make judges)
+#
+# The second part needs root, for a network namespace in which a user of Postgres can be.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/programs.sh
@@ -19,9 +22,16 @@ program="$target/debug/everytab-worker"
 say "crawling ${HOSTS:-250} hosts of the small internet, and making the page of their tabs"
 "$program" local --sample \
     --sample-hosts "${HOSTS:-250}" --sample-mix none --sites --dir "$work/data" --exit-when-done
-PYTHONDONTWRITEBYTECODE=1 "$python" scripts/judge/judges.py "$work/data" "${REPLAYED:-200}"
+export PYTHONDONTWRITEBYTECODE=1
+crawl="$(ls "$work/data/crawls/crawl-data")"
+"$python" scripts/judge/judges.py "$work/data/crawls" "$crawl" "${REPLAYED:-200}"
 "$program" serve "$work/data/site" --addr 127.0.0.1:0 >"$work/address" &
 server=$!
 trap 'kill "$server"; rm -rf "$work"' EXIT
 until address="$(grep -o 'http://[^ /]*/' "$work/address")"; do sleep 0.1; done
 node scripts/judge/page.mjs "$address" "$target/judges/tabs.png"
+
+say "crawling a graph of sites on two days"
+[ "$(id -u)" = 0 ] || die "needs root for this part"
+export BENCH_PROGRAMS="$target/debug" BENCH_FOLDER="$work/days" PYTHON="$python"
+(in_namespace scripts/judge/two-days.sh)

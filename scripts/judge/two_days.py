@@ -1,0 +1,52 @@
+"""Crawls a graph of sites on two days, and has the second day's crawl judged.
+
+scripts/judge/two-days.sh calls it with a private Postgres, in a network namespace of its own.
+"""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from crawl import FOLDER, Database, Internet, Workers, seeds_of, setting
+
+# How long a crawl and its indexes may take, in seconds.
+LIMIT_S = 300
+
+
+def finished(database, crawl):
+    """Waits until a crawl has ended and its indexes are written; returns its document."""
+    until = time.monotonic() + LIMIT_S
+    while database.state(crawl)["indexes"] != "written":
+        if time.monotonic() > until:
+            print((FOLDER / "worker-0.log").read_text(encoding="utf-8")[-2000:], file=sys.stderr)
+            sys.exit(f"two days: {crawl} has no indexes after {LIMIT_S} s: {database.state(crawl)}")
+        time.sleep(1)
+    folder = FOLDER / "store" / "crawl-data" / database.state(crawl)["name"]
+    return folder.name, json.loads((folder / "crawl.json").read_text(encoding="utf-8"))["counts"]
+
+
+def main():
+    """Two crawls, and what judges say of the second."""
+    internet = Internet(hosts=setting("GRAPH_HOSTS", 24), pages=setting("GRAPH_PAGES", 600))
+    seeds, own = seeds_of(internet.expected())
+    with internet:
+        database = Database("two_days")
+        with Workers(internet, database, own):
+            first = database.start(seeds, "--scope", "any", "--delay", "0s")
+            finished(database, first)
+            internet.process.send_signal(signal.SIGUSR1)
+            second = database.run("crawl", "start", "--again", first, "--to", FOLDER / "store")
+            name, counts = finished(database, second.split()[0])
+    pages = counts["by_subset"]["warc"]
+    if not 0 < counts["revisits"] < pages:
+        sys.exit(f"two days: {counts['revisits']} revisits of {pages} pages")
+    judges = pathlib.Path(__file__).parent / "judges.py"
+    command = [sys.executable, judges, FOLDER / "store", name, str(setting("REPLAYED", 200))]
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    main()
