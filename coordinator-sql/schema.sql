@@ -4223,12 +4223,16 @@ CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, 
 declare
     -- A crawl that is younger has not come to all the workers that it will be asked by.
     young constant interval := '1 minute';
+    -- How many calls do the chores in the seconds between two calls of one worker.
+    calls_with_chores constant integer := 10;
     live integer := (coordinator.share_of_slots()).live_workers;
 begin
-    perform coordinator.end_overdue_crawl();
-    perform coordinator.make_links_partitions();
-    perform coordinator.hold_crawls();
-    perform coordinator.fire_schedules();
+    if random() * live < calls_with_chores then
+        perform coordinator.end_overdue_crawl();
+        perform coordinator.make_links_partitions();
+        perform coordinator.hold_crawls();
+        perform coordinator.fire_schedules();
+    end if;
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
@@ -4757,29 +4761,28 @@ end $$;
 
 -- Name: renew_slots(text, smallint[], integer[], uuid[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(slot smallint, live_workers integer, share integer)
+CREATE FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], OUT held smallint[], OUT live_workers integer, OUT share integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-#variable_conflict use_column
 declare
     -- As lease_slots has it.
     lease_ms constant integer := 30000;
-    shares record;
 begin
     insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
         on conflict (worker) do update set seen_at = excluded.seen_at;
-    shares := coordinator.share_of_slots();
-    return query
+    select s.live_workers, s.share into live_workers, share from coordinator.share_of_slots() s;
     with mine as materialized (
         select s.slot from slots s
           join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
             on s.slot = shown.slot and s.lease_number = shown.lease_number
            and s.lease_token = shown.token
-         order by s.slot for no key update of s)
-    update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
-      from mine where s.slot = mine.slot
-    returning s.slot, shares.live_workers, shares.share;
+         order by s.slot for no key update of s),
+    renewed as (
+        update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+          from mine where s.slot = mine.slot
+        returning s.slot)
+    select coalesce(array_agg(r.slot), '{}') into held from renewed r;
     perform coordinator.sweep_slots();
 end $$;
 
@@ -7577,10 +7580,10 @@ GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_site;
 
--- Name: FUNCTION renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], OUT held smallint[], OUT live_workers integer, OUT share integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], OUT held smallint[], OUT live_workers integer, OUT share integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], OUT held smallint[], OUT live_workers integer, OUT share integer) TO everytab_worker;
 
 -- Name: FUNCTION reopen(p_run integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,6 +1,7 @@
 -- The crawls that have not ended, for the holders of slots, after one whose time is over was ended,
 -- those of keys were paused or resumed by their quotas, the next partition of links was made, and
--- schedules that are due were fired: every worker calls this every few seconds.
+-- schedules that are due were fired: every worker calls this every few seconds. In a small fleet
+-- each call does these chores, in a large one some calls do, by chance.
 -- How many pages a limited crawl may still reserve is among it (null: no limit), and the requests a
 -- second (null: any number) and least delays that hold for the crawl and for all of its owner's;
 -- holders says among how many workers such a rate is shared.
@@ -12,12 +13,16 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- A crawl that is younger has not come to all the workers that it will be asked by.
     young constant interval := '1 minute';
+    -- How many calls do the chores in the seconds between two calls of one worker.
+    calls_with_chores constant integer := 10;
     live integer := (coordinator.share_of_slots()).live_workers;
 begin
-    perform coordinator.end_overdue_crawl();
-    perform coordinator.make_links_partitions();
-    perform coordinator.hold_crawls();
-    perform coordinator.fire_schedules();
+    if random() * live < calls_with_chores then
+        perform coordinator.end_overdue_crawl();
+        perform coordinator.make_links_partitions();
+        perform coordinator.hold_crawls();
+        perform coordinator.fire_schedules();
+    end if;
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,

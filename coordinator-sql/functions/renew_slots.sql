@@ -1,28 +1,26 @@
 -- Extends a worker's leases of slots, says that it lives, and frees what others let run out.
--- Returns the slots that it still holds, each with the number of live workers and the share of
--- each.
+-- Returns the slots that it still holds, the number of live workers and the share of each.
 create or replace function coordinator.renew_slots(
-    p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[])
-returns table (slot smallint, live_workers integer, share integer)
+    p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
+    out held smallint[], out live_workers integer, out share integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
-#variable_conflict use_column
 declare
     -- As lease_slots has it.
     lease_ms constant integer := 30000;
-    shares record;
 begin
     insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
         on conflict (worker) do update set seen_at = excluded.seen_at;
-    shares := coordinator.share_of_slots();
-    return query
+    select s.live_workers, s.share into live_workers, share from coordinator.share_of_slots() s;
     with mine as materialized (
         select s.slot from slots s
           join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
             on s.slot = shown.slot and s.lease_number = shown.lease_number
            and s.lease_token = shown.token
-         order by s.slot for no key update of s)
-    update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
-      from mine where s.slot = mine.slot
-    returning s.slot, shares.live_workers, shares.share;
+         order by s.slot for no key update of s),
+    renewed as (
+        update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+          from mine where s.slot = mine.slot
+        returning s.slot)
+    select coalesce(array_agg(r.slot), '{}') into held from renewed r;
     perform coordinator.sweep_slots();
 end $$;

@@ -32,8 +32,8 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawler/src/holder/merging.rs: how many workers read links without a longer pause,
-/// and how many times as long it is at most.
+/// As in crates/crawler/src/holder/state.rs: how many workers ask for free slots and links without
+/// a longer pause, and how many times as long it is at most.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
@@ -154,7 +154,9 @@ impl Worker {
     async fn call_what_is_due(&mut self) {
         for (call, interval) in INTERVALS {
             let times = match call {
-                Call::Links => f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF),
+                Call::Lease | Call::Links => {
+                    f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF)
+                }
                 _ => 1.0,
             };
             let times = times.clamp(1.0, MAX_BACKOFF.into());
@@ -224,7 +226,7 @@ impl Worker {
         self.fleet.timings.note("renew_slots", begun);
         assert_eq!(renewal.held.len(), fences.len(), "leases were lost");
         self.live_workers = renewal.live_workers;
-        self.share = renewal.share.or(self.share);
+        self.share = Some(renewal.share);
         // The fleet starts one by one: those who came early give slots back.
         let surplus = self.share.map_or(0, |share| self.slots.len().saturating_sub(share));
         let given: Vec<i16> = self.slots.keys().copied().take(surplus).collect();
@@ -250,6 +252,9 @@ impl Worker {
 
     async fn list_due(&self) {
         let slots: Vec<i16> = self.slots.keys().copied().collect();
+        if slots.is_empty() {
+            return;
+        }
         let begun = Instant::now();
         let until = Utc::now() + TimeDelta::seconds(30);
         self.coordinator.load_due_hosts(&slots, until, MAX_DUE).await.unwrap();

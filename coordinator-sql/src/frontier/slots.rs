@@ -56,9 +56,8 @@ pub struct SlotRenewal {
     pub held: Vec<i16>,
     /// Number of workers that crawl.
     pub live_workers: u32,
-    /// How many slots each of them may hold; none where that was not told, because the worker holds
-    /// none.
-    pub share: Option<usize>,
+    /// How many slots each of them may hold.
+    pub share: usize,
 }
 
 /// Fences as parameters: three arrays, one element a slot.
@@ -109,14 +108,13 @@ impl Coordinator {
         let sql = "select * from coordinator.renew_slots($1, $2, $3, $4)";
         let fences = SlotFences::new(fences);
         let parameters = [bind(&worker)].into_iter().chain(fences.binds()).collect::<Vec<_>>();
-        let mut renewal = SlotRenewal { held: Vec::new(), live_workers: 1, share: None };
-        for row in run(&self.renewals, sql, &parameters).await? {
-            renewal.held.push(row.try_get("slot")?);
-            renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
-            let share = row.try_get::<_, i32>("share")?;
-            renewal.share = usize::try_from(share).ok();
-        }
-        Ok(renewal)
+        let rows = run(&self.renewals, sql, &parameters).await?;
+        let row = rows.first().ok_or_else(|| Error::Unexpected("no share".into()))?;
+        Ok(SlotRenewal {
+            held: row.try_get("held")?,
+            live_workers: row.try_get::<_, i32>("live_workers")?.unsigned_abs(),
+            share: row.try_get::<_, i32>("share")?.unsigned_abs() as usize,
+        })
     }
 
     /// Gives slots back; returns those that the worker held. `is_leaving` says that the worker

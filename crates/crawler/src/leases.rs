@@ -29,8 +29,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub(crate) struct Renewed {
     /// Leases that are lost.
     pub lost: Vec<SlotFence>,
-    /// How many slots this worker may hold, if that was told.
-    pub share: Option<usize>,
+    /// How many slots this worker may hold.
+    pub share: usize,
     /// Number of workers that crawl.
     pub live_workers: u32,
 }

@@ -151,6 +151,25 @@ async fn time_and_bytes_end_a_crawl() {
 }
 
 #[tokio::test]
+async fn a_large_fleet_ends_a_crawl_whose_time_is_over_by_few_of_its_calls() {
+    let database = Database::new().await;
+    let mut timed = new_crawl(None);
+    timed.ends_at = Some(chrono::Utc::now() + chrono::Duration::hours(1));
+    database.owner.start_crawl(&timed).await.unwrap();
+    let workers = "insert into everytab.workers (worker, seen_at)
+                   select 'worker-' || n, now() + interval '1 hour' from generate_series(1, 200) n";
+    database.run(workers).await;
+    database.run("update everytab.crawls set ends_at = now()").await;
+    // Ten calls of 200 look, by chance: that 2,000 do not would happen once in 10^44 times.
+    let mut calls = 1;
+    while !database.worker.open_crawls().await.unwrap().is_empty() {
+        calls += 1;
+        assert!(calls < 2_000, "no call of a large fleet looks for crawls that are to end");
+    }
+    assert_eq!(database.ending(timed.id).await.1.as_deref(), Some("time"));
+}
+
+#[tokio::test]
 async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(Some(10), &[1, 2], |_| 3).await;

@@ -33,8 +33,10 @@ async fn each_worker_gets_its_share_and_what_is_given_back() {
     let fences: Vec<SlotFence> = first.iter().map(|lease| lease.fence).collect();
     // The second worker says that it lives, and the first learns what its share is now.
     assert!(database.lease_all_slots("b").await.is_empty());
+    let renewal = database.worker.renew_slots("b", &[]).await.unwrap();
+    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (0, 2, 128));
     let renewal = database.worker.renew_slots("a", &fences).await.unwrap();
-    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, Some(128)));
+    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
     database.worker.release_slots("a", &fences[..200], false).await.unwrap();
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
     // What is free beyond the shares waits for who holds less.

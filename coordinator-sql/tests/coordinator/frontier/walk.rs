@@ -297,7 +297,7 @@ impl Worker {
             }
             self.record(slot, &all).await;
         }
-        let share = renewal.share.unwrap_or(usize::MAX);
+        let share = renewal.share;
         if self.held.len() > share {
             let surplus: Vec<_> =
                 self.held.values().skip(share).map(|held| held.lease.fence).collect();

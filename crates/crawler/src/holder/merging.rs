@@ -22,10 +22,6 @@ use crate::{
 
 /// How often links are read.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
-/// How many workers read links each [`READ_INTERVAL`]: 40 calls a second.
-const WORKERS_WITHOUT_BACKOFF: u32 = 40;
-/// How many times [`READ_INTERVAL`] a worker of a large fleet waits at most.
-const MAX_BACKOFF: u32 = 5;
 /// Sites that one call loads.
 const SITES_A_CALL: usize = 500;
 /// Sites that one call loads where memory may become short: some are large.
@@ -37,20 +33,13 @@ const CHUNKS_DROPPED: i32 = 10_000;
 /// Pause between two such calls, which leaves Postgres to others for most of the time.
 const DROP_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often links are read that no client waits for: all workers together read as often as
-/// [`WORKERS_WITHOUT_BACKOFF`] do, up to [`MAX_BACKOFF`] times as many.
-fn read_interval(live_workers: u32) -> Duration {
-    let times = f64::from(live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF);
-    READ_INTERVAL.mul_f64(times.clamp(1.0, MAX_BACKOFF.into()))
-}
-
 impl Holder {
     /// Begins a pass where none of its kind is under way.
     pub(super) fn read_links(&mut self, kind: PassKind) {
         // Clients wait for urgent links.
         let interval = match kind {
             PassKind::Urgent => READ_INTERVAL,
-            _ => read_interval(self.state.live_workers),
+            _ => self.state.interval_in_fleet(READ_INTERVAL),
         };
         let is_early = self.state.calls.read_at(kind).is_some_and(|at| at.elapsed() < interval);
         let may_read = !is_early && !self.state.is_stopping && !self.state.has_unreadable;
@@ -379,19 +368,5 @@ impl Holder {
             host.queued_at = None;
         }
         self.queue(host_hash, Instant::now());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_large_fleet_reads_no_more_often_than_a_small_one_up_to_a_bound() {
-        let pause = |workers| read_interval(workers).as_millis();
-        assert_eq!(
-            [0, 1, 40, 80, 200, 5_000].map(pause),
-            [1_000, 1_000, 1_000, 2_000, 5_000, 5_000]
-        );
     }
 }

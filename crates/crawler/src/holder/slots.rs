@@ -38,10 +38,11 @@ async fn lease_with_sums(
 
 impl Holder {
     pub(super) fn lease_slots(&mut self) {
+        let interval = self.state.interval_in_fleet(LEASE_INTERVAL);
         let State { calls, slots, share, crawls, is_stopping, has_unreadable, .. } =
             &mut self.state;
         let is_full = share.is_some_and(|share| slots.len() >= share);
-        let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < LEASE_INTERVAL);
+        let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < interval);
         if calls.is_leasing
             || is_early
             || is_full
@@ -119,7 +120,7 @@ impl Holder {
             self.lose(fence);
         }
         self.state.live_workers = renewed.live_workers;
-        let Some(share) = renewed.share else { return };
+        let share = renewed.share;
         self.state.share = Some(share);
         self.context.fetcher.share_addresses_with(renewed.live_workers.max(1) as usize);
         let surplus = self.state.slots.len().saturating_sub(share);

@@ -5,7 +5,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use everytab_coordinator::{
@@ -29,6 +29,11 @@ use crate::{
     visit::{Answer, VisitContext, Visited},
     worker_settings::CrawlerSettings,
 };
+
+/// How many workers make calls that may be late as often as a worker that is alone.
+const WORKERS_WITHOUT_BACKOFF: u32 = 40;
+/// How many times the interval of a worker that is alone one of a large fleet waits at most.
+const MAX_BACKOFF: u32 = 5;
 
 /// What a fetch will be recorded as, once its record is put.
 pub(crate) struct Fetched {
@@ -151,6 +156,14 @@ impl Calls {
 }
 
 impl State {
+    /// How often this worker makes a call that may be late by seconds, and that a worker that is
+    /// alone makes each `interval`: a large fleet makes together as many as
+    /// [`WORKERS_WITHOUT_BACKOFF`] workers.
+    pub(crate) fn interval_in_fleet(&self, interval: Duration) -> Duration {
+        let times = f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF);
+        interval.mul_f64(times.clamp(1.0, MAX_BACKOFF.into()))
+    }
+
     /// The pass of a kind.
     pub(crate) fn pass(&mut self, kind: PassKind) -> &mut Option<Pass> {
         match kind {
@@ -220,4 +233,21 @@ pub(crate) struct Pass {
     pub is_stalled: bool,
     /// Links that were merged, by slot and crawl, those of newer passes that have ended too.
     pub read: HashMap<i16, HashMap<i32, i64>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_fleet_calls_no_more_often_than_a_small_one_up_to_a_bound() {
+        let milliseconds = |live_workers| {
+            let state = State { live_workers, ..State::default() };
+            state.interval_in_fleet(Duration::from_secs(1)).as_millis()
+        };
+        assert_eq!(
+            [0, 1, 40, 80, 200, 5_000].map(milliseconds),
+            [1_000, 1_000, 1_000, 2_000, 5_000, 5_000]
+        );
+    }
 }
