@@ -10,11 +10,12 @@ mod record;
 
 use std::{collections::HashMap, sync::Arc};
 
+use everytab_commoncrawl::warc::RecordMismatch;
 use everytab_coordinator::ApiFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 use tokio::sync::{Mutex, Semaphore};
 
-use self::record::{ArchivedRecord, RecordMismatch};
+use self::record::ArchivedRecord;
 pub(crate) use self::{
     parts::{CaptureForm, CaptureKind, CaptureParts, has_text},
     record::MAX_RECORD_BYTES,

@@ -12,6 +12,7 @@ mod http;
 mod limits;
 mod member;
 mod record;
+mod recorded;
 mod records;
 pub mod write;
 
@@ -21,4 +22,5 @@ pub use http::{HttpError, HttpResponse};
 pub use limits::Limits;
 pub use member::read_record;
 pub use record::{Record, RecordType, Truncation};
+pub use recorded::{RecordMismatch, read_recorded};
 pub use records::Records;

@@ -3,10 +3,9 @@
 //!
 //! Must not know: when a copy is read, requests.
 
-use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordType, read_record};
+use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::EarlierFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store};
-use sha2::{Digest as _, Sha256};
 
 /// Longest gzip member of a record that is read: the longest page, and what does not compress
 /// grows a little.
@@ -20,9 +19,15 @@ pub(crate) enum NoCopy {
     /// The store does not give it.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// What is there is not the copy.
-    #[error("{0}")]
-    Other(String),
+    /// The crawl has no store.
+    #[error("the crawl has no store")]
+    NoStore,
+    /// The row has a place that cannot be one.
+    #[error("the row names no place of a record")]
+    NoPlace,
+    /// Another record is in its place, or none.
+    #[error(transparent)]
+    Mismatch(#[from] RecordMismatch),
 }
 
 impl NoCopy {
@@ -43,16 +48,10 @@ pub(crate) async fn read_copy(
     let place = u64::try_from(copy.body_offset).ok().zip(u64::try_from(copy.body_length).ok());
     let (offset, length) = place
         .filter(|(_, length)| (1..=MAX_RECORD_BYTES).contains(length))
-        .ok_or_else(|| NoCopy::Other("the row names no place of a record".to_owned()))?;
+        .ok_or(NoCopy::NoPlace)?;
     let range = offset..offset.saturating_add(length);
     let member = store.get_range(&copy.body_object, range).await?;
-    let other = |reason: &dyn ToString| NoCopy::Other(reason.to_string());
     let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
-    let record = read_record(&member, limits).map_err(|error| other(&error))?;
-    if record.record_type != RecordType::Response {
-        return Err(other(&"the record is no response"));
-    }
-    let response = record.http_response().map_err(|error| other(&error))?;
-    let digest: [u8; 32] = Sha256::digest(&response.body).into();
-    if digest == copy.sha256 { Ok(response) } else { Err(other(&"the body has another digest")) }
+    // Another URL of the earlier crawl may have had the same body.
+    Ok(read_recorded(&member, limits, |_| true, &copy.sha256)?)
 }

@@ -277,7 +277,7 @@ async fn read_copy_of<'a>(
     let stores = crawl.stores.as_ref();
     let number = stores.map_or(0, |stores| stores.number_of(slot, ArchiveSubset::Warc));
     let store = stores.and_then(|stores| stores.store(number));
-    let store = store.ok_or_else(|| NoCopy::Other("the crawl has no store".to_owned()))?;
+    let store = store.ok_or(NoCopy::NoStore)?;
     Ok((read_copy(&**store, copy).await?, permit))
 }
 

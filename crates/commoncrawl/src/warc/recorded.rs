@@ -1,0 +1,48 @@
+//! The record in the place where one was recorded, and whether it is that one.
+
+use sha2::{Digest as _, Sha256};
+
+use super::{http::HttpResponse, limits::Limits, member::read_record, record::RecordType};
+
+/// How the record in a place differs from the one that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordMismatch {
+    /// The bytes are no record.
+    #[error("the bytes are no record: {0}")]
+    NoRecord(String),
+    /// The record is of another type.
+    #[error("the record is no response: {0:?}")]
+    NoResponse(RecordType),
+    /// The record is of another URL.
+    #[error("the record is of another URL")]
+    OtherUrl,
+    /// The body has another digest.
+    #[error("the body has another digest")]
+    OtherBody,
+}
+
+/// Reads the answer in a response record, the first of `bytes`, whose body has this SHA-256.
+/// `is_expected` is asked about the record's URL, which is empty where the record names none.
+///
+/// # Errors
+/// When it is another record, or none.
+pub fn read_recorded(
+    bytes: &[u8],
+    limits: Limits,
+    is_expected: impl FnOnce(&str) -> bool,
+    sha256: &[u8],
+) -> Result<HttpResponse, RecordMismatch> {
+    let no_record = |error: &dyn ToString| RecordMismatch::NoRecord(error.to_string());
+    let record = read_record(bytes, limits).map_err(|error| no_record(&error))?;
+    if record.record_type != RecordType::Response {
+        return Err(RecordMismatch::NoResponse(record.record_type));
+    }
+    if !is_expected(record.target_uri().as_deref().unwrap_or_default()) {
+        return Err(RecordMismatch::OtherUrl);
+    }
+    let response = record.http_response().map_err(|error| no_record(&error))?;
+    if Sha256::digest(&response.body).as_slice() != sha256 {
+        return Err(RecordMismatch::OtherBody);
+    }
+    Ok(response)
+}
