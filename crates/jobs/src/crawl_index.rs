@@ -13,7 +13,7 @@ mod robots;
 mod sorted_rows;
 
 use everytab_bundler::stats_names::{CountFamily, CountName, InputName, OutcomeName};
-use everytab_commoncrawl::crawl_layout::ArchiveSubset;
+use everytab_commoncrawl::{crawl_layout::ArchiveSubset, crawl_objects::COLLINFO};
 use everytab_coordinator::{Coordinator, Output};
 use everytab_frontier::SLOTS;
 use everytab_storage::Store;
@@ -49,8 +49,9 @@ pub(crate) async fn load(
     context: &Context,
     job: &CrawlAssignment,
 ) -> Result<CrawlIndexInput, JobError> {
-    // A store that is away or refuses is found before the rows are read.
-    job.main_store(context).await?.head(&job.name.document()).await?;
+    // A store that is away or refuses is found before the rows are read. Of the objects outside
+    // the archives this is the one that a crawler may read.
+    job.main_store(context).await?.head(COLLINFO).await?;
     let reader = RowReader::new(job.name.clone());
     let sorter = RowSorter::new(&context.temporary);
     let mut input = CrawlIndexInput { sorter, reader, stats: Stats::default() };
