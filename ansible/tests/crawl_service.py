@@ -249,15 +249,40 @@ def watch(service):
     expect(streams >= {one.name for one in (service.console, service.crawler, service.api)}, streams)
 
 
+def archives_of(service, url):
+    """The archives that have captures of a URL, after the indexes of all crawls that have ended."""
+    for name in service.sql("select name from everytab.crawls where state = 'ended'").splitlines():
+        indexed(service, name)
+    objects = service.sql(
+        "select distinct a.object from everytab.fetches f join everytab.crawl_archives a"
+        f" on a.crawl = f.crawl and a.archive = f.archive where f.url = '{url}'").splitlines()
+    s3 = service.world.client("s3")
+    return {key: s3.get_object(Bucket=service.world.pages, Key=key)["Body"].read() for key in objects}
+
+
+def is_forgotten(service, key, url, before):
+    """Nothing gives out a URL's captures any more, and the archives have other bytes in their place."""
+    status, _ = service.ask("GET", f"/v1/crawled/html?url={url}&as=raw", key)
+    expect(status == 404, f"the forgotten capture of {url} is answered {status}")
+    after = archives_of(service, url)
+    expect(before and after.keys() == before.keys(), f"archives of {url}: {sorted(before)}, {sorted(after)}")
+    for name, was in before.items():
+        expect(len(after[name]) == len(was) and after[name] != was, f"{name} has no blank record")
+    say(f"{url} was forgotten: {len(after)} archives have a blank record, and indexes are written again")
+
+
 def operate(service, key, url):
     """More crawlers, a schedule, a complaint, a pause; the key's end."""
     book = service.book
     book.perform("Crawls that start again, and stricter manners", by_hand=True)
     service.apply("More and fewer crawlers")
     host = next(name for name in service.hosts if name not in url)
-    book.instead |= {"www.their.site": host, "their.site": host, "5764937f": service.sql(
-        "select min(id::text) from everytab.crawls where state = 'running'")}
+    book.instead |= {"https://www.their.site/a-page": url, "www.their.site": host, "their.site": host,
+                     "5764937f": service.sql(
+                         "select min(id::text) from everytab.crawls where state = 'running'")}
+    before = archives_of(service, url)
     book.perform("When a site complains of a crawl")
+    is_forgotten(service, key, url, before)
     # Crawlers learn of it within ten seconds.
     wait_for("a site that complained to be left alone", lambda: service.settled(
         key, f"https://{host}/{time.monotonic_ns()}")["state"] == "refused")
