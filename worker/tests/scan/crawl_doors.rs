@@ -1,13 +1,14 @@
 //! The doors by which URLs come into a live crawl, and the address guard behind each: a URL by
 //! itself, a list, the seeds of a crawl, more seeds, a schedule, a sitemap that robots.txt names,
-//! a page that a sitemap lists. In a network where every address answers, the real service and
-//! worker connect to none that is not public.
+//! a page that a sitemap lists, a link, a redirect. In a network where every address answers, the
+//! real service and worker connect to none that is not public.
 //!
-//! What links and redirects lead to is in `page_safety` of the fetcher.
+//! An imported list of URLs is no door: it is read from a file, and its lines are only compared.
+//! Redirects of robots.txt are in `page_safety` of the fetcher.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr},
 };
 
 use serde_json::{Value, json};
@@ -43,14 +44,23 @@ fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     hosts
 }
 
-/// The robots.txt that names sitemaps on hosts, and the sitemap that lists pages of them.
+/// The name and the public address of a host that redirects: each is asked at its own pace.
+fn redirecting(number: usize) -> (String, IpAddr) {
+    let last = u8::try_from(number % 250).unwrap();
+    (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
+}
+
+/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages of them, and a page
+/// that links to some.
 fn files(hosts: &[String]) -> BTreeMap<&'static str, String> {
     let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
     let robots =
         format!("Sitemap: http://{}/sitemap.xml\n{}", PUBLIC[0], named.collect::<String>());
     let listed = hosts.iter().map(|host| format!("<url><loc>http://{host}/listed</loc></url>"));
     let sitemap = format!("<urlset>{}</urlset>", listed.collect::<String>());
-    BTreeMap::from([("/robots.txt", robots), ("/sitemap.xml", sitemap)])
+    let links = hosts.iter().map(|host| format!("<a href='http://{host}/linked'>{host}</a>"));
+    let page = format!("<!doctype html><title>links</title>{}", links.collect::<String>());
+    BTreeMap::from([("/robots.txt", robots), ("/sitemap.xml", sitemap), ("/page", page)])
 }
 
 /// Sends URLs through each door. The path of a URL names its door.
@@ -75,6 +85,13 @@ fn submit(client: &Client, hosts: &[String]) {
     let settings = json!({ "scope": "any", "depth": 1 });
     let home = [format!("http://{}/", PUBLIC[0])];
     client.post("/v1/crawls", &json!({ "urls": home, "settings": settings }));
+    let settings = json!({ "scope": "any", "depth": 1, "sitemaps": "off" });
+    let redirect = |(number, host): (usize, &String)| {
+        format!("http://{}/to?http://{host}/redirected", redirecting(number).0)
+    };
+    let mut urls: Vec<String> = hosts.iter().enumerate().map(redirect).collect();
+    urls.push(format!("http://{}/page", redirecting(0).0));
+    client.post("/v1/crawls", &json!({ "urls": urls, "settings": settings }));
 }
 
 /// Whether these many crawls have answered all that they know.
@@ -99,6 +116,11 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let mut names = BTreeMap::new();
         let mut hosts = hosts(&mut names);
         let dialled = serve_all_addresses_with(files(&hosts));
+        // The public one is added below.
+        for number in 0..=hosts.len() {
+            let (name, address) = redirecting(number);
+            names.insert(name, vec![address]);
+        }
         let resolver = resolve(names).to_string();
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
@@ -111,10 +133,11 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let mut crawler = worker(["run", "--role", "crawl", "--dns", &resolver]);
         crawler.env("DATABASE_URL", &database.worker_url);
         let crawler = Running::start(crawler);
-        wait_for("four crawls", || have_answered(&client, 4).then_some(()));
+        wait_for("five crawls", || have_answered(&client, 5).then_some(()));
 
         let asked = "select split_part(url, '/', 4), outcome, count(*) from everytab.fetches \
-                     where url not like '%//93.184.216.34/%' group by 1, 2 order by 1, 2";
+                     where url not like '%//93.184.216.34/%' and url not like 'http://redirect-%' \
+                     group by 1, 2 order by 1, 2";
         let found = database.psql(asked);
         let mut doors = BTreeSet::new();
         for line in found.lines().filter(|line| !line.is_empty()) {
@@ -125,10 +148,12 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
             assert!(count > 200, "{found}");
             doors.insert(door.to_owned());
         }
-        let all = ["batch", "listed", "more", "named.xml", "schedule", "seeds", "submit"];
-        let all = all.map(str::to_owned);
-        assert_eq!(doors, BTreeSet::from(all), "{found}");
-        let public: BTreeSet<IpAddr> = [PUBLIC[0].parse().unwrap()].into();
+        let from_outside = ["batch", "more", "schedule", "seeds", "submit"];
+        let from_pages = ["linked", "listed", "named.xml", "redirected"];
+        let all = from_outside.into_iter().chain(from_pages).map(str::to_owned);
+        assert_eq!(doors, all.collect(), "{found}");
+        let mut public: BTreeSet<IpAddr> = [PUBLIC[0].parse().unwrap()].into();
+        public.extend((0..hosts.len()).map(|number| redirecting(number).1));
         assert_eq!(*dialled.lock().unwrap(), public, "dialled");
 
         crawler.terminate();

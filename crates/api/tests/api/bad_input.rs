@@ -150,6 +150,34 @@ async fn parameters_that_a_path_does_not_know_are_refused() {
 }
 
 #[tokio::test]
+async fn no_path_takes_a_parameter_or_a_field_that_it_does_not_know() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let crawl = world.crawl(&key).await;
+    let url = world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await.expect(202);
+    let url = url["id"].as_str().unwrap();
+    for path in [
+        "/v1/crawls",
+        &format!("/v1/crawls/{crawl}"),
+        &format!("/v1/crawls/{crawl}/feed"),
+        &format!("/v1/crawls/{crawl}/hosts"),
+        "/v1/overview",
+        "/v1/settings",
+        &format!("/v1/url/{url}"),
+        "/v1/url/filter",
+        "/v1/url/robots",
+        "/v1/url/schedule",
+    ] {
+        let answer = world.get(&key, &format!("{path}?nonsense=1")).await;
+        answer.expect_problem(400, "unknown_field");
+    }
+    let body = json!({ "urls": ["a.test"], "nonsense": 1 });
+    for path in ["/v1/crawls", &format!("/v1/crawls/{crawl}/urls"), "/v1/url/batch"] {
+        world.post(&key, path, &body).await.expect_problem(400, "unknown_field");
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_of_another_crawl_or_key_is_none() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);

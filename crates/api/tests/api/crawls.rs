@@ -135,6 +135,8 @@ async fn what_belongs_to_another_key_does_not_exist() {
         );
         world.post(&other, &path, &body).await.expect_problem(404, "not_found");
     }
+    let into_it = json!({ "urls": ["a.test"], "crawl": id });
+    world.post(&other, "/v1/url/batch", &into_it).await.expect_problem(404, "not_found");
     let crawl = world.get(&key, &format!("/v1/crawls/{id}")).await.expect(200);
     assert_eq!((&crawl["state"], &crawl["seeds"]), (&json!("running"), &json!(1)));
 }
