@@ -63,9 +63,7 @@ test: ## Check and test everything, as .ci/run does
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
 	@$(MAKE) verify $(if $(DENY),deny)
-	@echo "check-features, test-scripts, test-infra: two at a time, each says all when it has ended"
-	@$(MAKE) --jobs 2 --output-sync check-features test-scripts test-infra
-	@$(MAKE) test-rust test-site
+	@$(MAKE) check-features test-scripts test-infra test-rust test-site
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../lib.sh"
 
 for features in "$fleet_features" "$demo_features"; do
-    # make's limit of jobs is not cargo's.
-    env -u MAKEFLAGS cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
+    cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
         --no-default-features --features "$features" || die "--features $features does not compile"
 done
