@@ -24,6 +24,8 @@ const PROBATION: Duration = Duration::from_secs(10);
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
 /// For how long a slot that killed its holders asks one URL at a time, as Postgres has it.
 const ISOLATION: Duration = Duration::from_secs(10 * 60);
+/// How long other crawls of a host go before one of which no page was left.
+const SHORT_OF_PAGES: Duration = Duration::from_secs(10);
 /// Slots of a group: one row of links is for one group.
 const GROUP: u8 = 16;
 
@@ -93,8 +95,8 @@ pub(crate) struct HeldSlot {
     pub reserved: HashMap<i32, i64>,
     /// Reserved pages that are under way, by crawl.
     pub in_use: HashMap<i32, i64>,
-    /// Crawls of which no page was left when one was to be reserved last.
-    pub without_pages: HashSet<i32>,
+    /// Crawls of which no page was left when one was to be reserved last, and when that was.
+    pub without_pages: HashMap<i32, Instant>,
     /// Crawls of which pages are being reserved.
     pub reserving: HashSet<i32>,
     /// Hosts of crawls whose state changed.
@@ -127,7 +129,7 @@ impl HeldSlot {
             since: None,
             pending: HashMap::new(),
             reserved: HashMap::new(),
-            without_pages: HashSet::new(),
+            without_pages: HashMap::new(),
             in_use: HashMap::new(),
             reserving: HashSet::new(),
             changed: HashSet::new(),
@@ -247,7 +249,17 @@ impl HeldSlot {
     /// Whether no page of a limited crawl may be asked for: none is reserved or left.
     pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
-        reserved <= 0 && self.without_pages.contains(&crawl)
+        reserved <= 0 && self.without_pages.contains_key(&crawl)
+    }
+
+    /// Whether other crawls go first, because this one has no page that is reserved and not in use,
+    /// and either asks for some or has just heard that none is left.
+    pub(crate) fn is_short_of_pages(&self, crawl: i32) -> bool {
+        let of = |pages: &HashMap<i32, i64>| pages.get(&crawl).copied().unwrap_or_default();
+        let is_told = |at: &Instant| at.elapsed() < SHORT_OF_PAGES;
+        of(&self.reserved) <= of(&self.in_use)
+            && (self.reserving.contains(&crawl)
+                || self.without_pages.get(&crawl).is_some_and(is_told))
     }
 
     /// A request for a page of a limited crawl is over.

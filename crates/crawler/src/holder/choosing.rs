@@ -175,7 +175,7 @@ impl Holder {
         if pages > 0 {
             slot.without_pages.remove(&crawl);
         } else {
-            slot.without_pages.insert(crawl);
+            slot.without_pages.insert(crawl, Instant::now());
         }
         let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
         let hosts = self.state.hosts.iter();

@@ -24,7 +24,7 @@ pub(super) enum HostStanding {
     /// It may be asked, as far as rates let it.
     Ready {
         /// The crawls that have something due of it: those in which somebody waits for it first,
-        /// and then the one whose turn it is.
+        /// then the one whose turn it is, and last those of which no page is left for now.
         crawls: Vec<Arc<Crawl>>,
         /// In how many of them somebody waits for it.
         urgent: usize,
@@ -76,7 +76,7 @@ impl Holder {
         let is_left = self.left(&turns.delay).is_some();
         let mut earliest: Option<Instant> = None;
         let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
-        let (mut urgent, mut others) = (Vec::new(), Vec::new());
+        let (mut urgent, mut others, mut short) = (Vec::new(), Vec::new(), Vec::new());
         for number in &host.crawls {
             let Some((crawl, true)) = self.state.crawls.get(number) else { continue };
             if self.state.late_crawls.contains(number) {
@@ -89,6 +89,9 @@ impl Holder {
             match (free_at, self.due_in(*number, host_hash)) {
                 (Some(at), _) if at > Instant::now() && !is_left => wait(at),
                 (_, Some(due)) if due > Instant::now() => wait(due),
+                (_, Some(_)) if crawl.is_limited && held.is_short_of_pages(*number) => {
+                    short.push(Arc::clone(crawl));
+                }
                 (_, Some(_)) if self.is_urgent_in(*number, host_hash) => {
                     urgent.push(Arc::clone(crawl));
                 }
@@ -98,6 +101,7 @@ impl Holder {
         }
         let number = urgent.len();
         urgent.append(&mut others);
+        urgent.append(&mut short);
         match earliest {
             _ if !urgent.is_empty() => HostStanding::Ready { crawls: urgent, urgent: number },
             Some(at) => HostStanding::At(at),

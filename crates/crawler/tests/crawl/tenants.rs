@@ -55,6 +55,33 @@ async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_waits_for_its_last_page_holds_no_other_back() {
+    // Every answer takes longer than a worker takes to hear of a new crawl.
+    let slow = GraphSettings { slow: 1_000, slow_ms: (7_000, 7_000), ..GraphSettings::default() };
+    let world = World::new(26, GraphSettings { hosts: 2, sites: 2, pages: 20, ..slow }).await;
+    let homes = [world.graph().home(0), world.graph().home(1)];
+    let quick = CrawlSettings { delay_factor: 0.0, ..settings("page") };
+    let asked_for = serde_json::to_value(quick).unwrap();
+    // Its only page is of one host, while the other host's turn comes again and again.
+    let (limited, limited_id) = world.start_as("limited", asked_for.clone(), Some(1), &homes).await;
+    let worker = world.worker("worker-1", |_| {});
+    let reserved =
+        format!("select sum(reserved) from everytab.crawl_slots where crawl = {limited}");
+    while world.sql(&reserved) != "1" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let (_, other_id) = world.start_as("other", asked_for, None, &homes).await;
+    world.ended(other_id).await;
+    world.ended(limited_id).await;
+    let mut pages = world.requests();
+    pages.retain(|line| line.path != "/robots.txt");
+    pages.sort_by_key(|line| line.start_us);
+    let [first, second, ..] = pages.as_slice() else { panic!("{pages:?}") };
+    assert!(second.start_us < first.end_us, "the other crawl waited: {pages:?}");
+    worker.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_holds_one_owner_back_and_no_other() {
     let graph = GraphSettings { hosts: 40, sites: 40, pages: 1_200, ..GraphSettings::default() };
     let world = World::new(22, graph).await;
