@@ -15,7 +15,6 @@ import logging
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
