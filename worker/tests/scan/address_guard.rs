@@ -119,7 +119,7 @@ pub(crate) fn serve_all_addresses() -> Dialled {
 }
 
 /// As [`serve_all_addresses`]; these paths answer these bodies.
-pub(crate) fn serve_all_addresses_with(files: BTreeMap<&'static str, String>) -> Dialled {
+pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Dialled {
     let files = Arc::new(files);
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
     let dialled = Dialled::default();
@@ -138,22 +138,24 @@ pub(crate) fn serve_all_addresses_with(files: BTreeMap<&'static str, String>) ->
     dialled
 }
 
-/// Answers `/to?URL` with a redirect to that URL, the path of a file with that, and all else with
-/// four bytes.
-fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<&str, String>) {
+/// Answers `/to?URL` with a redirect to that URL, a file by its host and path or by its path with
+/// that, and all else with four bytes. A file that is a URL is a redirect to it.
+fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, String>) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
     let Ok(length) = stream.read(&mut head) else { return };
     let head = String::from_utf8_lossy(&head[..length]);
     let path = head.split(' ').nth(1).unwrap_or_default();
-    let answer = match path.strip_prefix("/to?") {
+    let is_host = |line: &&str| line.to_ascii_lowercase().starts_with("host: ");
+    let host = head.lines().find(is_host).map_or("", |line| &line["host: ".len()..]);
+    let file = files.get(&format!("{host}{path}")).or_else(|| files.get(path));
+    let body = file.map_or("icon", String::as_str);
+    let is_url = body.starts_with("http://");
+    let answer = match path.strip_prefix("/to?").or(is_url.then_some(body)) {
         Some(location) => {
             format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
         }
-        None => {
-            let body = files.get(path).map_or("icon", String::as_str);
-            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-        }
+        None => format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()),
     };
     let _ = stream.write_all(answer.as_bytes());
 }

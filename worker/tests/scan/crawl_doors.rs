@@ -1,10 +1,9 @@
 //! The doors by which URLs come into a live crawl, and the address guard behind each: a URL by
 //! itself, a list, the seeds of a crawl, more seeds, a schedule, a sitemap that robots.txt names,
-//! a page that a sitemap lists, a link, a redirect. In a network where every address answers, the
-//! real service and worker connect to none that is not public.
+//! a page that a sitemap lists, a link, a redirect of a page, one of robots.txt. In a network where
+//! every address answers, the real service and worker connect to none that is not public.
 //!
 //! An imported list of URLs is no door: it is read from a file, and its lines are only compared.
-//! Redirects of robots.txt are in `page_safety` of the fetcher.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,9 +49,15 @@ fn redirecting(number: usize) -> (String, IpAddr) {
     (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
 }
 
-/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages of them, and a page
-/// that links to some.
-fn files(hosts: &[String]) -> BTreeMap<&'static str, String> {
+/// The same of a host whose robots.txt redirects.
+fn with_robots(number: usize) -> (String, IpAddr) {
+    let last = u8::try_from(number % 250).unwrap();
+    (format!("robots-{number}.test"), Ipv4Addr::new(93, 184, 218, last).into())
+}
+
+/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages of them, a page that
+/// links to some, and the robots.txt that redirect to each.
+fn files(hosts: &[String]) -> BTreeMap<String, String> {
     let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
     let robots =
         format!("Sitemap: http://{}/sitemap.xml\n{}", PUBLIC[0], named.collect::<String>());
@@ -60,7 +65,12 @@ fn files(hosts: &[String]) -> BTreeMap<&'static str, String> {
     let sitemap = format!("<urlset>{}</urlset>", listed.collect::<String>());
     let links = hosts.iter().map(|host| format!("<a href='http://{host}/linked'>{host}</a>"));
     let page = format!("<!doctype html><title>links</title>{}", links.collect::<String>());
-    BTreeMap::from([("/robots.txt", robots), ("/sitemap.xml", sitemap), ("/page", page)])
+    let redirect = |(number, host): (usize, &String)| {
+        (format!("{}/robots.txt", with_robots(number).0), format!("http://{host}/robots.txt"))
+    };
+    let files = [("/robots.txt", robots), ("/sitemap.xml", sitemap), ("/page", page)];
+    let files = files.map(|(path, body)| (path.to_owned(), body));
+    files.into_iter().chain(hosts.iter().enumerate().map(redirect)).collect()
 }
 
 /// Sends URLs through each door. The path of a URL names its door.
@@ -91,6 +101,8 @@ fn submit(client: &Client, hosts: &[String]) {
     };
     let mut urls: Vec<String> = hosts.iter().enumerate().map(redirect).collect();
     urls.push(format!("http://{}/page", redirecting(0).0));
+    // A robots.txt that redirects where nothing may be asked is none: the page is asked for.
+    urls.extend((0..hosts.len()).map(|number| format!("http://{}/page", with_robots(number).0)));
     client.post("/v1/crawls", &json!({ "urls": urls, "settings": settings }));
 }
 
@@ -118,8 +130,9 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let dialled = serve_all_addresses_with(files(&hosts));
         // The public one is added below.
         for number in 0..=hosts.len() {
-            let (name, address) = redirecting(number);
-            names.insert(name, vec![address]);
+            for (name, address) in [redirecting(number), with_robots(number)] {
+                names.insert(name, vec![address]);
+            }
         }
         let resolver = resolve(names).to_string();
         let (service, address) = service(&database, &store, &[]);
@@ -137,6 +150,7 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
 
         let asked = "select split_part(url, '/', 4), outcome, count(*) from everytab.fetches \
                      where url not like '%//93.184.216.34/%' and url not like 'http://redirect-%' \
+                     and url not like 'http://robots-%' \
                      group by 1, 2 order by 1, 2";
         let found = database.psql(asked);
         let mut doors = BTreeSet::new();
@@ -153,7 +167,9 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let all = from_outside.into_iter().chain(from_pages).map(str::to_owned);
         assert_eq!(doors, all.collect(), "{found}");
         let mut public: BTreeSet<IpAddr> = [PUBLIC[0].parse().unwrap()].into();
-        public.extend((0..hosts.len()).map(|number| redirecting(number).1));
+        for number in 0..hosts.len() {
+            public.extend([redirecting(number).1, with_robots(number).1]);
+        }
         assert_eq!(*dialled.lock().unwrap(), public, "dialled");
 
         crawler.terminate();

@@ -5,7 +5,8 @@
 //! set aside: their hosts are not asked until they have left memory, or memory is no longer short;
 //! before all others those of which no page may be asked, since their crawl has none left.
 //! What is due of them is loaded again like anything else that is due. Meanwhile no more links are
-//! read, and if what is found in pages fills the memory all the same, nothing is asked.
+//! read, and if what is found in pages fills the memory all the same, nothing is asked. A site that
+//! is larger than the memory is asked alone, up to a bound, and for a turn where others wait.
 //!
 //! Hosts leave with the last of their sites. Must not know: how anything is recorded or loaded.
 
@@ -19,13 +20,16 @@ use everytab_frontier::HostState;
 
 use crate::{
     free_memory,
-    holder::state::{Holder, State},
+    holder::state::{Holder, Pass, State},
     known::{Site, SiteKey},
     load::PassKind,
 };
 
 /// Percent of the memory above which nothing is asked, for pages lead to more.
 const FULL_PERCENT: usize = 125;
+/// Percent of the memory that one site may take while no other is asked: a host with as many known
+/// URLs as it may have takes twice the memory that workers have.
+const ALONE_PERCENT: usize = 400;
 /// Percent of the memory below which more is loaded, and down to which sites are set aside.
 const LOADED_PERCENT: usize = 90;
 /// Percent down to which sites are set aside in turn for hosts that wait to be loaded.
@@ -54,7 +58,26 @@ impl Holder {
 
     /// Whether so much is known that nothing is asked before some of it has left memory.
     pub(super) fn is_full(&self) -> bool {
-        self.state.memory.bytes > self.percent(FULL_PERCENT)
+        self.state.memory.bytes > self.percent(FULL_PERCENT) && !self.is_of_one_site()
+    }
+
+    /// Whether one site alone is asked, and what is known of it is not too much for that.
+    fn is_of_one_site(&self) -> bool {
+        let is_bounded = self.state.memory.bytes <= self.percent(ALONE_PERCENT);
+        is_bounded && self.asked_sites().nth(1).is_none()
+    }
+
+    /// The sites that are loaded and not set aside.
+    fn asked_sites(&self) -> impl Iterator<Item = &Site> {
+        self.state.sites.values().filter(|site| !site.is_aside && !site.hosts.is_empty())
+    }
+
+    /// Whether sites or links wait for room in memory.
+    fn is_awaited(&self) -> bool {
+        let is_stalled =
+            |pass: &Option<_>| pass.as_ref().is_some_and(|pass: &Pass| pass.is_stalled);
+        self.state.memory.is_awaited
+            || [&self.state.ordinary_pass, &self.state.newer_pass].into_iter().any(is_stalled)
     }
 
     /// Whether links may be merged, which makes more known.
@@ -217,10 +240,15 @@ impl Holder {
         sites.sort_unstable_by_key(|(is_asked, loaded_at, key)| {
             (*is_asked, *loaded_at, key.crawl, key.site_hash)
         });
-        for (_, _, key) in sites {
-            if excess == 0 {
+        let mut asked = self.asked_sites().count();
+        let is_bounded = self.state.memory.bytes <= self.percent(ALONE_PERCENT);
+        let is_awaited = self.is_awaited();
+        for (is_asked, loaded_at, key) in sites {
+            let has_turn = !is_awaited || loaded_at.elapsed() < TURN_IN_MEMORY;
+            if excess == 0 || asked == 1 && is_asked && has_turn && is_bounded {
                 return;
             }
+            asked = asked.saturating_sub(1);
             let Some(site) = self.state.sites.get_mut(&key) else { continue };
             site.is_aside = true;
             excess = excess.saturating_sub(site.memory_bytes());

@@ -1,14 +1,18 @@
 //! Crawls with filters: what is turned away, what is refused, and that sums add up.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
+use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_coordinator::CrawlStatus;
 use everytab_crawler::{CrawlSettings, FrozenFilter, FrozenList, SearchOption};
 use everytab_filters::{
     Filter, FilterSet, FilterSettings, ListFileKind, LoadedList, NameList, NameListBuilder,
 };
 use everytab_frontier::{CanonicalUrl, ParameterList};
-use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
+use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope, PageKind};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::{
@@ -16,7 +20,7 @@ use tokio::{
     net::UnixListener,
 };
 
-use crate::world::{World, settings};
+use crate::world::{World, assert_same, settings};
 
 fn graph() -> GraphSettings {
     GraphSettings { hosts: 8, sites: 4, pages: 160, ..GraphSettings::default() }
@@ -57,6 +61,18 @@ fn put(world: &World, list: &FrozenList, object: &[u8]) {
 
 fn count(counts: &Value, name: &str) -> i64 {
     counts.get(name).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// The URLs of the records of all archives.
+fn archived_urls(world: &World) -> BTreeSet<String> {
+    let archives = world.sql("select object from everytab.crawl_archives");
+    let mut urls = BTreeSet::new();
+    for object in archives.lines() {
+        let archive = std::fs::read(world.folder("store").join(object)).unwrap();
+        let records = Records::new(&archive, Limits::default());
+        urls.extend(records.filter_map(|(_, record)| record.unwrap().target_uri()));
+    }
+    urls
 }
 
 /// What was recorded, with the number of URLs of each outcome.
@@ -141,6 +157,33 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
         status.crawl
     );
     assert_eq!(world.sql(&of_word), "0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_forbids_copies_has_a_row_and_no_record_and_its_links_are_followed() {
+    let world = World::new(26, GraphSettings { noarchive: 300, ..graph() }).await;
+    let searched = CrawlSettings { search: SearchOption::On, ..settings("any") };
+    let (status, recorded) = crawl(&world, &searched).await;
+    let all = ClosedCrawl::new(vec![world.graph().home(0)], OracleScope::Any);
+    assert_same(&recorded, &world.expected(all.clone()));
+    let pages: Vec<_> = world.graph().oracle(all).filter_map(|fetch| fetch.page).collect();
+    let of_kind = |kind| pages.iter().filter(|page| world.graph().kind(**page) == kind).count();
+    let by = [PageKind::NoarchiveMeta, PageKind::NoarchiveHeader].map(of_kind);
+    assert!(by.iter().all(|pages| *pages > 5), "{by:?}");
+    assert_eq!(count(&status.refused, "noarchive"), (by[0] + by[1]) as i64, "{status:?}");
+    let kept = world.sql(
+        "select count(*) filter (where f.archive is not null), count(t.crawl),
+                count(*) filter (where f.sha256 is null or f.status <> 200)
+           from everytab.fetches f left join everytab.fetch_texts t
+                using (crawl, host_hash, url_hash)
+          where f.outcome = 'noarchive'",
+    );
+    assert_eq!(kept, "0|0|0");
+    let refused = world.sql("select url from everytab.fetches where outcome = 'noarchive'");
+    let kept = world.sql("select url from everytab.fetches where outcome = 'ok'");
+    let archived = archived_urls(&world);
+    assert!(kept.lines().all(|url| archived.contains(url)));
+    assert!(!refused.lines().any(|url| archived.contains(url)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use everytab_coordinator::CrawlStatus;
 use everytab_crawler::CrawlSettings;
+use everytab_frontier::MAX_KNOWN_PER_HOST;
 use everytab_testbed::{GraphPage, GraphSettings, PageSpread, Trap};
 
 use crate::world::{World, settings};
@@ -90,7 +92,45 @@ async fn of_a_host_with_any_trap_most_pages_are_asked_within_twice_their_number(
         }
     }
     println!("left out: {}", status.links_refused);
+    // Those of budgets and limits of hosts and sites have tests of their own.
+    for reason in [
+        "trap_length",
+        "trap_segments",
+        "trap_repeated_segment",
+        "trap_host_segment",
+        "trap_page_links",
+        "trap_site_pages",
+        "trap_shape",
+        "trap_sitemaps",
+        "redirects",
+    ] {
+        assert!(status.links_refused.get(reason).is_some(), "{reason}: {}", status.links_refused);
+    }
     assert_eq!(wrong, [], "{}", status.links_refused);
+}
+
+/// They take more memory than a worker has for all that it knows, and are asked all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_host_a_million_urls_become_known_and_no_more_and_all_crawls_go_on() {
+    let graph = GraphSettings {
+        traps: vec![Trap::SitemapFlood, Trap::RedirectLoop],
+        trap_hosts: 1_000,
+        ..GraphSettings::plain(2, 2, 60)
+    };
+    let world = World::new(51, graph).await;
+    // No budget of a site or shape is in the way.
+    let asked = CrawlSettings { site_pages: 100_000_000, ..settings("site") };
+    let id = world.start(&asked, None, &[world.graph().home(0)]).await;
+    let worker = world.worker("worker-1", |_| {});
+    let is_full = |status: &CrawlStatus| status.links_refused.get("trap_host_known").is_some();
+    let full = world.waited(id, is_full).await;
+    let goes_on = |status: &CrawlStatus| status.captured > full.captured + 500;
+    let later = world.waited(id, goes_on).await;
+    let known = MAX_KNOWN_PER_HOST as i64;
+    assert_eq!((full.known, later.known), (known, known), "{full:?}");
+    let other = world.start(&settings("site"), None, &[world.graph().home(1)]).await;
+    assert_eq!(world.ended(other).await.ended_by.as_deref(), Some("empty"));
+    worker.stop().await;
 }
 
 fn origin(world: &World, name: &str, host: u64) -> String {

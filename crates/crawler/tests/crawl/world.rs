@@ -257,14 +257,23 @@ impl World {
 
     /// Waits until a crawl has ended. Its sums add up at every look.
     pub(crate) async fn ended(&self, id: Uuid) -> CrawlStatus {
+        self.waited(id, |status| status.state == "ended").await
+    }
+
+    /// Waits until something is so of a crawl. Its sums add up at every look.
+    pub(crate) async fn waited(
+        &self,
+        id: Uuid,
+        is_so: impl Fn(&CrawlStatus) -> bool,
+    ) -> CrawlStatus {
         let until = Instant::now() + PATIENCE;
         loop {
             let status = self.status(id).await;
             assert_adds_up(&status);
-            if status.state == "ended" {
+            if is_so(&status) {
                 return status;
             }
-            assert!(Instant::now() < until, "not ended: {status:?}");
+            assert!(Instant::now() < until, "it does not come: {status:?}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

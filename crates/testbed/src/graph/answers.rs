@@ -105,8 +105,14 @@ impl SiteGraph {
                 let body = format!("%PDF-1.4\n% {text}\n%%EOF\n");
                 GraphAnswer::new(200, "application/pdf", body).with("etag", tag())
             }
-            _ => GraphAnswer::new(200, "text/html; charset=utf-8", self.html(page, day))
-                .with("etag", tag()),
+            kind => {
+                let html = GraphAnswer::new(200, "text/html; charset=utf-8", self.html(page, day));
+                let html = html.with("etag", tag());
+                match kind {
+                    PageKind::NoarchiveHeader => html.with("x-robots-tag", "noarchive"),
+                    _ => html,
+                }
+            }
         }
     }
 

@@ -27,6 +27,7 @@ impl SiteGraph {
         let mut html = String::with_capacity(size + 1_024);
         let robots = match self.kind(page) {
             PageKind::Nofollow => "<meta name=\"robots\" content=\"nofollow\">",
+            PageKind::NoarchiveMeta => "<meta name=\"robots\" content=\"noarchive\">",
             _ => "",
         };
         let day = if self.changes(page) { format!("<p>Day {day}.</p>") } else { String::new() };

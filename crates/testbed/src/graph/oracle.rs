@@ -24,8 +24,9 @@
 //!   page is known only if the crawl keeps media, then it is `ok`. A PDF file is `ok`.
 //! * **nofollow**: unless the crawl ignores it, no link with `rel=nofollow` is followed, and none
 //!   of a page whose meta element says so.
+//! * **noarchive**: a page that forbids copies is refused, `noarchive`; its links are followed.
 //! * **Digest** is SHA-256 of the body without codings, of every answer that has one: of 404 and of
-//!   redirects too. What is refused or left has none.
+//!   redirects too. What is refused without being asked for, or left, has none.
 //! * **Sitemaps**, unless the crawl reads none: a host of which a page has its turn, before the
 //!   last level of the depth, has its sitemaps known, with the depth of that page: the one that
 //!   robots.txt names, in scope from the host, and `/sitemap.xml` if the crawl asks for that as
@@ -236,6 +237,9 @@ impl SiteGraph {
             PageKind::NotFound => (ExpectedEnding::Failed, "http_404_410"),
             PageKind::Forbidden => (ExpectedEnding::Refused, "robots_disallowed"),
             PageKind::LinkedImage => (ExpectedEnding::Refused, "type_refused"),
+            PageKind::NoarchiveMeta | PageKind::NoarchiveHeader => {
+                (ExpectedEnding::Refused, "noarchive")
+            }
             _ => (ExpectedEnding::Captured, "ok"),
         }
     }
@@ -373,9 +377,11 @@ impl Iterator for Oracle<'_> {
         let page = reached.page;
         self.tell_sitemaps(reached);
         let (ending, outcome) = self.graph.ending(page);
-        let is_answered = matches!(ending, ExpectedEnding::Captured | ExpectedEnding::Failed)
+        let is_noarchive = outcome == "noarchive";
+        let is_answered = (is_noarchive
+            || matches!(ending, ExpectedEnding::Captured | ExpectedEnding::Failed))
             && self.graph.host_behaviour(page.host) == Behaviour::Fine;
-        if ending == ExpectedEnding::Captured {
+        if ending == ExpectedEnding::Captured || is_noarchive {
             self.follow(reached);
         }
         let sha256 = is_answered

@@ -70,6 +70,8 @@ pub struct GraphSettings {
     /// Share of leaf pages that are media: half are images of the page above them, a quarter are
     /// images that a page links to, a quarter are PDF files.
     pub media: u32,
+    /// Share of leaf pages that forbid to keep a copy: half by a header, half by a meta element.
+    pub noarchive: u32,
     /// Share of links in another spelling of the same normalized key: with a session, campaign
     /// parameters, a fragment, a port, dot segments, escapes.
     pub variants: u32,
@@ -110,6 +112,7 @@ impl Default for GraphSettings {
             nofollow: 20,
             hidden: 20,
             media: 60,
+            noarchive: 0,
             variants: 100,
             changing: 100,
             traps: Vec::new(),
@@ -143,6 +146,7 @@ impl GraphSettings {
             nofollow: 0,
             hidden: 0,
             media: 0,
+            noarchive: 0,
             variants: 0,
             changing: 0,
             ..Self::default()
@@ -150,7 +154,7 @@ impl GraphSettings {
     }
 
     /// The shares of leaf pages, in the order in which they are drawn.
-    pub(super) fn leaf_shares(&self) -> [u32; 8] {
+    pub(super) fn leaf_shares(&self) -> [u32; 9] {
         [
             self.redirect,
             self.redirect_away,
@@ -160,6 +164,7 @@ impl GraphSettings {
             self.nofollow,
             self.hidden,
             self.media,
+            self.noarchive,
         ]
     }
 

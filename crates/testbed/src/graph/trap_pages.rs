@@ -68,7 +68,8 @@ pub(super) fn answer(
         | Trap::SitemapEntities
         | Trap::SitemapBomb
         | Trap::SitemapLying
-        | Trap::SitemapMany => trap_sitemaps::answer(graph, host, trap, rest)?,
+        | Trap::SitemapMany
+        | Trap::SitemapFlood => trap_sitemaps::answer(graph, host, trap, rest)?,
         Trap::LinkFarm
         | Trap::RobotsHuge
         | Trap::RobotsHtml

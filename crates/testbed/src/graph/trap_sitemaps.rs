@@ -21,6 +21,11 @@ const TREE_WIDTH: u64 = 20;
 /// Entries of a sitemap with many: four times what the protocol allows.
 const MANY_ENTRIES: u64 = 200_000;
 
+/// Sitemaps of a flood.
+const FLOOD_LISTS: u64 = 21;
+/// Entries of each: as many as the protocol allows.
+const FLOOD_ENTRIES: u64 = 50_000;
+
 /// URLs of addresses that are not of the public internet.
 const SPECIAL: [&str; 8] = [
     "http://127.0.0.1:5432/",
@@ -77,7 +82,15 @@ pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Op
                         <ul><li><a href=\"page/1\">more</a><loc>/page/2</loc></ul>\n";
             xml(html.to_owned())
         }
-        Trap::SitemapMany if rest == "list.xml" => xml(many(&url("page/"))),
+        Trap::SitemapMany if rest == "list.xml" => xml(list(&url("page/"), 0..MANY_ENTRIES)),
+        Trap::SitemapFlood if rest == "index.xml" => {
+            let lists = (0..FLOOD_LISTS).map(|number| url(&format!("{number}.xml")));
+            xml(index(&lists.collect::<Vec<_>>()))
+        }
+        Trap::SitemapFlood => {
+            let first = number().filter(|number| *number < FLOOD_LISTS)? * FLOOD_ENTRIES;
+            xml(list(&url("page/"), first..first + FLOOD_ENTRIES))
+        }
         _ => return None,
     })
 }
@@ -106,10 +119,10 @@ fn bomb() -> Bytes {
     BOMB.get_or_init(|| bomb_of(b"<urlset>")).clone()
 }
 
-/// A list of more entries than the protocol allows, in fewer bytes.
-fn many(page: &str) -> String {
+/// A list of pages with these numbers, in few bytes.
+fn list(page: &str, numbers: std::ops::Range<u64>) -> String {
     let mut xml = format!("{DECLARATION}<urlset>");
-    for number in 0..MANY_ENTRIES {
+    for number in numbers {
         let _ = write!(xml, "<url><loc>{page}{number}</loc></url>");
     }
     xml.push_str("</urlset>");

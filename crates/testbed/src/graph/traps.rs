@@ -97,6 +97,8 @@ traps! {
     SitemapLying "sitemap_lying" "/sitemap-lying/" ["/sitemap-lying/list.xml"];
     /// A sitemap with 200,000 entries.
     SitemapMany "sitemap_many" "/sitemap-many/" ["/sitemap-many/list.xml"];
+    /// Sitemaps as long as the protocol allows, together with more than a million pages.
+    SitemapFlood "sitemap_flood" "/sitemap-flood/" ["/sitemap-flood/index.xml"];
 }
 
 impl Trap {

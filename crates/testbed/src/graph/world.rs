@@ -59,6 +59,10 @@ pub enum PageKind {
     LinkedImage,
     /// A PDF file.
     Document,
+    /// A page whose meta element forbids to keep a copy.
+    NoarchiveMeta,
+    /// A page of which a header forbids to keep a copy.
+    NoarchiveHeader,
 }
 
 /// A graph of sites: its settings, and functions of them.
@@ -207,6 +211,7 @@ impl SiteGraph {
             PageKind::Hidden,
             [PageKind::Image, PageKind::Image, PageKind::LinkedImage, PageKind::Document]
                 [dice.below(4) as usize],
+            [PageKind::NoarchiveMeta, PageKind::NoarchiveHeader][dice.below(2) as usize],
         ];
         for (kind, share) in kinds.into_iter().zip(self.settings.leaf_shares()) {
             match drawn.checked_sub(share) {
