@@ -133,6 +133,26 @@ def crawl_through_faults(service, key):
     indexed(service, found["name"])
 
 
+def crawl_again(service, key):
+    """Home pages that a key has crawled are crawled again: what has not changed is read from its archive."""
+    rows = service.sql("select url from everytab.fetches where outcome = 'ok' and depth = 0").splitlines()
+    urls = sorted({"/".join(url.split("/")[:3]) + "/" for url in rows})[:6]
+    found = {}
+    for settings in ({"scope": "site", "depth": 1}, {}):
+        body = {"settings": {"again": found["id"]}} if found else {"urls": urls, "settings": settings}
+        status, text = service.ask("POST", "/v1/crawls", key, body)
+        expect(status < 300, f"a crawl of {body}: {status} {text}")
+        found = json.loads(text)
+        while found["state"] != "ended":
+            found = json.loads(service.ask("GET", f"/v1/crawls/{found['id']}?wait=60", key)[1])
+    unchanged = int(service.sql(
+        "select count(*) from everytab.fetches join everytab.crawls using (crawl)"
+        f" where id = '{found['id']}' and outcome = 'not_modified' and body_archive is not null"))
+    expect(unchanged > 0, f"pages that have not changed: {found}")
+    say(f"of {len(urls)} pages that a key has crawled, {unchanged} had not changed when it crawled again")
+    indexed(service, found["name"])
+
+
 def indexed(service, name):
     """What a crawl that has ended leaves beside its archives, by rights that read none of its pages."""
     status = f"select indexes from coordinator.crawl_status(null) where name = '{name}'"
@@ -325,6 +345,7 @@ def run_through(world, book, arguments):
     key, url = serve(service)
     watch(service)
     crawl_through_faults(service, key)
+    crawl_again(service, key)
     operate(service, key, url)
     change_image(service, arguments)
     service.apply("Tearing a crawl service down")

@@ -6,6 +6,7 @@ use std::{io::Write, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
+use sha2::{Digest as _, Sha256};
 
 use super::{
     graph, redirects,
@@ -170,7 +171,7 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// The home page of a generated host.
+/// The home page of a generated host. Who has it already is told that it has not changed.
 fn home(world: &World, request: &Request) -> Option<StoredResponse> {
     // A query is another page.
     let path = Some(request.path()).filter(|path| *path == request.target)?;
@@ -178,7 +179,13 @@ fn home(world: &World, request: &Request) -> Option<StoredResponse> {
         LiveHome::Redirect(to) => (302, vec![header("location", to)], Vec::new()),
         LiveHome::Page { content_type, headers, body } => {
             let others = headers.iter().map(|(name, value)| header(name, value.as_str()));
-            (200, [header("content-type", content_type)].into_iter().chain(others).collect(), body)
+            let tag = format!("\"{}\"", hex::encode(&Sha256::digest(&body)[..8]));
+            if request.if_none_match.as_ref() == Some(&tag) {
+                (304, vec![header("etag", tag)], Vec::new())
+            } else {
+                let own = [header("content-type", content_type), header("etag", tag)];
+                (200, own.into_iter().chain(others).collect(), body)
+            }
         }
     };
     Some(StoredResponse { status, headers, body: body.into() })
