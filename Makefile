@@ -231,6 +231,11 @@ icons-sheet: ## Draw icons beside their originals, to look at; compare with Pill
 	@scripts/install/sheet.sh
 	@scripts/oracle/icons-sheet.sh $(ARGS)
 
+.PHONY: icons-oracle
+icons-oracle: ## Compare icons with what Chromium shows of them (needs the corpus; ARGS=FOLDER)
+	@scripts/install/icons-oracle.sh
+	@scripts/oracle/icons.sh $(ARGS)
+
 .PHONY: soak-icons
 soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
 	@scripts/stress/soak-icons.sh
