@@ -73,6 +73,21 @@ class Service:
             found = json.loads(self.ask("GET", f"/v1/url/{found['id']}?wait=60", key)[1])
         return found
 
+    def crawled(self, key, body):
+        """Starts a crawl of a key, and returns what it says of itself when it has ended."""
+        return self.ended(key, self.started(key, body))
+
+    def started(self, key, body):
+        status, text = self.ask("POST", "/v1/crawls", key, body)
+        expect(status < 300, f"a crawl of {body}: {status} {text}")
+        return json.loads(text)["id"]
+
+    def ended(self, key, crawl):
+        found = {"state": "running"}
+        while found["state"] != "ended":
+            found = json.loads(self.ask("GET", f"/v1/crawls/{crawl}?wait=60", key)[1])
+        return found
+
 
 def is_active(machine, unit):
     return machine.unit("ActiveState", unit=unit)["ActiveState"] == "active"
@@ -116,17 +131,13 @@ def crawl_through_faults(service, key):
     rows = service.sql("select url from everytab.fetches where outcome = 'ok' order by url").splitlines()
     hosts = sorted({url.split("/")[2] for url in rows})[:4]
     urls = [f"https://{host}/{number}" for host in hosts for number in range(12)]
-    status, text = service.ask("POST", "/v1/crawls", key, {
+    crawl = service.started(key, {
         "urls": urls, "settings": {"scope": "page", "depth": 0, "delay_ms": 3000}})
-    expect(status < 300, f"a crawl of {len(urls)} URLs: {status} {text}")
-    crawl = json.loads(text)["id"]
     wait_for("its first fetches", lambda: service.sql(
         f"select known > pending and pending > 0 from coordinator.crawl_status('{crawl}')") == "t")
     stop_and_start(service.crawler, CRAWL, lambda: service.held() == 256)
     stop_and_start(service.api, API, lambda: ready(service))
-    found = {"state": "running"}
-    while found["state"] != "ended":
-        found = json.loads(service.ask("GET", f"/v1/crawls/{crawl}?wait=60", key)[1])
+    found = service.ended(key, crawl)
     settled = sum([found["captured"], found["failed"], *found["refused"].values(), *found["left"].values()])
     expect(found["known"] == settled == len(urls), f"a crawl through faults: {found}")
     say(f"a crawl of {len(urls)} URLs went on through this, and each is settled")
@@ -137,14 +148,9 @@ def crawl_again(service, key):
     """Home pages that a key has crawled are crawled again: what has not changed is read from its archive."""
     rows = service.sql("select url from everytab.fetches where outcome = 'ok' and depth = 0").splitlines()
     urls = sorted({"/".join(url.split("/")[:3]) + "/" for url in rows})[:6]
-    found = {}
-    for settings in ({"scope": "site", "depth": 1}, {}):
-        body = {"settings": {"again": found["id"]}} if found else {"urls": urls, "settings": settings}
-        status, text = service.ask("POST", "/v1/crawls", key, body)
-        expect(status < 300, f"a crawl of {body}: {status} {text}")
-        found = json.loads(text)
-        while found["state"] != "ended":
-            found = json.loads(service.ask("GET", f"/v1/crawls/{found['id']}?wait=60", key)[1])
+    settings = {"scope": "site", "depth": 1}
+    first = service.crawled(key, {"urls": urls, "settings": settings})
+    found = service.crawled(key, {"urls": urls, "settings": settings | {"again": first["id"]}})
     unchanged = int(service.sql(
         "select count(*) from everytab.fetches join everytab.crawls using (crawl)"
         f" where id = '{found['id']}' and outcome = 'not_modified' and body_archive is not null"))
