@@ -69,7 +69,8 @@ runs_an_example() {
     # Every second fence ends a block. What is behind the first says whether the block is run.
     awk 'FNR == 1 { is_open = 0 }
          match($0, /^ *(\/\/[\/!] )?```/) {
-             if (!is_open && substr($0, RSTART + RLENGTH) ~ /^(rust|should_panic)?$/) found = 1
+             said = substr($0, RSTART + RLENGTH)
+             if (!is_open && said ~ /^(rust|should_panic|standalone_crate)?$/) found = 1
              is_open = !is_open
          }
          END { exit !found }' "${texts[@]}"

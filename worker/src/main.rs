@@ -1,4 +1,5 @@
-//! The program `everytab-worker`: the command line, the runtime, the exit code.
+//! The program `everytab-worker`: the command line, the runtime, the exit code. The same program
+//! converts icons where it was started for that.
 
 use std::process::ExitCode;
 
@@ -6,6 +7,9 @@ use clap::Parser;
 use everytab_worker::{allocator, cli::Cli, cli_error::Exit, dispatch, telemetry};
 
 fn main() -> ExitCode {
+    if let Some(exit) = everytab_jobs::icon_processes::serve_if_asked() {
+        return exit;
+    }
     allocator::settle();
     let cli = Cli::parse();
     let started = telemetry::start(dispatch::log_filter(&cli), dispatch::serves_metrics(&cli));

@@ -21,17 +21,19 @@ use everytab_bundler::{
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
-use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_fetcher::Heartbeat;
 use everytab_icon::{
-    convert::{TabIcon, to_tab_icon_with},
+    convert::TabIcon,
     png::Colours,
-    thumbnail::{Thumbnail, empty_thumbnail, thumbnail},
+    thumbnail::{Thumbnail, empty_thumbnail},
 };
+use everytab_sandbox::{Sandbox, SandboxError};
 use everytab_storage::Store;
 use sha2::{Digest, Sha256};
 
 use crate::{
     context::Context,
+    icon_processes::{self, CRASHED, ConvertedIcon, Reason},
     job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
     site_objects::{put_all, put_object},
     stats::Stats,
@@ -41,6 +43,9 @@ use crate::{
 /// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and
 /// back costs as much as a third of an icon.
 const HOSTS_PER_BATCH: usize = 16;
+/// Failed conversions after which a host has no icon: its cost is bounded, and what a host names
+/// behind so many broken icons is hardly better.
+const MAX_FAILED_CONVERSIONS: usize = 4;
 /// An archive of at most this many bytes is read whole, a larger one record by record; a shard's
 /// archive has about 5 MB.
 const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
@@ -71,8 +76,8 @@ impl Job for BundleShard {
         let converter = Converter {
             archive,
             colours: job.settings.icon_colours,
+            sandbox: &context.sandbox,
             heartbeat: &job.heartbeat,
-            isolation: &job.isolation,
             converted: HashMap::new(),
         };
         let ShardTabs { tabs, hostnames, icons, thumbnails, mut stats } =
@@ -192,7 +197,6 @@ struct ShardTabs {
 async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<ShardTabs, JobError> {
     let mut stats = Stats::default();
     stats.input(InputName::Pages, hosts.len() as u64);
-    converter.suspects_first(&hosts, &mut stats).await?;
     let mut shown = Vec::with_capacity(hosts.len());
     for mut host in hosts {
         if host.blocked {
@@ -207,9 +211,8 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     let mut hostnames = Vec::with_capacity(shown.len());
     let mut icons = Vec::with_capacity(shown.len());
     let mut thumbnails = Vec::with_capacity(shown.len());
-    let batch = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
     while !shown.is_empty() {
-        let some: Vec<_> = shown.drain(..batch.min(shown.len())).collect();
+        let some: Vec<_> = shown.drain(..HOSTS_PER_BATCH.min(shown.len())).collect();
         converter.convert_for(&some, &mut stats).await?;
         for (host, title) in some {
             let best = converter.best_icon(&host).cloned();
@@ -238,12 +241,12 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
-/// Converts icons; an item is a record of the archive, by its offset.
+/// Converts icons, which are records of the archive, by their offset.
 struct Converter<'a> {
     archive: ShardArchive,
     colours: Colours,
+    sandbox: &'a Arc<Sandbox>,
     heartbeat: &'a Heartbeat,
-    isolation: &'a ItemIsolation,
     /// By the record they came from: hosts that share one share the work.
     converted: HashMap<i64, Option<Converted>>,
 }
@@ -260,19 +263,16 @@ struct Converted {
 impl Converter<'_> {
     /// The first of a host's icons, in the order that SQL selected, that decodes.
     fn best_icon(&self, host: &BundleHost) -> Option<&Converted> {
-        host.archive_offsets.iter().find_map(|offset| self.converted.get(offset)?.as_ref())
+        let icons = host.archive_offsets.iter().map(|offset| self.converted.get(offset));
+        until_failed(icons).find_map(|(_, icon)| icon?.as_ref())
     }
 
     /// The first of a host's records that is not converted yet, unless one before it decodes.
     fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
-        for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-            match self.converted.get(&offset) {
-                None => return Some((offset, length)),
-                Some(Some(_)) => return None,
-                Some(None) => {}
-            }
-        }
-        None
+        let icons = host.archive_offsets.iter().map(|offset| self.converted.get(offset));
+        let (number, icon) = until_failed(icons).find(|(_, icon)| !matches!(icon, Some(None)))?;
+        let record = host.archive_offsets.get(number).zip(host.archive_lengths.get(number));
+        record.filter(|_| icon.is_none()).map(|(offset, length)| (*offset, *length))
     }
 
     /// Converts the icons of these hosts, of each until one decodes.
@@ -291,21 +291,6 @@ impl Converter<'_> {
         }
     }
 
-    async fn suspects_first(
-        &mut self,
-        hosts: &[BundleHost],
-        stats: &mut Stats,
-    ) -> Result<(), JobError> {
-        for host in hosts {
-            for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-                if self.isolation.is_suspect(offset) && !self.converted.contains_key(&offset) {
-                    self.convert(BTreeMap::from([(offset, length)]), stats).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Converts records, given by offset and length, in one batch on a blocking thread.
     async fn convert(
         &mut self,
@@ -314,16 +299,14 @@ impl Converter<'_> {
     ) -> Result<(), JobError> {
         let mut records = Vec::with_capacity(wanted.len());
         for (offset, length) in wanted {
-            let record = if self.isolation.has_crashed(offset) {
-                Err(CRASHED)
-            } else {
-                self.isolation.checkpoint_item(offset).await;
-                self.archive.record(offset, length).await?.ok_or("archive_short")
-            };
-            records.push((offset, record));
+            let record = self.archive.record(offset, length).await?;
+            records.push((offset, record.ok_or("archive_short")));
         }
-        let (colours, heartbeat) = (self.colours, self.heartbeat.clone());
-        for (offset, icon) in blocking(move || convert_all(records, colours, &heartbeat)).await? {
+        let (colours, sandbox) = (self.colours, Arc::clone(self.sandbox));
+        let heartbeat = self.heartbeat.clone();
+        let converted =
+            blocking(move || convert_all(records, &sandbox, colours, &heartbeat)).await?;
+        for (offset, icon) in converted.map_err(void)? {
             if let Err(reason) = &icon {
                 stats.count_member(CountFamily::ConversionFailed, reason, 1);
             }
@@ -333,39 +316,68 @@ impl Converter<'_> {
     }
 }
 
-/// The reason of an icon whose conversion ends the process, or panics.
-const CRASHED: &str = "crashed";
-
-type Reason = &'static str;
-
-/// Converts each record. A record whose conversion panics gets the reason `crashed`; the others are
-/// not affected.
-fn convert_all(
-    records: Vec<(i64, Result<Bytes, Reason>)>,
-    colours: Colours,
-    heartbeat: &Heartbeat,
-) -> Vec<(i64, Result<Converted, Reason>)> {
-    let one = |record: Bytes| {
-        let icon = catch_unwind(AssertUnwindSafe(|| convert(&record, colours)));
-        heartbeat.beat();
-        icon.unwrap_or(Err(CRASHED))
-    };
-    records.into_iter().map(|(offset, record)| (offset, record.and_then(one))).collect()
+/// The icons of a host with their numbers, as far as they are looked at: up to the failed
+/// conversion that is the last one.
+fn until_failed<'a>(
+    icons: impl Iterator<Item = Option<&'a Option<Converted>>>,
+) -> impl Iterator<Item = (usize, Option<&'a Option<Converted>>)> {
+    let mut failed = 0;
+    icons.enumerate().take_while(move |(_, icon)| {
+        let is_looked_at = failed < MAX_FAILED_CONVERSIONS;
+        failed += usize::from(matches!(icon, Some(None)));
+        is_looked_at
+    })
 }
 
-fn convert(record: &[u8], colours: Colours) -> Result<Converted, Reason> {
-    let record =
-        warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
-    let body = match record.http_response() {
-        Ok(response) => response.body,
-        Err(_) if record.record_type == RecordType::Resource => record.block,
-        Err(_) => return Err("archive_corrupt"),
-    };
-    let icon = to_tab_icon_with(&body, colours).map_err(|error| error.kind())?;
-    let source = icon_list::prefix_of(&Sha256::digest(&body).into());
-    // Of the tab's icon, not of the original: a takedown has nothing else to draw it again.
-    let thumbnail = thumbnail(&icon.png, BACKGROUND);
-    Ok(Converted { icon, source, thumbnail })
+/// What became of records, by their offset.
+type Conversions = Vec<(i64, Result<Converted, Reason>)>;
+
+/// What no icon is to blame for: the job is tried again.
+fn void(error: SandboxError) -> JobError {
+    match error {
+        SandboxError::Start(_) => JobError::NoRoom(error.to_string()),
+        SandboxError::Ended(_) | SandboxError::TooLarge(_) => JobError::Retry(error.to_string()),
+    }
+}
+
+/// Converts each record.
+fn convert_all(
+    records: Vec<(i64, Result<Bytes, Reason>)>,
+    sandbox: &Sandbox,
+    colours: Colours,
+    heartbeat: &Heartbeat,
+) -> Result<Conversions, SandboxError> {
+    let mut converted = Vec::with_capacity(records.len());
+    let mut icons = Vec::with_capacity(records.len());
+    for (offset, record) in records {
+        match record.and_then(|record| body_of(&record)) {
+            Ok(body) => icons.push((offset, body)),
+            Err(reason) => converted.push((offset, Err(reason))),
+        }
+    }
+    let bodies: Vec<&[u8]> = icons.iter().map(|(_, body)| body.as_slice()).collect();
+    icon_processes::convert(sandbox, &bodies, colours, |number, icon| {
+        heartbeat.beat();
+        let Some((offset, body)) = icons.get(number) else { return };
+        let source = icon_list::prefix_of(&Sha256::digest(body).into());
+        let whole = |ConvertedIcon { icon, thumbnail }| Converted { icon, source, thumbnail };
+        converted.push((*offset, icon.map(whole)));
+    })?;
+    Ok(converted)
+}
+
+/// The bytes of the icon that a record of an archive has.
+fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        let record =
+            warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
+        match record.http_response() {
+            Ok(response) => Ok(response.body),
+            Err(_) if record.record_type == RecordType::Resource => Ok(record.block),
+            Err(_) => Err("archive_corrupt"),
+        }
+    }));
+    read.unwrap_or(Err(CRASHED))
 }
 
 /// The shard's part of the map, bundle by bundle.
@@ -394,4 +406,21 @@ fn write_bundles(
         objects.push(Bytes::from(bundle::write(&tabs[range])));
     }
     (objects, entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_looked_at_up_to_its_fourth_failed_conversion() {
+        let failed = None;
+        let looked_at = |icons: &[Option<&Option<Converted>>]| {
+            until_failed(icons.iter().copied()).map(|(number, _)| number).collect::<Vec<_>>()
+        };
+        let (unknown, broken) = (None, Some(&failed));
+        assert_eq!(looked_at(&[broken; 50]), [0, 1, 2, 3]);
+        assert_eq!(looked_at(&[broken, broken, broken, unknown, unknown]), [0, 1, 2, 3, 4]);
+        assert_eq!(looked_at(&[]), [0; 0]);
+    }
 }

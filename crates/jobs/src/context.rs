@@ -5,10 +5,11 @@
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use everytab_fetcher::Fetcher;
+use everytab_sandbox::Sandbox;
 use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-use crate::{live_exclusions::LiveExclusions, scan_settings::ScanSettings};
+use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
 /// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
 /// s in the mean: a shorter outage mostly ends no job. A longer one gives jobs back.
@@ -27,6 +28,8 @@ pub struct Context {
     pub exclusions: Arc<LiveExclusions>,
     /// The folder for spools and archives under way.
     pub temporary: PathBuf,
+    /// Where icons are decoded.
+    pub sandbox: Arc<Sandbox>,
 }
 
 /// Opened stores by URL and access, so that connections are shared.
@@ -49,10 +52,17 @@ struct StoreKey {
 }
 
 impl Context {
-    /// A context whose stores are opened with `settings`.
+    /// A context whose stores are opened with `settings`. Its program calls
+    /// [`icon_processes::serve_if_asked`] first.
     pub fn new(settings: StoreSettings, fetcher: Fetcher, temporary: PathBuf) -> Self {
         let stores = Stores { settings, source_pace: Arc::default(), open: Mutex::default() };
-        Self { stores: Arc::new(stores), fetcher, exclusions: Arc::default(), temporary }
+        Self {
+            stores: Arc::new(stores),
+            fetcher,
+            exclusions: Arc::default(),
+            temporary,
+            sandbox: Arc::new(icon_processes::sandbox()),
+        }
     }
 
     /// The archive or the site at a URL. A store is opened once, and then shared.

@@ -23,6 +23,7 @@ pub mod blocked_pattern;
 pub mod bundle_shard;
 pub mod crawl_index;
 pub mod icon;
+pub mod icon_processes;
 pub mod index;
 pub mod index_file;
 pub mod live_exclusions;

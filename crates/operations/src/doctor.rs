@@ -16,6 +16,6 @@ pub use self::{
     check::{Check, NewestScan},
     crawls::check as crawls,
     database::check as database,
-    host::{capacities, resolver, temporary},
+    host::{capacities, decoders, resolver, temporary},
     stores::{StoreOptions, check as stores},
 };

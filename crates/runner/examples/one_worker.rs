@@ -9,7 +9,7 @@ use std::{error::Error, fs, path::Path};
 
 use everytab_coordinator::{ConnectSettings, Coordinator, Digests, JobKind, NewScan};
 use everytab_fetcher::{FetchSettings, Fetcher};
-use everytab_jobs::{Context, scan_settings::ScanSettings};
+use everytab_jobs::{Context, icon_processes, scan_settings::ScanSettings};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, run, worker_id};
 use everytab_storage::StoreSettings;
@@ -39,8 +39,15 @@ async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), B
     Ok(())
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
+    // Icons are decoded in processes of this same program.
+    if icon_processes::serve_if_asked().is_some() {
+        return Ok(());
+    }
+    tokio::runtime::Runtime::new()?.block_on(work())
+}
+
+async fn work() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let server = PrivatePostgres::start(PostgresSettings::new(folder.path().join("postgres")))?;
     let digests = Digests { encoder: "digest of the icon encoder".to_owned() };

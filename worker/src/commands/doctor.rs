@@ -110,6 +110,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     report.add(&Check::ok("encoder", encoder_digest_hex()))?;
     report.extend(doctor::capacities(args.fetch.in_flight))?;
     report.add(&doctor::temporary(&temporary))?;
+    report.add(&doctor::decoders())?;
     args.fetch.warn();
     let fetch = args.fetch.settings()?;
     let user_agent = fetch.user_agent.clone();

@@ -1,7 +1,7 @@
 //! Poison items: an item that ends each worker that handles it costs only that item.
 //!
-//! The test kills each worker with SIGKILL when the worker requests the item, before the answer
-//! comes.
+//! The first tests kill each worker with SIGKILL when the worker requests the item, before the
+//! answer comes. Decoders have processes of their own, which a debug build lets crash.
 
 use std::{thread, time::Duration};
 
@@ -119,4 +119,37 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     assert_eq!(left.len(), expected.len(), "the host stays, without that icon");
     let changed = expected.iter().zip(&left).filter(|(before, after)| before != after).count();
     assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
+}
+
+/// Icons that are corrupt end the process that decodes them, each in another way. The worker is not
+/// harmed, and publishes what it publishes where they are corrupt and nothing else.
+#[test]
+fn a_decoder_that_crashes_costs_its_icon_alone() {
+    let internet = internet(40, Mix::none().with(Behaviour::BrokenImage, 300_000));
+    let published = |name: &str, fault: Option<&str>| {
+        let dir = internet.folder.path().join(name);
+        let database = Database::new(&internet, Stores::folders(&internet, &dir));
+        database.start_scan(internet.crawl(), &["--robots", "off"]);
+        let mut worker = database.worker(&["--exit-when-done"]);
+        if let Some(fault) = fault {
+            worker.env("EVERYTAB_TEST_DECODER", fault);
+        }
+        let said = run(worker);
+        said.expect_code(0);
+        outcomes::assert_totals(&dir.join("site"));
+        let failed = database.status()["outcomes"]["bundle-shard"]["counts"].clone();
+        (tabs(&dir.join("site")), failed)
+    };
+    let failed = |counts: &Value, reason: &str| {
+        counts[format!("conversion_failed_{reason}")].as_u64().unwrap_or_default()
+    };
+    let (expected, counts) = published("corrupt", None);
+    let corrupt = failed(&counts, "image_corrupt");
+    assert!(corrupt > 3 && failed(&counts, "crashed") == 0, "{counts}");
+    for fault in ["abort", "allocate", "file", "socket"] {
+        let (tabs, counts) = published(fault, Some(fault));
+        assert_eq!(failed(&counts, "crashed"), corrupt, "{fault}: {counts}");
+        assert_eq!(failed(&counts, "image_corrupt"), 0, "{fault}: {counts}");
+        assert_eq!(tabs, expected, "{fault}");
+    }
 }

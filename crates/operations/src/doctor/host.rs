@@ -1,9 +1,10 @@
-//! The machine: open files, memory, temporary files, the resolver.
+//! The machine: open files, memory, temporary files, decoders, the resolver.
 
 use std::{io::Write, path::Path};
 
 use everytab_fetcher::{FetchSettings, Fetcher, Trouble, capacity};
-use everytab_jobs::resources::SPOOL_BYTES;
+use everytab_jobs::{icon_processes, resources::SPOOL_BYTES};
+use everytab_sandbox::Confinement;
 
 use super::check::Check;
 
@@ -39,6 +40,23 @@ pub fn temporary(folder: &Path) -> Check {
             "make room, or set --temporary to a larger disk",
         ),
         None => Check::ok(NAME, format!("{shown} can be written, its free space is not known")),
+    }
+}
+
+/// Whether icons can be decoded in processes that are confined, and by what.
+pub fn decoders() -> Check {
+    const NAME: &str = "decoders";
+    match icon_processes::sandbox().confinement() {
+        Ok(Confinement::SeccompAndLandlock) => Check::ok(NAME, "confined by seccomp and landlock"),
+        Ok(Confinement::SeccompAlone) => Check::ok(
+            NAME,
+            "confined by seccomp alone: this kernel has no landlock, or it is off (boot with lsm=)",
+        ),
+        Err(error) => Check::fail(
+            NAME,
+            error.to_string(),
+            "allow the system calls prlimit64, seccomp and landlock_*, as Debian's kernel does",
+        ),
     }
 }
 

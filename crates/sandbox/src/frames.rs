@@ -1,0 +1,115 @@
+//! What goes over the pipes: a greeting, then batches of items one way and their answers the other.
+//!
+//! Invariant: a process reads a whole batch before it answers, so neither side waits for the other
+//! while both write. Numbers are 32 bits, little-endian.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use crate::confine::Confinement;
+
+/// Greatest number of bytes of an item.
+pub(crate) const MAX_ITEM_BYTES: usize = 16 << 20;
+/// Greatest number of bytes of a batch of several items, which a process has in memory at once.
+pub(crate) const MAX_BATCH_BYTES: usize = 8 << 20;
+/// Greatest number of bytes of an answer.
+pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// Greatest number of items of a batch.
+pub(crate) const MAX_BATCH_ITEMS: usize = 1 << 12;
+
+/// What a process says first: how it is confined, or why it is not.
+pub(crate) type Greeting = Result<Confinement, String>;
+
+fn write_number(to: &mut impl Write, number: usize) -> io::Result<()> {
+    let number = u32::try_from(number).map_err(|_| ErrorKind::InvalidInput)?;
+    to.write_all(&number.to_le_bytes())
+}
+
+fn read_number(from: &mut impl Read, most: usize) -> io::Result<usize> {
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes)?;
+    let number = u32::from_le_bytes(bytes) as usize;
+    if number > most { Err(ErrorKind::InvalidData.into()) } else { Ok(number) }
+}
+
+/// Writes bytes with their length.
+pub(crate) fn write_bytes(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    write_number(to, bytes.len())?;
+    to.write_all(bytes)
+}
+
+/// Reads bytes with their length, which is at most `most`.
+pub(crate) fn read_bytes(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; read_number(from, most)?];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) fn write_greeting(to: &mut impl Write, greeting: &Greeting) -> io::Result<()> {
+    match greeting {
+        Ok(confinement) => to.write_all(&[confinement.byte()])?,
+        Err(reason) => {
+            to.write_all(&[0])?;
+            write_bytes(to, reason.as_bytes())?;
+        }
+    }
+    to.flush()
+}
+
+pub(crate) fn read_greeting(from: &mut impl Read) -> io::Result<Greeting> {
+    let mut first = [0];
+    from.read_exact(&mut first)?;
+    if let Some(confinement) = Confinement::of_byte(first[0]) {
+        return Ok(Ok(confinement));
+    }
+    let reason = read_bytes(from, MAX_ANSWER_BYTES)?;
+    Ok(Err(String::from_utf8_lossy(&reason).into_owned()))
+}
+
+pub(crate) fn write_batch(to: &mut impl Write, items: &[&[u8]]) -> io::Result<()> {
+    write_number(to, items.len())?;
+    items.iter().try_for_each(|item| write_bytes(to, item))?;
+    to.flush()
+}
+
+/// Reads a batch; none at the end of the input.
+pub(crate) fn read_batch(from: &mut impl Read) -> io::Result<Option<Vec<Vec<u8>>>> {
+    let number = match read_number(from, MAX_BATCH_ITEMS) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        number => number?,
+    };
+    (0..number).map(|_| read_bytes(from, MAX_ITEM_BYTES)).collect::<Result<_, _>>().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_and_greetings_are_read_as_they_were_written() {
+        let mut wire = Vec::new();
+        write_batch(&mut wire, &[b"one", b"", b"three"]).unwrap();
+        write_batch(&mut wire, &[]).unwrap();
+        let mut rest = &wire[..];
+        let first = read_batch(&mut rest).unwrap().unwrap();
+        assert_eq!(first, [&b"one"[..], b"", b"three"]);
+        assert_eq!(read_batch(&mut rest).unwrap(), Some(Vec::new()));
+        assert_eq!(read_batch(&mut rest).unwrap(), None);
+        for greeting in [
+            Ok(Confinement::SeccompAndLandlock),
+            Ok(Confinement::SeccompAlone),
+            Err("no seccomp".to_owned()),
+        ] {
+            let mut wire = Vec::new();
+            write_greeting(&mut wire, &greeting).unwrap();
+            assert_eq!(read_greeting(&mut &wire[..]).unwrap(), greeting);
+        }
+    }
+
+    #[test]
+    fn a_length_above_the_limit_is_refused_before_memory_is_taken() {
+        let mut wire = (MAX_ANSWER_BYTES as u32 + 1).to_le_bytes().to_vec();
+        wire.extend(b"few");
+        let error = read_bytes(&mut &wire[..], MAX_ANSWER_BYTES).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+    }
+}

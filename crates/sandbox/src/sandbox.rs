@@ -1,0 +1,187 @@
+//! The side that has items performed: batches, deaths, and which item they accuse.
+//!
+//! Must not know: how a process is confined.
+
+use std::{ffi::OsString, io};
+
+use parking_lot::Mutex;
+
+use crate::{
+    confine::Confinement,
+    frames::{MAX_BATCH_BYTES, MAX_BATCH_ITEMS, MAX_ITEM_BYTES},
+    process::{Death, Process},
+};
+
+/// Deaths of its own doing after which an item has crashed, and deaths by another hand after which
+/// that is trouble of this machine.
+const DEATHS: usize = 2;
+
+/// An item that ended two processes by its own doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// How the second one ended, such as by which signal.
+    pub how: String,
+}
+
+/// Why items could not be performed, which says nothing about them.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// No process could be started, or it could not be confined.
+    #[error("no process for decoders: {0}")]
+    Start(io::Error),
+    /// Processes were ended from outside while they performed one item.
+    #[error("processes of decoders were ended from outside, the last one by {0}")]
+    Ended(String),
+    /// An item has more bytes than are sent.
+    #[error("an item of {0} bytes")]
+    TooLarge(usize),
+}
+
+/// Processes that perform items. There are as many as were needed at once.
+#[derive(Debug)]
+pub struct Sandbox {
+    program: OsString,
+    arguments: Vec<String>,
+    idle: Mutex<Vec<Process>>,
+}
+
+impl Sandbox {
+    /// A sandbox whose processes are `program` with these arguments, which calls
+    /// [`crate::serve`] then.
+    pub fn new(program: impl Into<OsString>, arguments: Vec<String>) -> Self {
+        Self { program: program.into(), arguments, idle: Mutex::default() }
+    }
+
+    /// By what processes are confined.
+    ///
+    /// # Errors
+    /// [`SandboxError::Start`].
+    pub fn confinement(&self) -> Result<Confinement, SandboxError> {
+        let process = self.take()?;
+        let confinement = process.confinement;
+        self.idle.lock().push(process);
+        Ok(confinement)
+    }
+
+    /// Performs items, and hands over the number and the answer of each as it comes, in their
+    /// order. Blocks the thread.
+    ///
+    /// # Errors
+    /// [`SandboxError`]; some items may have been answered.
+    pub fn perform(
+        &self,
+        items: &[&[u8]],
+        mut answered: impl FnMut(usize, Result<Vec<u8>, Crash>),
+    ) -> Result<(), SandboxError> {
+        if let Some(large) = items.iter().find(|item| item.len() > MAX_ITEM_BYTES) {
+            return Err(SandboxError::TooLarge(large.len()));
+        }
+        let mut first = 0;
+        while let Some(rest) = items.get(first..).filter(|rest| !rest.is_empty()) {
+            let batch = rest.get(..batch_length(rest)).unwrap_or(rest);
+            let mut process = self.take()?;
+            match answers(&mut process, batch, |i, answer| answered(first + i, Ok(answer))) {
+                Ok(()) => {
+                    self.idle.lock().push(process);
+                    first += batch.len();
+                }
+                Err(Failure { number, item, error }) => {
+                    let answer = self.perform_alone(item, process.death(&error))?;
+                    answered(first + number, answer);
+                    first += number + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs an item alone that may have been the one at which a process died, until it is
+    /// answered or enough processes have died. One before it in the batch that is not to blame is
+    /// answered here too: answers come together.
+    fn perform_alone(
+        &self,
+        item: &[u8],
+        first: Death,
+    ) -> Result<Result<Vec<u8>, Crash>, SandboxError> {
+        let (mut own, mut others) = (0, 0);
+        let mut death = first;
+        loop {
+            match death {
+                Death::Own(_) => own += 1,
+                Death::Other(_) => others += 1,
+            }
+            match death {
+                Death::Own(how) if own >= DEATHS => return Ok(Err(Crash { how })),
+                Death::Other(how) if others >= DEATHS => return Err(SandboxError::Ended(how)),
+                Death::Own(_) | Death::Other(_) => {}
+            }
+            let mut process = self.start()?;
+            let mut answer = Vec::new();
+            match answers(&mut process, &[item], |_, bytes| answer = bytes) {
+                Ok(()) => {
+                    self.idle.lock().push(process);
+                    return Ok(Ok(answer));
+                }
+                Err(failure) => death = process.death(&failure.error),
+            }
+        }
+    }
+
+    fn take(&self) -> Result<Process, SandboxError> {
+        let idle = self.idle.lock().pop();
+        idle.map_or_else(|| self.start(), Ok)
+    }
+
+    fn start(&self) -> Result<Process, SandboxError> {
+        Process::start(&self.program, &self.arguments).map_err(SandboxError::Start)
+    }
+}
+
+/// The item to which no answer came.
+struct Failure<'a> {
+    number: usize,
+    item: &'a [u8],
+    error: io::Error,
+}
+
+/// Has a process answer a batch. A process that cannot be sent to has died at the first item.
+fn answers<'a>(
+    process: &mut Process,
+    batch: &[&'a [u8]],
+    mut answered: impl FnMut(usize, Vec<u8>),
+) -> Result<(), Failure<'a>> {
+    let mut sent = process.send(batch);
+    for (number, item) in batch.iter().enumerate() {
+        let answer = std::mem::replace(&mut sent, Ok(())).and_then(|()| process.answer());
+        match answer {
+            Ok(answer) => answered(number, answer),
+            Err(error) => return Err(Failure { number, item, error }),
+        }
+    }
+    Ok(())
+}
+
+/// How many of the items make a batch: one at least.
+fn batch_length(items: &[&[u8]]) -> usize {
+    let mut bytes = 0;
+    let fits = |item: &&&[u8]| {
+        bytes += item.len();
+        bytes <= MAX_BATCH_BYTES
+    };
+    items.iter().take(MAX_BATCH_ITEMS).take_while(fits).count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_an_item_at_least_and_no_more_bytes_than_it_may() {
+        let half = vec![0; MAX_BATCH_BYTES / 2];
+        assert_eq!(batch_length(&[&half, &half, &half]), 2);
+        let large = vec![0; MAX_BATCH_BYTES + 1];
+        assert_eq!(batch_length(&[&large, b"x"]), 1);
+        let many = vec![&b"x"[..]; MAX_BATCH_ITEMS + 1];
+        assert_eq!(batch_length(&many), MAX_BATCH_ITEMS);
+    }
+}

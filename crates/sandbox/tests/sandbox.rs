@@ -1,0 +1,123 @@
+//! Items that crash, hang, allocate or reach for something cost themselves alone.
+// A test ends where what must be there is not.
+#![allow(clippy::unwrap_used)]
+
+use std::{process::Command, thread};
+
+use everytab_sandbox::{Confinement, Crash, Sandbox, SandboxError};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_everytab-sandbox-misbehaves"), Vec::new())
+}
+
+/// The answers to items, in their order.
+fn answers(sandbox: &Sandbox, items: &[&str]) -> Result<Vec<Result<String, Crash>>, SandboxError> {
+    let bytes: Vec<&[u8]> = items.iter().map(|item| item.as_bytes()).collect();
+    let mut answers = Vec::new();
+    sandbox.perform(&bytes, |number, answer| {
+        assert_eq!(number, answers.len(), "in order, each once");
+        answers.push(answer.map(|bytes| String::from_utf8(bytes).unwrap()));
+    })?;
+    Ok(answers)
+}
+
+#[test]
+fn items_are_answered_in_order_by_processes_that_are_kept() {
+    let sandbox = sandbox();
+    let many: Vec<String> = (0..500).map(|number| format!("item {number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for _ in 0..3 {
+        let answers = answers(&sandbox, &many).unwrap();
+        for (item, answer) in many.iter().zip(answers) {
+            assert_eq!(answer.unwrap(), item.to_uppercase());
+        }
+    }
+    assert_eq!(answers(&sandbox, &[]).unwrap(), []);
+    assert_eq!(answers(&sandbox, &["environment"]).unwrap(), [Ok("0".to_owned())]);
+}
+
+#[test]
+fn what_an_item_does_to_its_process_crashes_that_item_alone() {
+    let sandbox = sandbox();
+    for (does, how) in [
+        ("abort", "SIGABRT"),
+        ("panic", "exit status"),
+        ("exit", "exit status: 0"),
+        ("null", "SIGSEGV"),
+        ("stack", "SIGABRT"),
+        ("allocate", "SIGABRT"),
+        ("socket", "SIGSYS"),
+        ("file", "SIGSYS"),
+        ("thread", "SIGSYS"),
+        ("program", "SIGSYS"),
+        ("kill", "SIGSYS"),
+        ("code", "SIGSYS"),
+        ("long", "an answer that is none"),
+    ] {
+        let answers = answers(&sandbox, &["before", does, "between", does, "after"]).unwrap();
+        let others: Vec<&str> =
+            answers.iter().filter_map(|answer| answer.as_deref().ok()).collect();
+        assert_eq!(others, ["BEFORE", "BETWEEN", "AFTER"], "{does}: {answers:?}");
+        for crash in [&answers[1], &answers[3]] {
+            let said = crash.as_ref().unwrap_err();
+            assert!(said.how.contains(how), "{does}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn what_takes_too_much_processor_time_says_nothing_about_the_item() {
+    let sandbox = sandbox();
+    let error = answers(&sandbox, &["before", "hang", "after"]).unwrap_err();
+    assert!(matches!(&error, SandboxError::Ended(how) if how.contains("SIGXCPU")), "{error}");
+    assert_eq!(answers(&sandbox, &["next"]).unwrap(), [Ok("NEXT".to_owned())]);
+}
+
+#[test]
+fn a_process_that_is_killed_from_outside_costs_no_item() {
+    let sandbox = sandbox();
+    answers(&sandbox, &["first"]).unwrap();
+    // The processes of this test alone: those of its own process, by their parent.
+    let own = std::process::id().to_string();
+    let killed = Command::new("pkill").args(["-KILL", "-P", &own, "everytab-sandbo"]).status();
+    assert!(killed.unwrap().success());
+    let two = answers(&sandbox, &["second", "third"]).unwrap();
+    assert_eq!(two, [Ok("SECOND".to_owned()), Ok("THIRD".to_owned())]);
+}
+
+#[test]
+fn threads_have_items_performed_at_once() {
+    let sandbox = sandbox();
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let item = format!("{number} in {round}");
+                    let answer = answers(sandbox, &[&item, "abort", &item]).unwrap();
+                    assert_eq!(answer[0], Ok(item.to_uppercase()));
+                    assert_eq!(answer[0], answer[2]);
+                    assert!(answer[1].is_err());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_program_that_serves_nothing_is_no_sandbox() {
+    for program in ["/bin/true", "/no/such/program"] {
+        let sandbox = Sandbox::new(program, Vec::new());
+        assert!(matches!(sandbox.confinement(), Err(SandboxError::Start(_))), "{program}");
+        assert!(matches!(answers(&sandbox, &["x"]), Err(SandboxError::Start(_))), "{program}");
+    }
+}
+
+#[test]
+fn a_process_says_how_it_is_confined() {
+    let confinement = sandbox().confinement().unwrap();
+    let is_listed = std::fs::read_to_string("/sys/kernel/security/lsm")
+        .is_ok_and(|modules| modules.contains("landlock"));
+    assert!(!is_listed || confinement == Confinement::SeccompAndLandlock);
+    println!("{confinement:?}");
+}
