@@ -16,32 +16,47 @@ use crate::{
     format::Format,
     measure::{Measured, check_sides, measure},
     pixels::Pixels,
+    work::Work,
 };
 
 /// Decodes an image. Of an animation it decodes the first frame, of an ICO or CUR the entry that
-/// suits a tab icon of 32 pixels best; an SVG is drawn to fit 32x32 pixels.
+/// suits a tab icon of 32 pixels best; an SVG is drawn to fit 32x32 pixels. Of a raster file that
+/// ends too early it gives what came, as Chromium does.
 ///
 /// # Errors
 /// Any [`IconError`] except `TooSmall` and `Blank`, which only conversion to a tab icon returns.
 pub fn decode(bytes: &[u8]) -> Result<(Measured, Pixels), IconError> {
-    let measured = measure(bytes)?;
-    check_sides(&measured)?;
-    let format = measured.format;
-    let pixels = guarded(format, || match format {
-        Format::Png => png::decode(bytes).map_err(|reason| IconError::corrupt(format, reason)),
-        Format::Ico | Format::Cur => ico::decode(bytes, format),
-        Format::Gif => gif::decode(bytes).map_err(|reason| IconError::corrupt(format, reason)),
-        Format::Jpeg => jpeg::decode(bytes).map_err(|reason| IconError::corrupt(format, reason)),
-        Format::Bmp => dib::decode_bmp(bytes).map_err(|reason| IconError::corrupt(format, reason)),
-        Format::Webp => webp::decode(bytes).map_err(|reason| IconError::corrupt(format, reason)),
-        Format::Svg => svg::decode(bytes),
-        Format::Avif => Err(IconError::AvifUnsupported),
-    })?;
-    Ok((measured, pixels))
+    decode_counted(bytes).0
 }
 
-/// Runs a decoder and returns an error if it panics. The decoder changes no value that outlives
-/// it, so unwinding leaves nothing half-written.
+/// Decodes an image like [`decode`], and returns what that has cost, whether it succeeded or not.
+/// The work of an SVG is not counted here: see `decoders::svg_cost`.
+pub fn decode_counted(bytes: &[u8]) -> (Result<(Measured, Pixels), IconError>, Work) {
+    let mut work = Work::default();
+    let result = measure(bytes).and_then(|measured| {
+        check_sides(&measured)?;
+        let pixels = guarded(measured.format, || decode_as(measured.format, bytes, &mut work))?;
+        Ok((measured, pixels))
+    });
+    (result, work)
+}
+
+fn decode_as(format: Format, bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError> {
+    let corrupt = |reason: String| IconError::corrupt(format, reason);
+    match format {
+        Format::Png => png::decode(bytes, work).map_err(corrupt),
+        Format::Ico | Format::Cur => ico::decode(bytes, format, work),
+        Format::Gif => gif::decode(bytes, work).map_err(corrupt),
+        Format::Jpeg => jpeg::decode(bytes, work).map_err(corrupt),
+        Format::Bmp => dib::decode_bmp(bytes, work).map_err(corrupt),
+        Format::Webp => webp::decode(bytes, work).map_err(corrupt),
+        Format::Svg => svg::decode(bytes),
+        Format::Avif => Err(IconError::AvifUnsupported),
+    }
+}
+
+/// Runs a decoder and returns an error if it panics. The only value that it changes and that
+/// outlives it is the count of its work, which is whole at any time.
 fn guarded<T>(
     format: Format,
     decoder: impl FnOnce() -> Result<T, IconError>,

@@ -4,11 +4,13 @@
 //! which format some bytes have, or what the pixels are for, except that an SVG is drawn at the
 //! size of a tab icon and that an ICO has a picture that suits this size best.
 
+mod apng;
 pub(crate) mod dib;
 mod dib_rows;
 pub(crate) mod gif;
 pub(crate) mod ico;
 pub(crate) mod jpeg;
+mod jpeg_header;
 mod orientation;
 pub(crate) mod png;
 pub(crate) mod png_fast;

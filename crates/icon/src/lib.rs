@@ -24,6 +24,7 @@ pub mod scale;
 pub mod sniff;
 pub mod test_vectors;
 pub mod thumbnail;
+pub mod work;
 
 pub use error::IconError;
 pub use format::Format;

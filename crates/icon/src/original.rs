@@ -46,7 +46,7 @@ pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<
     if file.len() >= limit_bytes {
         return None;
     }
-    let read = png_fast::decode(&file)?;
+    let read = png_fast::decode(&PngParts::read(&file)?)?;
     let hides_colour = |pixel: [u8; 4]| pixel[3] == 0 && pixel != [0; 4];
     if parts.transparency.is_none() && read.iter().any(hides_colour) {
         return None;

@@ -9,6 +9,7 @@ use crate::{
     limits::MAX_SIDE_PIXELS,
     little_endian::{read_u16, read_u32},
     pixels::Pixels,
+    work::Work,
 };
 
 /// How the pixels are stored.
@@ -41,6 +42,14 @@ pub(crate) struct DibHeader {
     palette_at: usize,
     palette_entry_bytes: usize,
     palette_entries: usize,
+}
+
+/// A decoded DIB.
+pub(crate) struct DibPicture {
+    /// RGBA of all rows; rows that did not come are transparent.
+    pub(crate) rgba: Vec<u8>,
+    /// Number of rows that came, in the order of the file.
+    pub(crate) came: usize,
 }
 
 impl DibHeader {
@@ -132,16 +141,16 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Decodes `height` rows that begin at `pixels_at` to RGBA. Alpha comes from the alpha mask if
-    /// there is one; else, with `fourth_byte_is_alpha`, from the fourth byte of 32-bit pixels; else
-    /// it is 255.
+    /// Decodes `height` rows that begin at `pixels_at`, as many as came. Alpha comes from the alpha
+    /// mask if there is one; else, with `fourth_byte_is_alpha`, from the fourth byte of 32-bit
+    /// pixels; else it is 255.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
         height: u32,
         pixels_at: usize,
         fourth_byte_is_alpha: bool,
-    ) -> Result<Vec<u8>, &'static str> {
+    ) -> Result<DibPicture, &'static str> {
         let sides = 1..=MAX_SIDE_PIXELS;
         if !sides.contains(&self.width) || !sides.contains(&height) {
             return Err("sides out of range");
@@ -160,8 +169,12 @@ impl DibHeader {
         };
         let data = dib.get(pixels_at..).ok_or("pixels begin past the end")?;
         match self.storage {
-            DibStorage::Rows => decode_rows(&rows, data),
-            DibStorage::Rle4 | DibStorage::Rle8 => decode_rle(&rows, data),
+            DibStorage::Rows => {
+                Ok(DibPicture { rgba: decode_rows(&rows, data)?, came: rows.came(data.len()) })
+            }
+            DibStorage::Rle4 | DibStorage::Rle8 => {
+                Ok(DibPicture { rgba: decode_rle(&rows, data)?, came: rows.height })
+            }
         }
     }
 }
@@ -176,7 +189,13 @@ pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Decodes a BMP file.
-pub(crate) fn decode_bmp(bytes: &[u8]) -> Result<Pixels, &'static str> {
+pub(crate) fn decode_bmp(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
+    let sides = bmp_sides(bytes).ok_or("unreadable header")?;
+    work.spend(sides, bytes.len()).map_err(|error| error.to_string())?;
+    decode_file(bytes).map_err(str::to_owned)
+}
+
+fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
@@ -184,6 +203,9 @@ pub(crate) fn decode_bmp(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let pixels_at = named
         .checked_sub(FILE_HEADER_BYTES)
         .filter(|at| (header.palette_at..dib.len()).contains(at));
-    let rgba = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()), false)?;
-    Pixels::new(header.width, header.height, rgba).ok_or("sides out of range")
+    let picture = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()), false)?;
+    if pixels_at.is_none() && named >= bytes.len() && picture.came < header.height as usize {
+        return Err("pixels begin past the end");
+    }
+    Pixels::new(header.width, header.height, picture.rgba).ok_or("sides out of range")
 }

@@ -1,7 +1,7 @@
 //! Decodes the pixel data of a DIB: uncompressed rows of any depth, and run-length encoding.
 //!
-//! Invariants: the output has always `width * height * 4` bytes; data that end too soon are an
-//! error, never a half-filled picture. Must not know: headers.
+//! Invariants: the output has always `width * height * 4` bytes. Of data that end too soon the
+//! whole rows that came are drawn, the others are transparent. Must not know: headers.
 
 /// The layout of the rows, as the header describes it.
 pub(crate) struct DibRows {
@@ -23,6 +23,15 @@ impl DibRows {
     /// Returns the row of the picture, counted from the top, that is stored as number `stored`.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
+    }
+
+    /// Returns the number of whole rows in `length` bytes of uncompressed rows. Many files omit the
+    /// padding after the last row.
+    pub(crate) fn came(&self, length: usize) -> usize {
+        let stride = (self.width * self.bits).div_ceil(32) * 4;
+        let row_bytes = (self.width * self.bits).div_ceil(8);
+        let last = usize::from(length % stride >= row_bytes && length / stride + 1 == self.height);
+        (length / stride + last).min(self.height)
     }
 
     /// Returns the colour of a palette index. An index beyond the palette is black, as in browsers.
@@ -58,12 +67,15 @@ impl Channel {
     }
 }
 
-/// Decodes uncompressed rows, each padded to a multiple of 4 bytes.
+/// Decodes uncompressed rows, each padded to a multiple of 4 bytes, as many as came.
+///
+/// # Errors
+/// Not one row came, or a mask is not one of bits side by side.
 pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
-    // Many files omit the padding after the last row.
-    if data.len() < stride * (rows.height - 1) + row_bytes {
+    let came = rows.came(data.len());
+    if came == 0 {
         return Err("pixel data end too soon");
     }
     let mut channels = [Channel { shift: 0, most: 0 }; 4];
@@ -71,7 +83,7 @@ pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'stat
         *channel = Channel::new(mask).ok_or("a colour mask with holes")?;
     }
     let mut rgba = vec![0; rows.width * rows.height * 4];
-    for stored in 0..rows.height {
+    for stored in 0..came {
         let source = &data[stored * stride..][..row_bytes];
         let target = &mut rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4];
         for (x, pixel) in target.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -102,45 +114,21 @@ fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
 }
 
 /// Decodes run-length encoding of 4 or 8 bits per pixel. Pixels that no run covers are transparent,
-/// as in browsers.
+/// as in browsers, also those whose runs did not come.
+///
+/// # Errors
+/// Not one run came.
 pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
-    const SHORT: &str = "run lengths end too soon";
     let mut canvas =
         RleCanvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
     let mut rest = data;
+    let mut any = false;
     while canvas.stored < rows.height {
-        let Some(([count, value], after)) = rest.split_first_chunk::<2>() else {
-            // Many files omit the end marker after a full last row.
-            let full = canvas.stored + 1 == rows.height && canvas.x >= rows.width;
-            return if full { Ok(canvas.rgba) } else { Err(SHORT) };
-        };
+        let Some(after) = canvas.run(rest) else { break };
         rest = after;
-        match (*count, *value) {
-            (0, 0) => (canvas.x, canvas.stored) = (0, canvas.stored + 1),
-            (0, 1) => break,
-            (0, 2) => {
-                let ([right, up], after) = rest.split_first_chunk::<2>().ok_or(SHORT)?;
-                rest = after;
-                canvas.x = (canvas.x + usize::from(*right)).min(rows.width);
-                canvas.stored += usize::from(*up);
-            }
-            (0, count) => {
-                let count = usize::from(count);
-                let bytes = (count * rows.bits).div_ceil(8);
-                let literal = rest.get(..bytes).ok_or(SHORT)?;
-                for index in 0..count {
-                    canvas.put(literal_index(literal, index, rows.bits));
-                }
-                rest = rest.get(bytes.next_multiple_of(2)..).unwrap_or_default();
-            }
-            (count, value) => {
-                for index in 0..usize::from(count) {
-                    canvas.put(literal_index(&[value], index % (8 / rows.bits), rows.bits));
-                }
-            }
-        }
+        any = true;
     }
-    Ok(canvas.rgba)
+    if any { Ok(canvas.rgba) } else { Err("run lengths end too soon") }
 }
 
 /// Returns the palette index of pixel `index` in a literal run.
@@ -160,6 +148,45 @@ struct RleCanvas<'a> {
 }
 
 impl RleCanvas<'_> {
+    /// Draws the first run of `data` and returns the bytes after it. Returns `None` at the end of
+    /// the data, and where literal pixels or a jump leave the picture: Chromium draws no further.
+    /// The end marker leaves no row to draw.
+    fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
+        let ([count, value], rest) = data.split_first_chunk::<2>()?;
+        let bits = self.rows.bits;
+        match (*count, *value) {
+            (0, 0) => (self.x, self.stored) = (0, self.stored + 1),
+            (0, 1) => self.stored = self.rows.height,
+            (0, 2) => {
+                let ([right, up], after) = rest.split_first_chunk::<2>()?;
+                let (x, stored) = (self.x + usize::from(*right), self.stored + usize::from(*up));
+                if x > self.rows.width || stored >= self.rows.height {
+                    return None;
+                }
+                (self.x, self.stored) = (x, stored);
+                return Some(after);
+            }
+            (0, count) => {
+                let count = usize::from(count);
+                let bytes = (count * bits).div_ceil(8);
+                let literal = rest.get(..bytes)?;
+                if self.x + count > self.rows.width {
+                    return None;
+                }
+                for index in 0..count {
+                    self.put(literal_index(literal, index, bits));
+                }
+                return Some(rest.get(bytes.next_multiple_of(2)..).unwrap_or_default());
+            }
+            (count, value) => {
+                for index in 0..usize::from(count) {
+                    self.put(literal_index(&[value], index % (8 / bits), bits));
+                }
+            }
+        }
+        Some(rest)
+    }
+
     /// Sets the next pixel of the row. Pixels beyond the right edge are ignored.
     fn put(&mut self, index: usize) {
         if self.x < self.rows.width && self.stored < self.rows.height {
@@ -190,7 +217,13 @@ mod tests {
         assert_eq!(reds(4, &[0x1F, 0x20]), [16, 240, 32, 0]);
         assert_eq!(reds(8, &[1, 2, 3, 99]), [16, 32, 48, 0]);
         assert_eq!(reds(16, &[0, 0xF8, 0, 0, 0xFF, 0x07, 0, 0x80]), [255, 0, 0, 132]);
-        assert!(decode_rows(&rows(8, 4, 2), &[0; 7]).is_err());
+        let alphas = |length| -> Vec<u8> {
+            let rgba = decode_rows(&rows(8, 4, 2), &[0; 8][..length]).unwrap();
+            rgba.chunks(4).map(|pixel| pixel[3]).collect()
+        };
+        assert_eq!(alphas(8), [255; 8]);
+        assert_eq!(alphas(7), [255, 255, 255, 255, 0, 0, 0, 0]);
+        assert!(decode_rows(&rows(8, 4, 2), &[0; 3]).is_err());
     }
 
     #[test]
@@ -200,6 +233,8 @@ mod tests {
         let reds: Vec<u8> = rgba.chunks(4).map(|pixel| pixel[0]).collect();
         assert_eq!(reds, [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
         assert_eq!((rgba[4 * 6 + 3], rgba[4 * 7 + 3]), (0, 255));
-        assert!(decode_rle(&rows(8, 4, 2), &[4, 1]).is_err());
+        let cut = decode_rle(&rows(8, 2, 2), &[2, 1]).unwrap();
+        assert_eq!(cut, [16, 0, 1, 255, 16, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(decode_rle(&rows(8, 4, 2), &[4]).is_err());
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
 //! come from the header of each picture, never from the directory; if an entry cannot be decoded,
-//! the next best one is tried. The height of a DIB counts picture and mask. The AND mask gives
-//! alpha if a pixel has fewer than 32 bits, or if it has 32 bits and every alpha is 0.
+//! the next best one is tried, up to [`MAX_TRIED`] and within the work that one file may cost. The
+//! height of a DIB counts picture and mask. The AND mask gives alpha if a pixel has fewer than 32
+//! bits, or if it has 32 bits and every alpha is 0.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashSet};
 
-use super::{dib::DibHeader, png};
+use super::{
+    dib::{DibHeader, DibPicture},
+    png,
+};
 use crate::{
     error::IconError,
     format::Format,
@@ -15,11 +19,15 @@ use crate::{
     little_endian::{read_u16, read_u32},
     pixels::Pixels,
     png::format::sides as png_sides,
+    work::Work,
 };
 
 /// Number of directory entries that are read. Real files have up to a dozen; each entry costs a
 /// header to parse.
 pub(crate) const MAX_ENTRIES: usize = 64;
+/// Number of entries that are decoded until one succeeds. A file whose best entries are all broken
+/// is made by hand, not by a drawing program.
+pub(crate) const MAX_TRIED: usize = 3;
 /// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
 /// Bytes of one directory entry.
@@ -31,6 +39,8 @@ struct DirectoryEntry<'a> {
     /// The file from the first byte of the picture to its end: the length in the directory is often
     /// wrong, mostly 0.
     payload: &'a [u8],
+    /// Offset of the first byte of the picture in the file.
+    offset: usize,
     /// The length in the directory. It is used for nothing but the end of the mask.
     length: usize,
     width: u32,
@@ -52,7 +62,7 @@ impl<'a> DirectoryEntry<'a> {
         };
         let sides = 1..=MAX_SIDE_PIXELS;
         let usable = sides.contains(&width) && sides.contains(&height);
-        usable.then_some(Self { payload, length, width, height, bits })
+        usable.then_some(Self { payload, offset, length, width, height, bits })
     }
 
     /// The best entry has the least rank: the smallest of at least 32 pixels, else the largest;
@@ -64,17 +74,19 @@ impl<'a> DirectoryEntry<'a> {
         (small, distance, Reverse(self.bits), self.width != self.height)
     }
 
-    fn decode(&self) -> Result<Pixels, String> {
+    fn decode(&self, work: &mut Work) -> Result<Pixels, String> {
         if self.payload.starts_with(b"\x89PNG") {
-            return png::decode(self.payload);
+            return png::decode(self.payload, work);
         }
+        work.spend((self.width, self.height), self.payload.len())
+            .map_err(|error| error.to_string())?;
         self.decode_dib().map_err(str::to_owned)
     }
 
     fn decode_dib(&self) -> Result<Pixels, &'static str> {
         let header = DibHeader::parse(self.payload).ok_or("unreadable bitmap header")?;
         let at = header.end();
-        let mut rgba = header.decode(self.payload, self.height, at, true)?;
+        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, at, true)?;
         let no_alpha = rgba.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0);
         if header.bits < 32 || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
@@ -82,18 +94,21 @@ impl<'a> DirectoryEntry<'a> {
             // If the length ends before the mask, there is none: the next picture follows.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
-            self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header);
+            self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, came);
         }
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }
 
     /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the end of the
-    /// mask are opaque.
-    fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader) {
+    /// mask are opaque. Rows of the picture that did not come stay transparent.
+    fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, came: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
         for (y, row) in rgba.chunks_exact_mut(width * 4).enumerate() {
             let stored = if header.top_down { y } else { height - 1 - y };
+            if stored >= came {
+                continue;
+            }
             for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                 let byte = mask.get(stored * stride + x / 8).copied().unwrap_or(0);
                 pixel[3] = if byte >> (7 - x % 8) & 1 == 1 { 0 } else { 255 };
@@ -113,11 +128,14 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
     Some(u32::from(*payload.get(24)?) * channels)
 }
 
-/// Returns the usable entries, best first.
+/// Returns the usable entries, best first. Of entries that share a picture only the first is
+/// kept: the others would decode, or fail, in the same way.
 fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
     let read = 0..claimed.min(MAX_ENTRIES);
     let mut entries: Vec<_> = read.filter_map(|index| DirectoryEntry::read(file, index)).collect();
+    let mut seen = HashSet::new();
+    entries.retain(|entry| seen.insert(entry.offset));
     entries.sort_by_key(DirectoryEntry::rank);
     entries
 }
@@ -129,10 +147,10 @@ pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
 
 /// Decodes the best entry that can be decoded. If there is none, the error is that of the best
 /// entry.
-pub(crate) fn decode(file: &[u8], format: Format) -> Result<Pixels, IconError> {
+pub(crate) fn decode(file: &[u8], format: Format, work: &mut Work) -> Result<Pixels, IconError> {
     let mut first_reason = None;
-    for entry in entries(file) {
-        match entry.decode() {
+    for entry in entries(file).into_iter().take(MAX_TRIED) {
+        match entry.decode(work) {
             Ok(pixels) => return Ok(pixels),
             Err(reason) => first_reason = first_reason.or(Some(reason)),
         }

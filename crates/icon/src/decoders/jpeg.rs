@@ -7,8 +7,11 @@
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
 
-use super::orientation;
-use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels};
+use super::{
+    jpeg_header::{JpegHeader, has_end, scans, whole_segments},
+    orientation,
+};
+use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work};
 
 /// Greatest number of scans of a small progressive JPEG. Real files have about ten.
 const MAX_SCANS: usize = 64;
@@ -18,38 +21,100 @@ const LEAST_SCANS: usize = 12;
 /// the two limits above it decides how many scans a file may have.
 const MAX_VISITED_PIXELS: usize = 16 << 20;
 
+/// Two tails with which a file that ends early is decoded. They contain no marker, and all their
+/// bits differ, so that every symbol read from them does.
+const TAIL: [u8; 7] = [0x00, 0x5A, 0x13, 0x81, 0x3C, 0x42, 0x6E];
+const OTHER_TAIL: [u8; 7] = [0xFE, 0xA5, 0xEC, 0x7E, 0xC3, 0xBD, 0x91];
+/// The marker of the end of a file (EOI).
+const END: [u8; 2] = [0xFF, 0xD9];
+/// Bytes at the end of a file without its marker that libjpeg does not use: it reads up to seven
+/// ahead, and waits for them.
+const WAITING_BYTES: usize = 4;
+/// More bytes than a row of blocks can have that begins in the file and differs in no pixel.
+const TAIL_REPEATS: usize = 512;
+
 /// Reads the sides from the first frame header (SOF).
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut at = 2;
-    loop {
-        // Skip bytes between segments, as decoders do.
-        let skipped = bytes
-            .get(at..)?
-            .windows(2)
-            .position(|pair| pair[0] == 0xFF && !matches!(pair[1], 0 | 0xFF))?;
-        at += skipped + 2;
-        let side =
-            |at: usize| Some(u32::from(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?)));
-        match bytes[at - 1] {
-            0xC4 | 0xC8 | 0xCC => {}
-            0xC0..=0xCF => return Some((side(at + 5)?, side(at + 3)?)),
-            // Markers without a segment.
-            0x01 | 0xD0..=0xD8 => continue,
-            0xD9 | 0xDA => return None,
-            _ => {}
-        }
-        at += (side(at)? as usize).max(2);
-    }
+    JpegHeader::read(bytes).map(|header| (header.width, header.height))
 }
 
-/// Decodes a JPEG and applies its orientation, which may exchange width and height.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
+/// Decodes a JPEG and applies its orientation, which may exchange width and height. Of a file that
+/// ends early the rows that did not come are transparent.
+pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
+    work.spend((width, height), bytes.len()).map_err(|error| error.to_string())?;
+    let ended = has_end(bytes);
+    let whole = decode_rgb(bytes, (width, height), true);
+    let (rgb, came, orientation) = match whole {
+        Ok((rgb, orientation)) if ended => (rgb, height as usize, orientation),
+        _ if ended => {
+            work.spend((width, height), bytes.len()).map_err(|error| error.to_string())?;
+            let (rgb, orientation) = decode_rgb(bytes, (width, height), false)?;
+            (rgb, height as usize, orientation)
+        }
+        _ => partial(bytes, (width, height), work)?,
+    };
+    let row_bytes = width as usize * 3;
+    let shown = rgb[..came * row_bytes].as_chunks::<3>().0.iter();
+    let mut rgba: Vec<u8> = shown.flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect();
+    rgba.resize(width as usize * height as usize * 4, 0);
+    let pixels = Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())?;
+    Ok(orientation::upright(pixels, orientation))
+}
+
+/// Decodes a file that ends early: returns RGB, the number of rows that came, and the orientation.
+///
+/// Chromium shows rows of which all data came, and of a progressive file also what the scans so far
+/// give. zune-jpeg does not say how far the data went. So two tails are appended: rows that are the
+/// same with both depend on no byte of them.
+fn partial(
+    bytes: &[u8],
+    sides: (u32, u32),
+    work: &mut Work,
+) -> Result<(Vec<u8>, usize, u8), String> {
+    let header = JpegHeader::read(bytes).ok_or("unreadable header")?;
+    let came = whole_segments(bytes);
+    let came = if came.len() == bytes.len() {
+        &bytes[..bytes.len().saturating_sub(WAITING_BYTES)]
+    } else {
+        came
+    };
+    let mut decode = |tail: &[u8]| {
+        let bytes = [came, &tail.repeat(TAIL_REPEATS), &END].concat();
+        work.spend(sides, bytes.len()).map_err(|error| error.to_string())?;
+        decode_rgb(&bytes, sides, false)
+    };
+    let height = sides.1 as usize;
+    if header.progressive && scans(bytes) > 1 {
+        let (rgb, orientation) = decode(&[])?;
+        return Ok((rgb, height, orientation));
+    }
+    let (rgb, orientation) = decode(&TAIL)?;
+    let (other, _) = decode(&OTHER_TAIL)?;
+    let row_bytes = sides.0 as usize * 3;
+    let mut rows = rgb.chunks_exact(row_bytes).zip(other.chunks_exact(row_bytes));
+    let Some(equal) = rows.position(|(row, other)| row != other) else {
+        return Ok((rgb, height, orientation));
+    };
+    // Where chroma has half the rows, the last two rows of a row of blocks wait for the next one.
+    let waiting = if header.vertical > 1 { 2 } else { 0 };
+    let came =
+        ((equal + waiting) / (8 * header.vertical) * 8 * header.vertical).saturating_sub(waiting);
+    if came == 0 { Err("no row came".to_owned()) } else { Ok((rgb, came, orientation)) }
+}
+
+/// Decodes to RGB with the sides in the header. In strict mode any fault is an error; else the
+/// decoder goes on as far as it can.
+fn decode_rgb(
+    bytes: &[u8],
+    (width, height): (u32, u32),
+    strict: bool,
+) -> Result<(Vec<u8>, u8), String> {
     let area = (width as usize * height as usize).max(1);
     let scans = (MAX_VISITED_PIXELS / area).clamp(LEAST_SCANS, MAX_SCANS);
     let options = DecoderOptions::default()
         .set_use_unsafe(false)
-        .set_strict_mode(true)
+        .set_strict_mode(strict)
         .set_max_width(MAX_SIDE_PIXELS as usize)
         .set_max_height(MAX_SIDE_PIXELS as usize)
         .jpeg_set_max_scans(scans)
@@ -59,10 +124,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
     // then.
     let rgb = decoder.decode().map_err(|error| error.to_string())?;
     let info = decoder.info().ok_or("no header")?;
-    let pixels = rgb.as_chunks::<3>().0.iter();
-    let rgba = pixels.flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect();
-    let pixels = Pixels::new(u32::from(info.width), u32::from(info.height), rgba)
-        .ok_or_else(|| "sides out of range".to_owned())?;
-    let orientation = decoder.exif().map_or(1, |exif| orientation::read(exif));
-    Ok(orientation::upright(pixels, orientation))
+    let same_sides = (u32::from(info.width), u32::from(info.height)) == (width, height);
+    if !same_sides || rgb.len() != area * 3 {
+        return Err("sides differ from the header's".to_owned());
+    }
+    Ok((rgb, decoder.exif().map_or(1, |exif| orientation::read(exif))))
 }

@@ -1,26 +1,62 @@
 //! Decodes PNG: common files with `png_fast`, all others with the `png` crate.
 //!
 //! It supports every colour type, bit depth and interlace method, and transparency (tRNS). Of an
-//! animated PNG it decodes the default image. Invariant: the picture has exactly the sides in the
+//! animated PNG it decodes the first frame. Invariant: the picture has exactly the sides in the
 //! header (IHDR).
 
 use std::io::Cursor;
 
-use png::{ColorType, Decoder, Limits, Transformations};
+use png::{BitDepth, ColorType, Decoder, InterlaceInfo, Limits, Reader, Transformations};
 
-use super::png_fast;
+use super::{
+    apng,
+    png_fast::{self, PngParts},
+};
 use crate::{
     limits::{MAX_DECODER_BYTES, MAX_SIDE_PIXELS},
     pixels::Pixels,
     png::format::sides,
+    work::Work,
 };
 
 /// Decodes a PNG file or a PNG entry of an ICO. Samples of 16 bits are reduced to their high byte.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
-    png_fast::decode(bytes).map_or_else(|| decode_any(bytes), Ok)
+pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
+    let (width, height) = sides(bytes).ok_or("unreadable header")?;
+    if !apng::default_image_is_apart(bytes) {
+        return decode_still(bytes, work);
+    }
+    let frame = apng::first_frame(bytes).ok_or("the first frame did not come")?;
+    let pixels = decode_still(&frame.file, work)?;
+    let fits = frame.left.checked_add(pixels.width()).is_some_and(|right| right <= width)
+        && frame.top.checked_add(pixels.height()).is_some_and(|bottom| bottom <= height);
+    if !fits || width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
+        return Err("frame outside its canvas".to_owned());
+    }
+    let mut rgba = vec![0; width as usize * height as usize * 4];
+    let row_bytes = pixels.width() as usize * 4;
+    for (y, row) in pixels.rgba().chunks_exact(row_bytes).enumerate() {
+        let at = ((frame.top as usize + y) * width as usize + frame.left as usize) * 4;
+        rgba[at..at + row_bytes].copy_from_slice(row);
+    }
+    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Decodes any PNG with the `png` crate.
+/// Decodes the default image. Both decoders pay for their work, since the fast one may fail at the
+/// last byte.
+fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
+    if let Some(parts) = PngParts::read(bytes) {
+        work.spend(parts.sides(), bytes.len()).map_err(|error| error.to_string())?;
+        if let Some(pixels) = png_fast::decode(&parts) {
+            return Ok(pixels);
+        }
+    }
+    let sides = sides(bytes).ok_or("unreadable header")?;
+    work.spend(sides, bytes.len()).map_err(|error| error.to_string())?;
+    decode_any(bytes)
+}
+
+/// Decodes any PNG with the `png` crate, row by row until all came or one cannot be decoded. Rows
+/// that did not come are transparent.
 fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
     if width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
@@ -35,22 +71,60 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
-    let size = reader.output_buffer_size().ok_or("sides out of range")?;
-    if size > MAX_DECODER_BYTES {
-        return Err("sides out of range".to_owned());
-    }
-    let mut buffer = vec![0; size];
-    let frame = reader.next_frame(&mut buffer).map_err(|error| error.to_string())?;
-    buffer.truncate(frame.buffer_size());
-    let rgba = match frame.color_type {
-        ColorType::Rgba => buffer,
-        ColorType::GrayscaleAlpha => {
-            let pairs = buffer.as_chunks::<2>().0;
-            pairs.iter().flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect()
-        }
+    let channels = match reader.output_color_type() {
+        (ColorType::Rgba, BitDepth::Eight) => 4,
+        (ColorType::GrayscaleAlpha, BitDepth::Eight) => 2,
         other => return Err(format!("unexpected colour type {other:?}")),
     };
-    Pixels::new(frame.width, frame.height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    let samples = read_rows(&mut reader, (width, height), channels)?;
+    let rgba = if channels == 4 {
+        samples
+    } else {
+        let pairs = samples.as_chunks::<2>().0;
+        pairs.iter().flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect()
+    };
+    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+}
+
+/// Reads the rows that can be read. It reads no byte after the last row, since the compressed data
+/// may continue for hundreds of megabytes. Each pass of an interlaced picture fills the gaps that
+/// later passes would fill, as in browsers.
+fn read_rows(
+    reader: &mut Reader<Cursor<&[u8]>>,
+    (width, height): (u32, u32),
+    channels: usize,
+) -> Result<Vec<u8>, String> {
+    let stride = width as usize * channels;
+    let mut samples = vec![0; stride * height as usize];
+    let all = if reader.info().interlaced { interlaced_rows(width, height) } else { height };
+    for index in 0..all {
+        let row = match reader.next_interlaced_row() {
+            Ok(Some(row)) => row,
+            Ok(None) => break,
+            Err(error) if index == 0 => return Err(error.to_string()),
+            Err(_) => break,
+        };
+        match row.interlace() {
+            InterlaceInfo::Null(_) => {
+                let at = index as usize * stride;
+                samples[at..at + stride].copy_from_slice(row.data());
+            }
+            InterlaceInfo::Adam7(pass) => {
+                let bits = 8 * channels as u8;
+                png::splat_interlaced_row(&mut samples, stride, row.data(), pass, bits);
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// Returns the number of rows that all seven passes of an interlaced picture have together.
+fn interlaced_rows(width: u32, height: u32) -> u32 {
+    // First column, and first row and distance of rows, of each pass (PNG 8.2).
+    const PASSES: [(u32, u32, u32); 7] =
+        [(0, 0, 8), (4, 0, 8), (0, 4, 8), (2, 0, 4), (0, 2, 4), (1, 0, 2), (0, 1, 2)];
+    let passes = PASSES.iter().filter(|(column, _, _)| *column < width);
+    passes.map(|&(_, first, step)| height.saturating_sub(first).div_ceil(step)).sum()
 }
 
 #[cfg(test)]
@@ -127,7 +201,8 @@ mod tests {
 
         #[test]
         fn the_fast_decoder_and_the_png_crate_give_the_same_pixels(bytes in file()) {
-            if let Some(pixels) = png_fast::decode(&bytes) {
+            let fast = PngParts::read(&bytes).and_then(|parts| png_fast::decode(&parts));
+            if let Some(pixels) = fast {
                 prop_assert_eq!(decode_any(&bytes), Ok(pixels));
             }
         }
@@ -149,6 +224,9 @@ mod tests {
             bytes.extend(&named);
             bytes.extend(libdeflater::crc32(&named).to_be_bytes());
         }
-        assert_eq!(decode(&bytes), Err("a palette of broken entries".to_owned()));
+        assert_eq!(
+            decode(&bytes, &mut Work::default()),
+            Err("a palette of broken entries".to_owned())
+        );
     }
 }

@@ -48,9 +48,8 @@ pub(crate) struct PngParts<'a> {
     more_data: Vec<u8>,
 }
 
-/// Decodes `bytes`. Returns `None` if the `png` crate must decode them.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Pixels> {
-    let parts = PngParts::read(bytes)?;
+/// Decodes the parts of a file. Returns `None` if the `png` crate must decode it.
+pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     let channels = match parts.colour_type {
         GREY | INDEXED => 1,
         RGB => 3,
@@ -64,7 +63,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Pixels> {
     if rows.capacity() <= MAX_KEPT_BYTES {
         ROWS.set(rows);
     }
-    Pixels::new(parts.width as u32, parts.height as u32, rgba?)
+    let (width, height) = parts.sides();
+    Pixels::new(width, height, rgba?)
 }
 
 /// Reads the first chunk: returns its name, its data, and the bytes after it. Its CRC is checked
@@ -149,6 +149,12 @@ impl<'a> PngParts<'a> {
             rest = after;
         }
         Some(parts)
+    }
+
+    /// Returns width and height in pixels.
+    pub(crate) fn sides(&self) -> (u32, u32) {
+        // Both are at most `MAX_SIDE_PIXELS`.
+        (self.width as u32, self.height as u32)
     }
 
     /// Returns the compressed rows.

@@ -138,6 +138,7 @@ fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'
         ("first-frame-padding", "background outside the first frame is transparent"),
         ("tiletest.gif", "background outside the first frame is transparent"),
         ("transparent.png", "it ignores tRNS of grey"),
+        ("infinite-apng.png", "it takes the default image, which is no part of the animation"),
         ("blend.webp", "first frame: the decoder composes on its canvas"),
         ("jpg-size-3x3", "chroma of tiny pictures: smooth here, in blocks there"),
         ("jpg-size-4x4", "chroma of tiny pictures: smooth here, in blocks there"),

@@ -13,3 +13,4 @@ mod hostile_svg;
 mod ico_variants;
 mod orientation;
 mod properties;
+mod what_came;

@@ -1,0 +1,78 @@
+//! The work of decoding one file, counted in pixels and bytes instead of seconds.
+//!
+//! Invariants: work is spent before it is done, so that a decoder that fails late has paid as well;
+//! no file spends more than [`MAX_FILE_PIXELS`]. A count is the same on every machine, which a
+//! time is not: tests and the fuzzer find by it the file that costs most.
+//! Must not know: formats.
+
+use crate::limits::MAX_SIDE_PIXELS;
+
+/// Pixels of the largest picture that is decoded.
+pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
+
+/// Greatest number of pixels that decoders may visit for one file, over all entries of an ICO and
+/// all attempts: no file costs more than three times the largest plain PNG.
+pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
+
+/// What decoding a file has cost, or would have cost where a decoder failed early.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Pixels of all pictures that a decoder has begun, a picture once for each attempt.
+    pub pixels: u64,
+    /// Bytes that all attempts were given.
+    pub bytes: u64,
+}
+
+/// The error of [`Work::spend`]: the file has no pixels left to spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BudgetSpent;
+
+impl std::fmt::Display for BudgetSpent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("more pixels to decode than one file may have")
+    }
+}
+
+impl Work {
+    /// Counts one attempt to decode `width` x `height` pixels from `bytes` bytes.
+    ///
+    /// # Errors
+    /// [`BudgetSpent`], with nothing counted, if that exceeds [`MAX_FILE_PIXELS`].
+    pub(crate) fn spend(
+        &mut self,
+        (width, height): (u32, u32),
+        bytes: usize,
+    ) -> Result<(), BudgetSpent> {
+        self.spend_pixels(u64::from(width) * u64::from(height), bytes)
+    }
+
+    /// Counts `pixels` for one attempt, as [`Work::spend`] does.
+    ///
+    /// # Errors
+    /// As [`Work::spend`].
+    pub(crate) fn spend_pixels(&mut self, pixels: u64, bytes: usize) -> Result<(), BudgetSpent> {
+        let pixels = self.pixels.saturating_add(pixels);
+        if pixels > MAX_FILE_PIXELS {
+            return Err(BudgetSpent);
+        }
+        self.pixels = pixels;
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exceeds_the_budget_is_refused_and_not_counted() {
+        let mut work = Work::default();
+        let side = MAX_SIDE_PIXELS;
+        for _ in 0..3 {
+            assert_eq!(work.spend((side, side), 10), Ok(()));
+        }
+        assert_eq!(work.spend((1, 1), 10), Err(BudgetSpent));
+        assert_eq!(work, Work { pixels: MAX_FILE_PIXELS, bytes: 30 });
+    }
+}
