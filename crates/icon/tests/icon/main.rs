@@ -9,6 +9,7 @@
 )]
 
 mod corpus;
+mod cost;
 mod hostile_svg;
 mod ico_variants;
 mod orientation;

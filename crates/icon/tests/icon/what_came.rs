@@ -12,7 +12,7 @@ fn shown(file: &[u8]) -> Option<Pixels> {
     decode(file).map(|(_, pixels)| pixels).ok()
 }
 
-/// Returns the numbers of rows that are wholly as expected, and of rows that are wholly transparent.
+/// Returns the number of rows that are as expected, and of rows that are wholly transparent.
 fn rows(pixels: &Pixels, expected: impl Fn(usize, usize) -> [u8; 4]) -> (usize, usize) {
     let width = pixels.width() as usize;
     let pixel_rows: Vec<Vec<[u8; 4]>> =
