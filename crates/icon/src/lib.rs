@@ -26,6 +26,7 @@ pub mod test_vectors;
 pub mod thumbnail;
 pub mod work;
 
+pub use decoders::{svg::svg_work, svg_work::MAX_WORK as MAX_SVG_WORK};
 pub use error::IconError;
 pub use format::Format;
 pub use measure::Measured;

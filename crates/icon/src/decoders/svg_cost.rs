@@ -1,21 +1,19 @@
-//! Estimates the cost of drawing an SVG before it is drawn.
+//! Estimates the work of reading an SVG before usvg reads it.
 //!
 //! Owns the limits: attributes of an element, style rules times elements, nesting, elements with
-//! all references followed (`use`, patterns, masks, clip paths and markers, with which a kilobyte
-//! of text can describe an unbounded drawing), pattern tiles, dashes. Costs are upper bounds and
-//! use no clock, so that an SVG is refused on every machine or on none.
+//! all references followed (`use`, paints, masks, clip paths and markers, with which a kilobyte
+//! of text can describe an unbounded drawing), numbers of stroked paths, characters of text. Work
+//! is an upper bound and uses no clock, so that an SVG is refused on every machine or on none.
+//! Must not know: how the resolved picture is drawn (`svg_walk`).
 
 use std::collections::HashMap;
 
-use resvg::{
-    tiny_skia::{PathSegment, Transform},
-    usvg::{
-        BlendMode, ClipPath, Group, Mask, Node as Drawn, Paint, Path, Tree,
-        roxmltree::{Document, Node, NodeId},
-    },
-};
+use resvg::usvg::roxmltree::{Document, Node, NodeId};
 
-use super::svg_style::{Reference, References};
+use super::{
+    svg_style::{Reference, References},
+    svg_work::{MAX_WORK, Work, exceeds, refused},
+};
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
 /// Greatest number of `=` signs in one tag. The XML parser compares each attribute with all
@@ -26,21 +24,27 @@ const MAX_ENTITY_BYTES: usize = 64 * 1024;
 /// Greatest nesting of elements with references followed. The drawing code is recursive, and its
 /// stack must suffice.
 const MAX_DEPTH: usize = 96;
-/// Greatest number of drawn elements. Each 32 bytes of attributes count as one more element.
-const MAX_COST: u64 = 20_000;
-/// Greatest product of style rules and elements, which bounds the time of matching selectors.
-const MAX_RULE_MATCHES: usize = 1_000_000;
-/// Greatest number of pixels of all pattern tiles together, which bounds memory and time.
-const MAX_TILE_PIXELS: f64 = 1_000_000.0;
 /// Greatest number in a path, radius or viewport. An arc becomes about as many curves as the sixth
-/// root of its radius: 47 at this limit, but more than any memory holds at the greatest `f64`.
-const MAX_LENGTH: f64 = 1e9;
-/// Greatest number of dashes of all strokes together, which bounds the time of stroking.
-const MAX_DASHES: f64 = 50_000.0;
-
-fn refused(reason: &'static str) -> IconError {
-    IconError::SvgRefused { reason }
-}
+/// root of its radius: 22 at this limit, but more than any memory holds at the greatest `f64`.
+const MAX_LENGTH: f64 = 1e8;
+/// Reading a byte of XML.
+const BYTE_WORK: f64 = 4.0;
+/// Matching a declaration of a style sheet with an element.
+const RULE_MATCH_WORK: f64 = 55.0;
+/// The work of an element. Each 32 bytes of its attributes count as one more.
+const ELEMENT_WORK: u64 = 800;
+/// The work of a number in a stroked path with curves, of which usvg makes the outline to know its
+/// bounds, for each binary digit of the longest number: longer curves become more pieces.
+const STROKED_NUMBER_WORK: u64 = 120;
+/// The binary digits that count for the numbers of a path with `T`.
+const REFLECTED_DIGITS: u64 = 48;
+/// The numbers that count for a stroked rectangle, circle or ellipse.
+const SHAPE_NUMBERS: u64 = 24;
+/// Making the outline of a character, and finding its glyph for each part of its text.
+const CHARACTER_WORK: u64 = 10_000;
+const SHAPED_CHARACTER_WORK: u64 = 1_000;
+/// The numbers that count for a stroked character.
+const CHARACTER_NUMBERS: u64 = 100;
 
 /// Checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
@@ -56,22 +60,34 @@ pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Checks the limits of the document with all references followed.
-pub(crate) fn check_document(document: &Document) -> Result<(), IconError> {
+/// Pays for reading the document with all references followed. `bytes` is its length.
+pub(crate) fn check_document(
+    document: &Document,
+    bytes: usize,
+    work: &mut Work,
+) -> Result<(), IconError> {
+    work.spend(bytes as f64 * BYTE_WORK)?;
     let references = References::read(document);
     let elements = document.descendants().filter(Node::is_element).count();
-    if references.rule_count().saturating_mul(elements) > MAX_RULE_MATCHES {
-        return Err(refused("too many style rules"));
-    }
-    let mut counter = CostCounter { references, known: HashMap::new() };
-    counter.visit(document.root_element(), 0).map(|_| ())
+    let matches = references.match_count().saturating_mul(elements);
+    work.spend(matches as f64 * RULE_MATCH_WORK)?;
+    let strokes = document.input_text().contains("stroke");
+    let mut counter = CostCounter { references, known: HashMap::new(), strokes };
+    let matches = counter.references.match_count();
+    let cost = counter.visit(document.root_element(), 0)?;
+    // usvg matches each copy of an element that `use` makes, too.
+    let copies = cost.painted.saturating_sub(elements as u64);
+    work.spend(matches as f64 * copies as f64 * RULE_MATCH_WORK)?;
+    work.spend((cost.drawn * ELEMENT_WORK) as f64)
 }
 
 /// The cost of drawing an element with everything below it.
 #[derive(Clone, Copy)]
 struct NodeCost {
-    /// Number of drawn elements.
+    /// Number of drawn elements, with attributes, strokes and text counted as elements.
     drawn: u64,
+    /// Number of drawn elements that may have a paint.
+    painted: u64,
     /// Levels of nesting below the element.
     height: usize,
 }
@@ -81,6 +97,8 @@ struct CostCounter<'a, 'input> {
     /// The cost of each visited node; `None` while it is being computed. A node found in that state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
+    /// True if anything may be stroked.
+    strokes: bool,
 }
 
 impl<'a, 'input> CostCounter<'a, 'input> {
@@ -96,37 +114,106 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         }
         self.known.insert(node.id(), None);
         check_lengths(node)?;
-        let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
-        let own = 1 + attribute_bytes as u64 / 32;
-        // Children and targets of `use` are drawn once, paints once for each element that inherits
-        // them.
-        let (mut cost, mut painted) = (NodeCost { drawn: own, height: 0 }, 1u64);
-        let mut once = 0u64;
+        let mut cost = NodeCost { drawn: self.own_cost(node), painted: 1, height: 0 };
         for child in node.children().filter(Node::is_element) {
             let child = self.visit(child, depth + 1)?;
-            cost.drawn = cost.drawn.saturating_add(child.drawn);
-            cost.height = cost.height.max(child.height + 1);
+            cost.add(child);
             within(cost.drawn)?;
         }
+        self.follow(node, depth, &mut cost)?;
+        self.known.insert(node.id(), Some(cost));
+        Ok(cost)
+    }
+
+    /// Adds what a node refers to: the target of `use` is drawn once, paints once for each element
+    /// that inherits them.
+    fn follow(
+        &mut self,
+        node: Node<'a, 'input>,
+        depth: usize,
+        cost: &mut NodeCost,
+    ) -> Result<(), IconError> {
+        let (mut paints, mut markers, mut once) = (0u64, 0u64, 0u64);
         for (reference, target) in self.references.of(node) {
+            let gradient = target.tag_name().name().ends_with("Gradient");
             let target = self.visit(target, depth + 1)?;
             cost.height = cost.height.max(target.height + 1);
             match reference {
-                Reference::Drawn => cost.drawn = cost.drawn.saturating_add(target.drawn),
+                Reference::Drawn => cost.add(target),
                 Reference::Once => once = once.saturating_add(target.drawn),
-                Reference::Inherited => painted = painted.saturating_add(target.drawn),
+                // The stops of a gradient are copied, which is far less than drawing an element.
+                Reference::Inherited if gradient => {
+                    paints = paints.saturating_add(1 + target.drawn / 8);
+                }
+                Reference::Inherited => paints = paints.saturating_add(target.drawn),
                 // A marker is drawn at every vertex. A vertex takes at least 2 bytes of path data,
                 // and 32 bytes of attributes count as one element: at most 16 markers per element.
                 Reference::Marker => {
-                    painted = painted.saturating_add(target.drawn.saturating_mul(16));
+                    markers = markers.saturating_add(target.drawn.saturating_mul(16));
                 }
             }
-            within(cost.drawn.saturating_mul(painted).saturating_add(once))?;
+            let painted = cost.painted.saturating_mul(paints);
+            let marked = cost.drawn.saturating_mul(markers);
+            within(cost.drawn.saturating_add(painted).saturating_add(marked).saturating_add(once))?;
         }
-        cost.drawn = cost.drawn.saturating_mul(painted).saturating_add(once);
-        within(cost.drawn)?;
-        self.known.insert(node.id(), Some(cost));
-        Ok(cost)
+        // All sums were within the limit just now.
+        cost.drawn += cost.painted * paints + cost.drawn * markers + once;
+        within(cost.drawn)
+    }
+
+    /// Returns the cost of an element without its children.
+    fn own_cost(&self, node: Node<'a, 'input>) -> u64 {
+        let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
+        let name = node.tag_name().name();
+        let mut work = 0;
+        if name == "text" {
+            let all = || node.descendants();
+            let characters: usize =
+                all().filter(Node::is_text).filter_map(|it| it.text()).map(str::len).sum();
+            let (characters, parts) = (characters as u64, all().filter(Node::is_element).count());
+            work += characters * (CHARACTER_WORK + parts as u64 * SHAPED_CHARACTER_WORK);
+            if self.strokes {
+                work += characters * CHARACTER_NUMBERS * STROKED_NUMBER_WORK;
+            }
+        } else if self.strokes {
+            work += stroked_numbers(node) * STROKED_NUMBER_WORK;
+        }
+        1 + attribute_bytes as u64 / 32 + work / ELEMENT_WORK
+    }
+}
+
+impl NodeCost {
+    fn add(&mut self, part: Self) {
+        self.drawn = self.drawn.saturating_add(part.drawn);
+        self.painted = self.painted.saturating_add(part.painted);
+        self.height = self.height.max(part.height + 1);
+    }
+}
+
+/// Returns the numbers of a shape times the binary digits of the longest one; fewer if the shape
+/// has no curves: then its outline is simpler.
+fn stroked_numbers(node: Node) -> u64 {
+    let list = match node.tag_name().name() {
+        "rect" | "circle" | "ellipse" => return SHAPE_NUMBERS * 6,
+        "path" => node.attribute("d"),
+        "polygon" | "polyline" => node.attribute("points"),
+        _ => None,
+    };
+    let list = list.unwrap_or_default();
+    let (mut count, mut longest) = (0u64, 0.0f64);
+    for number in numbers(list) {
+        count += 1;
+        longest = longest.max(number);
+    }
+    let has = |commands: &[u8]| list.bytes().any(|byte| commands.contains(&byte));
+    if has(b"Tt") {
+        // The control point is that of the previous curve, reflected: it moves away without limit.
+        count * REFLECTED_DIGITS
+    } else if has(b"AaCcQqSs") {
+        let digits = (longest.min(MAX_LENGTH) as u64 | 16).ilog2() + 1;
+        count * u64::from(digits)
+    } else {
+        count
     }
 }
 
@@ -183,112 +270,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Refuses a cost above the limit.
+/// Refuses a cost above the budget.
 fn within(cost: u64) -> Result<(), IconError> {
-    if cost > MAX_COST { Err(refused("too much to draw")) } else { Ok(()) }
-}
-
-/// Checks the limits of the resolved picture, as drawn with `transform`.
-pub(crate) fn check_tree(tree: &Tree, transform: Transform) -> Result<(), IconError> {
-    if !tree.filters().is_empty() {
-        return Err(refused("filters"));
-    }
-    let mut totals = Totals { tile_pixels: 0.0, dashes: 0.0 };
-    totals.group(tree.root(), transform)
-}
-
-struct Totals {
-    tile_pixels: f64,
-    dashes: f64,
-}
-
-impl Totals {
-    fn group(&mut self, group: &Group, transform: Transform) -> Result<(), IconError> {
-        // These modes divide with the approximate reciprocal of the processor, which differs
-        // between vendors.
-        if matches!(group.blend_mode(), BlendMode::ColorBurn | BlendMode::ColorDodge) {
-            return Err(refused("blend mode"));
-        }
-        let transform = transform.pre_concat(group.transform());
-        let mut clip = group.clip_path();
-        while let Some(path) = clip {
-            self.group(path.root(), transform.pre_concat(path.transform()))?;
-            clip = ClipPath::clip_path(path);
-        }
-        let mut mask = group.mask();
-        while let Some(path) = mask {
-            self.group(path.root(), transform)?;
-            mask = Mask::mask(path);
-        }
-        for child in group.children() {
-            match child {
-                Drawn::Group(group) => self.group(group, transform)?,
-                Drawn::Path(path) => self.path(path, transform)?,
-                Drawn::Image(_) | Drawn::Text(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn path(&mut self, path: &Path, transform: Transform) -> Result<(), IconError> {
-        let fill = path.fill().map(resvg::usvg::Fill::paint);
-        let stroke = path.stroke().map(resvg::usvg::Stroke::paint);
-        for paint in fill.into_iter().chain(stroke) {
-            let Paint::Pattern(pattern) = paint else { continue };
-            let (sx, sy) = transform.pre_concat(pattern.transform()).get_scale();
-            let rect = pattern.rect();
-            self.tile_pixels += f64::from(rect.width() * sx) * f64::from(rect.height() * sy);
-            if exceeds(self.tile_pixels, MAX_TILE_PIXELS) {
-                return Err(refused("pattern too large"));
-            }
-            self.group(pattern.root(), Transform::from_scale(sx, sy))?;
-        }
-        if let Some(dashes) = path.stroke().and_then(|stroke| stroke.dasharray()) {
-            let period: f64 = dashes.iter().map(|&dash| f64::from(dash)).sum();
-            self.dashes += length_from_above(path) / period * dashes.len() as f64;
-            if exceeds(self.dashes, MAX_DASHES) {
-                return Err(refused("too many dashes"));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns true if `value` is above `most` or NaN.
-fn exceeds(value: f64, most: f64) -> bool {
-    value.is_nan() || value > most
-}
-
-/// Returns the length of the control polygon of a path, an upper bound of the length of its curves.
-fn length_from_above(path: &Path) -> f64 {
-    let mut length = 0.0;
-    let mut at = (0.0f64, 0.0f64);
-    let mut start = at;
-    let mut go = |to: resvg::tiny_skia::Point, at: &mut (f64, f64)| {
-        let to = (f64::from(to.x), f64::from(to.y));
-        length += (to.0 - at.0).hypot(to.1 - at.1);
-        *at = to;
-    };
-    for segment in path.data().segments() {
-        match segment {
-            PathSegment::MoveTo(to) => {
-                at = (f64::from(to.x), f64::from(to.y));
-                start = at;
-            }
-            PathSegment::LineTo(to) => go(to, &mut at),
-            PathSegment::QuadTo(control, to) => {
-                go(control, &mut at);
-                go(to, &mut at);
-            }
-            PathSegment::CubicTo(first, second, to) => {
-                go(first, &mut at);
-                go(second, &mut at);
-                go(to, &mut at);
-            }
-            PathSegment::Close => {
-                go(resvg::tiny_skia::Point::from_xy(start.0 as f32, start.1 as f32), &mut at);
-            }
-        }
-    }
-    length
+    if cost > MAX_WORK / ELEMENT_WORK { Err(refused("too much to draw")) } else { Ok(()) }
 }

@@ -7,6 +7,9 @@ use std::{borrow::Cow, collections::HashMap};
 
 use resvg::usvg::roxmltree::{Document, Node};
 
+/// Number of ancestors of an element that count; `svg_cost` refuses those that have more.
+const MAX_SELECTOR_DEPTH: usize = 100;
+
 /// How often the target of a reference is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
@@ -34,13 +37,18 @@ pub(crate) struct References<'a, 'input> {
     /// Elements by id. Ids should be unique; if they are not, all elements with an id count.
     by_id: HashMap<&'a str, Vec<Node<'a, 'input>>>,
     rules: Vec<StyleRule>,
-    rule_count: usize,
+    match_count: usize,
+    /// Number of levels of the document.
+    depth: usize,
 }
 
 impl<'a, 'input> References<'a, 'input> {
     /// Reads ids and style sheets.
     pub(crate) fn read(document: &'a Document<'input>) -> Self {
-        let mut references = Self { by_id: HashMap::new(), rules: Vec::new(), rule_count: 0 };
+        let mut references =
+            Self { by_id: HashMap::new(), rules: Vec::new(), match_count: 0, depth: 1 };
+        let depth = |node: Node| node.ancestors().take(MAX_SELECTOR_DEPTH).count();
+        references.depth = document.descendants().map(depth).max().unwrap_or(1);
         for node in document.descendants() {
             if let Some(id) = node.attribute("id") {
                 references.by_id.entry(id).or_default().push(node);
@@ -53,9 +61,10 @@ impl<'a, 'input> References<'a, 'input> {
         references
     }
 
-    /// Returns the number of rules in all style sheets.
-    pub(crate) fn rule_count(&self) -> usize {
-        self.rule_count
+    /// Returns the number of comparisons that all style sheets take for one element: of
+    /// declarations and, for each part of a selector, of ancestors.
+    pub(crate) fn match_count(&self) -> usize {
+        self.match_count
     }
 
     fn read_sheet(&mut self, sheet: &str) {
@@ -63,7 +72,12 @@ impl<'a, 'input> References<'a, 'input> {
             let Some((selectors, body)) = rule.rsplit_once('{') else { continue };
             let found: Vec<_> = declarations(body).collect();
             for selector in selectors.split(',') {
-                self.rule_count += 1;
+                // The parser tries every ancestor for every part of a selector but the last.
+                let parts = selector.split([' ', '>', '+', '~', '\n', '\t']);
+                let parts = parts.filter(|part| !part.is_empty()).count() as u32;
+                let tried = self.depth.saturating_pow(parts.saturating_sub(1));
+                let matches = tried.saturating_add(body.split(';').count());
+                self.match_count = self.match_count.saturating_add(matches);
                 for (reference, target) in &found {
                     self.rules.push(StyleRule {
                         matches: last_part(selector).to_owned(),
@@ -82,9 +96,15 @@ impl<'a, 'input> References<'a, 'input> {
             let (name, value) = (attribute.name(), attribute.value());
             match name {
                 "style" => found.extend(declarations(&without_comments(value))),
-                "href" if node.tag_name().name() == "use" => {
+                "href" => {
+                    let kind = match node.tag_name().name() {
+                        "use" => Reference::Drawn,
+                        "linearGradient" | "radialGradient" | "pattern" | "filter" | "feImage"
+                        | "textPath" => Reference::Once,
+                        _ => continue,
+                    };
                     let id = value.trim().strip_prefix('#');
-                    found.extend(id.map(|id| (Reference::Drawn, id.to_owned())));
+                    found.extend(id.map(|id| (kind, id.to_owned())));
                 }
                 _ => found.extend(reference(name, value)),
             }
@@ -97,10 +117,7 @@ impl<'a, 'input> References<'a, 'input> {
         let mut targets = Vec::new();
         for (reference, id) in found {
             let elements = self.by_id.get(id.as_str()).map_or(&[][..], Vec::as_slice);
-            // Gradients draw no elements.
-            let drawn =
-                elements.iter().filter(|node| !node.tag_name().name().ends_with("Gradient"));
-            targets.extend(drawn.map(|&target| (reference, target)));
+            targets.extend(elements.iter().map(|&target| (reference, target)));
         }
         targets
     }

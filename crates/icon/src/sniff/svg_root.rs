@@ -9,9 +9,9 @@ use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Greatest size of an SVG in bytes; larger documents are refused. Real SVG icons have a few
-/// kilobytes.
-pub const MAX_SVG_BYTES: usize = 256 * 1024;
+/// Greatest size of an SVG in bytes; larger documents are refused. It is the limit of an icon's
+/// body: real SVG icons have a few kilobytes, those with an embedded picture some hundred.
+pub const MAX_SVG_BYTES: usize = 512 * 1024;
 /// Number of entities that are read from a doctype; drawing programs write about ten.
 const MAX_ENTITIES: usize = 64;
 /// Length in bytes to which an attribute is expanded: namespaces and sizes are far shorter.

@@ -1,5 +1,6 @@
 //! SVGs that are made to take too much time or memory, or to read files or URLs: each is refused or
-//! drawn quickly, on a thread with the stack of an ordinary worker thread.
+//! drawn quickly, on a thread with the stack of an ordinary worker thread. `svg_cost` has those
+//! whose drawing takes long.
 
 use everytab_icon::convert::to_tab_icon;
 
@@ -106,7 +107,7 @@ fn parsers_that_compare_each_with_each_are_spared() {
     assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
     let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
     assert_eq!(outcome(svg(&twins)), "svg_rejected");
-    assert_eq!(outcome(svg(&" ".repeat(300_000))), "svg_rejected");
+    assert_eq!(outcome(svg(&" ".repeat(600_000))), "svg_rejected");
 }
 
 #[test]
@@ -116,7 +117,6 @@ fn files_and_addresses_are_never_read() {
         let image = format!(r#"<image href="{address}" width="9" height="9"/>"#);
         assert_eq!(outcome(svg(&image)), "image_blank");
     }
-    assert_eq!(outcome(svg("<text>x</text>")), "image_blank");
 }
 
 #[test]

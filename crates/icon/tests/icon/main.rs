@@ -14,4 +14,6 @@ mod hostile_svg;
 mod ico_variants;
 mod orientation;
 mod properties;
+mod svg_cost;
+mod svg_features;
 mod what_came;

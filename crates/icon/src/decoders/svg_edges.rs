@@ -1,0 +1,184 @@
+//! Counts the edges that filling or stroking a path gives to the scan converter of tiny-skia.
+//!
+//! tiny-skia samples each row of pixels four times. In each of these rows it visits every edge that
+//! crosses the row, and moves an edge along a list to keep the edges in order of x. So the work is
+//! that of edges, of crossed rows, and of pairs of edges that are in the list at the same time,
+//! each of which can change its order. Curves are counted by their control points, from above.
+
+use resvg::tiny_skia::{Path, PathSegment, Point, Rect};
+
+/// Number of rows that tiny-skia samples for each row of pixels.
+const ROWS_PER_PIXEL: f32 = 4.0;
+/// Number of lines of a hairline curve, at most.
+const MAX_CURVE_LINES: f64 = 512.0;
+/// A curve becomes at most this many lines, which are edges one after the other.
+const CURVE_EDGES: f64 = 6.0;
+
+/// The sides in pixels of what is drawn on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Canvas {
+    pub(crate) width: f32,
+    pub(crate) height: f32,
+}
+
+impl Canvas {
+    /// Returns the layer of something with `bounds` and its origin: with `margin` pixels on each
+    /// side, but within `reach`. `None` if no pixel is left.
+    pub(crate) fn layer(bounds: Rect, margin: f32, reach: Rect) -> Option<(Self, Point)> {
+        let left = bounds.x().floor() - margin;
+        let top = bounds.y().floor() - margin;
+        let right = left + bounds.width().ceil().max(1.0) + 2.0 * margin;
+        let bottom = top + bounds.height().ceil().max(1.0) + 2.0 * margin;
+        let (left, top) = (left.max(reach.left().floor()), top.max(reach.top().floor()));
+        let (right, bottom) = (right.min(reach.right().ceil()), bottom.min(reach.bottom().ceil()));
+        let (width, height) = (right - left, bottom - top);
+        let canvas = Self { width, height };
+        (width > 0.0 && height > 0.0).then_some((canvas, Point::from_xy(left, top)))
+    }
+
+    pub(crate) fn pixels(self) -> f64 {
+        f64::from(self.width) * f64::from(self.height)
+    }
+
+    /// Returns the canvas with two of its size on each side.
+    pub(crate) fn reach(self) -> Option<Rect> {
+        let (width, height) = (self.width, self.height);
+        Rect::from_ltrb(-2.0 * width, -2.0 * height, 3.0 * width, 3.0 * height)
+    }
+
+    /// Returns the number of pixels of `bounds` on this canvas.
+    fn shared_pixels(self, bounds: Rect) -> f64 {
+        let across = bounds.right().min(self.width) - bounds.left().max(0.0);
+        let down = bounds.bottom().min(self.height) - bounds.top().max(0.0);
+        let side = |side: f32| f64::from((side + 2.0).max(0.0));
+        side(across) * side(down)
+    }
+}
+
+/// What the scan converter does for a path.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// Number of edges.
+    pub(crate) edges: f64,
+    /// Number of rows that the edges cross, added up.
+    pub(crate) row_edges: f64,
+    /// Number of pairs of edges of which one begins in a row that the other crosses.
+    pub(crate) inversions: f64,
+    /// Number of pixels of the path's bounds on the canvas.
+    pub(crate) pixels: f64,
+}
+
+/// Counts the edges of `path`, whose numbers are pixels, filled on `canvas`.
+pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
+    let rows = (canvas.height * ROWS_PER_PIXEL).ceil() as usize;
+    let mut edges = Edges { count: 0.0, begin: vec![0; rows], end: vec![0; rows + 1] };
+    each_segment(path, |points| edges.add(points));
+    edges.scan(canvas.shared_pixels(path.bounds()))
+}
+
+struct Edges {
+    count: f64,
+    /// Number of edges that begin in each sampled row, and that have ended before it.
+    begin: Vec<u32>,
+    end: Vec<u32>,
+}
+
+impl Edges {
+    /// Adds a line or a curve, as the edges that rise or fall all along.
+    fn add(&mut self, points: &[Point]) {
+        let rows = self.begin.len() as f32;
+        let row = |y: f32| (y * ROWS_PER_PIXEL + 0.5).floor().clamp(0.0, rows) as usize;
+        let ys = points.iter().map(|point| point.y);
+        let top = ys.clone().fold(f32::INFINITY, f32::min);
+        let bottom = ys.fold(f32::NEG_INFINITY, f32::max);
+        let (top, bottom) = (row(top), row(bottom));
+        self.count += if points.len() > 2 { CURVE_EDGES } else { 1.0 };
+        if top >= bottom {
+            return;
+        }
+        let rises = points.is_sorted_by(|a, b| a.y <= b.y);
+        let falls = points.is_sorted_by(|a, b| a.y >= b.y);
+        let edges = if rises || falls { 1 } else { points.len() as u32 - 1 };
+        self.begin[top] += edges;
+        self.end[bottom] += edges;
+    }
+
+    fn scan(&self, pixels: f64) -> Scan {
+        let mut scan = Scan { edges: self.count, pixels, ..Scan::default() };
+        let mut active = 0.0f64;
+        for (&begin, &end) in self.begin.iter().zip(&self.end) {
+            let begin = f64::from(begin);
+            active -= f64::from(end);
+            scan.inversions += begin * active + begin * begin / 2.0;
+            active += begin;
+            scan.row_edges += active;
+        }
+        scan
+    }
+}
+
+/// Returns the number of lines and the number of pixels of a path that is drawn one pixel wide.
+pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
+    let longest = f64::from(canvas.width + canvas.height);
+    let (mut lines, mut pixels) = (0.0, 0.0);
+    each_segment(path, |points| {
+        let inside = |at: fn(&Point) -> f32, size: f32| {
+            points.iter().any(|point| at(point) >= -2.0)
+                && points.iter().any(|point| at(point) <= size + 2.0)
+        };
+        let length = polygon(points);
+        lines += if points.len() > 2 { 4.0 + length.min(MAX_CURVE_LINES) } else { 1.0 };
+        if inside(|point| point.x, canvas.width) && inside(|point| point.y, canvas.height) {
+            // A line crosses the canvas once, a curve three times at most.
+            pixels += 2.0 + length.min(longest * (points.len() - 1) as f64);
+        }
+    });
+    (lines, pixels)
+}
+
+/// Returns the length of the control polygon of a path, an upper bound of the length of its curves.
+pub(crate) fn length_from_above(path: &Path) -> f64 {
+    let mut length = 0.0;
+    each_segment(path, |points| length += polygon(points));
+    length
+}
+
+fn polygon(points: &[Point]) -> f64 {
+    let side = |pair: &[Point]| {
+        let across = f64::from(pair[1].x) - f64::from(pair[0].x);
+        let down = f64::from(pair[1].y) - f64::from(pair[0].y);
+        (across * across + down * down).sqrt()
+    };
+    points.windows(2).map(side).sum()
+}
+
+/// Calls `visit` with the control points of each line and curve, and with the line that closes each
+/// contour, as filling does.
+fn each_segment(path: &Path, mut visit: impl FnMut(&[Point])) {
+    let (mut at, mut start) = (Point::zero(), Point::zero());
+    for segment in path.segments() {
+        match segment {
+            PathSegment::MoveTo(to) => {
+                visit(&[at, start]);
+                (at, start) = (to, to);
+            }
+            PathSegment::LineTo(to) => {
+                visit(&[at, to]);
+                at = to;
+            }
+            PathSegment::QuadTo(control, to) => {
+                visit(&[at, control, to]);
+                at = to;
+            }
+            PathSegment::CubicTo(first, second, to) => {
+                visit(&[at, first, second, to]);
+                at = to;
+            }
+            PathSegment::Close => {
+                visit(&[at, start]);
+                at = start;
+            }
+        }
+    }
+    visit(&[at, start]);
+}

@@ -1,0 +1,166 @@
+//! Embedded pictures of an SVG: `data:` URLs of PNG, JPEG, GIF, WebP, and of another SVG.
+//!
+//! A raster picture is decoded with the decoders of this crate and scaled to the size of a tab icon
+//! in linear light; resvg gets it as PNG inside an SVG of the picture's own size, so that it is
+//! placed as if nothing had happened. An SVG in an SVG may not contain a third.
+//! Invariants: nothing outside the document is read; pixels are paid for before they are decoded.
+//! A picture that is corrupt or of another format is left out, as browsers do.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use resvg::usvg::{ImageHrefResolver, ImageKind, Options, Tree};
+
+use super::{
+    gif, jpeg, png, svg_font,
+    svg_work::{Work, refused},
+    webp,
+};
+use crate::{
+    error::IconError,
+    format::Format,
+    limits::TAB_ICON_PIXELS,
+    measure::{check_sides, measure},
+    pixels::Pixels,
+    scale::scale_down,
+    sniff::svg_root::SVG_NAMESPACE,
+};
+
+/// Greatest number of embedded pictures, each copy by `use` counted.
+const MAX_EMBEDDED: u32 = 64;
+/// Decoding a pixel and scaling it. A JPEG may have 12 passes.
+const PIXEL_WORK: f64 = 30.0;
+const JPEG_PIXEL_WORK: f64 = 100.0;
+/// Writing the scaled picture as PNG, and reading it.
+const PICTURE_WORK: f64 = 200_000.0;
+
+/// The budget of an SVG, which the pictures share, and the first reason to refuse it.
+#[derive(Default)]
+pub(crate) struct Budget {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    work: Work,
+    embedded: u32,
+    refusal: Option<IconError>,
+}
+
+impl Budget {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half-written by a panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `spend` with the work so far.
+    pub(crate) fn with<T>(&self, spend: impl FnOnce(&mut Work) -> T) -> T {
+        spend(&mut self.lock().work)
+    }
+
+    /// Returns an error if a picture was refused.
+    pub(crate) fn check(&self) -> Result<(), IconError> {
+        self.lock().refusal.clone().map_or(Ok(()), Err)
+    }
+
+    fn keep<T>(&self, result: Result<Option<T>, IconError>) -> Option<T> {
+        result.unwrap_or_else(|error| {
+            self.lock().refusal.get_or_insert(error);
+            None
+        })
+    }
+}
+
+/// Reads the text of an SVG in an SVG as a tree.
+pub(crate) type ReadNested = fn(&[u8], &Budget) -> Result<Tree, IconError>;
+
+/// Returns the options of usvg: pictures of `data:` URLs only, and one font. Without `nested` no
+/// SVG may be embedded.
+pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_> {
+    Options {
+        image_href_resolver: ImageHrefResolver {
+            resolve_data: Box::new(move |mime, data, _| {
+                budget.keep(embedded(mime, &data, budget, nested))
+            }),
+            resolve_string: Box::new(|_, _| None),
+        },
+        ..svg_font::options()
+    }
+}
+
+/// Returns the picture in `data`; `None` if it is left out.
+fn embedded(
+    mime: &str,
+    data: &[u8],
+    budget: &Budget,
+    nested: Option<ReadNested>,
+) -> Result<Option<ImageKind>, IconError> {
+    {
+        let mut state = budget.lock();
+        if state.refusal.is_some() {
+            return Ok(None);
+        }
+        state.embedded += 1;
+        if state.embedded > MAX_EMBEDDED {
+            return Err(refused("too many embedded pictures"));
+        }
+    }
+    let Ok(measured) = measure(data) else { return Ok(None) };
+    let pixel_work = match measured.format {
+        Format::Svg if mime != "image/svg+xml" => return Ok(None),
+        Format::Svg => {
+            let read = nested.ok_or_else(|| refused("an SVG in an SVG in an SVG"))?;
+            return match read(data, budget) {
+                Ok(tree) => Ok(Some(ImageKind::SVG(tree))),
+                Err(error @ IconError::SvgRefused { .. }) => Err(error),
+                Err(_) => Ok(None),
+            };
+        }
+        Format::Png | Format::Gif | Format::Webp => PIXEL_WORK,
+        Format::Jpeg => JPEG_PIXEL_WORK,
+        Format::Ico | Format::Cur | Format::Bmp | Format::Avif => return Ok(None),
+    };
+    if check_sides(&measured).is_err() {
+        return Err(refused("an embedded picture too large"));
+    }
+    let pixels = f64::from(measured.width) * f64::from(measured.height);
+    budget.with(|work| work.spend(PICTURE_WORK + pixels * pixel_work))?;
+    let decoded = match measured.format {
+        Format::Png => png::decode(data),
+        Format::Jpeg => jpeg::decode(data),
+        Format::Gif => gif::decode(data),
+        _ => webp::decode(data),
+    };
+    let Ok(decoded) = decoded else { return Ok(None) };
+    let (width, height) = (decoded.width(), decoded.height());
+    let scaled = scale_down(decoded, TAB_ICON_PIXELS);
+    Ok(written(&scaled).and_then(|png| framed(width, height, png)).map(ImageKind::SVG))
+}
+
+/// Writes a PNG quickly: it is read again at once.
+fn written(pixels: &Pixels) -> Option<Vec<u8>> {
+    let mut file = Vec::new();
+    let mut encoder = ::png::Encoder::new(&mut file, pixels.width(), pixels.height());
+    encoder.set_color(::png::ColorType::Rgba);
+    encoder.set_compression(::png::Compression::NoCompression);
+    let mut writer = encoder.write_header().ok()?;
+    writer.write_image_data(pixels.rgba()).ok()?;
+    writer.finish().ok()?;
+    Some(file)
+}
+
+/// Returns an SVG of `width` by `height` that a PNG fills.
+fn framed(width: u32, height: u32, png: Vec<u8>) -> Option<Tree> {
+    let size = format!(r#"width="{width}" height="{height}""#);
+    // The resolver below gives the PNG for any data.
+    let image = format!(r#"<image {size} preserveAspectRatio="none" href="data:,"/>"#);
+    let text = format!(r#"<svg xmlns="{SVG_NAMESPACE}" {size}>{image}</svg>"#);
+    let png = Arc::new(png);
+    let options = Options {
+        image_href_resolver: ImageHrefResolver {
+            resolve_data: Box::new(move |_, _, _| Some(ImageKind::PNG(Arc::clone(&png)))),
+            resolve_string: Box::new(|_, _| None),
+        },
+        ..Options::default()
+    };
+    Tree::from_str(&text, &options).ok()
+}

@@ -1,0 +1,355 @@
+//! Counts the work of drawing an SVG, on a walk over the resolved picture, before it is drawn.
+//!
+//! Owns what each part of a drawing costs. The walk follows what resvg 0.49 does: which layer has
+//! how many pixels, which path is stroked with which outline. Every weight is an upper bound of the
+//! nanoseconds that were measured (docs/decisions/0096).
+//! Must not know: XML, or where the pictures of an SVG came from.
+
+use resvg::{
+    tiny_skia::{PathSegment, PathStroker, Rect, Transform},
+    usvg::{
+        ClipPath, Fill, Group, Image, ImageKind, Mask, Node, Paint, Path, Stroke, Text, Tree,
+        filter::{Filter, Kind},
+    },
+};
+
+use super::{
+    svg_edges::{Canvas, hairlines, length_from_above, scan},
+    svg_filters::primitive_work,
+    svg_work::{Work, exceeds, refuse_approximate, refused},
+};
+use crate::error::IconError;
+
+/// Greatest distance in pixels of a shape from the picture. Beyond it tiny-skia's numbers with 16
+/// bits before the point overflow, and its lists of edges are in no order.
+const MAX_DISTANCE_PIXELS: f32 = 16_384.0;
+/// Greatest number of pixels of a layer or a pattern tile, which bounds memory.
+const MAX_LAYER_PIXELS: f64 = 262_144.0;
+/// Greatest number of dashes of one stroke, which bounds memory.
+const MAX_DASHES: f64 = 20_000.0;
+
+const PATH_WORK: f64 = 600.0;
+const LAYER_WORK: f64 = 3_000.0;
+const LAYER_PIXEL_WORK: f64 = 12.0;
+const CLIP_PIXEL_WORK: f64 = 8.0;
+const MASK_PIXEL_WORK: f64 = 20.0;
+const EDGE_WORK: f64 = 60.0;
+const ROW_EDGE_WORK: f64 = 12.0;
+const INVERSION_WORK: f64 = 2.5;
+/// Making the outline of a stroke, here and when it is drawn, for each line and each curve.
+const STROKED_LINE_WORK: f64 = 500.0;
+const STROKED_CURVE_WORK: f64 = 6_000.0;
+const HAIR_LINE_WORK: f64 = 100.0;
+const HAIR_PIXEL_WORK: f64 = 70.0;
+/// Decoding an embedded picture, which has the size of a tab icon, when it is drawn.
+const PICTURE_WORK: f64 = 60_000.0;
+const PICTURE_PIXEL_WORK: f64 = 60.0;
+
+/// Counts the work of drawing `tree` with `transform` on `canvas`.
+///
+/// # Errors
+/// If the work is above the budget, or a part of the picture cannot be drawn the same everywhere.
+pub(crate) fn count_tree(
+    tree: &Tree,
+    transform: Transform,
+    canvas: Canvas,
+    work: &mut Work,
+) -> Result<(), IconError> {
+    let reach = canvas.reach().ok_or_else(|| refused("a layer too large"))?;
+    Walk { work }.children(tree.root(), Place { transform, canvas, reach })
+}
+
+/// Where something is drawn.
+#[derive(Clone, Copy)]
+struct Place {
+    transform: Transform,
+    canvas: Canvas,
+    /// The pixels that a layer may have: resvg clips layers to two canvases around its own.
+    reach: Rect,
+}
+
+impl Place {
+    fn within(self, transform: Transform) -> Self {
+        Self { transform: self.transform.pre_concat(transform), ..self }
+    }
+}
+
+struct Walk<'a> {
+    work: &'a mut Work,
+}
+
+impl Walk<'_> {
+    fn group(&mut self, group: &Group, place: Place) -> Result<(), IconError> {
+        refuse_approximate(group.blend_mode())?;
+        let place = place.within(group.transform());
+        if !group.should_isolate() {
+            return self.children(group, place);
+        }
+        let inside = self.layer(group, place)?;
+        let Some(inside) = inside else { return Ok(()) };
+        self.children(group, inside)?;
+        for filter in group.filters() {
+            self.filter(filter, inside)?;
+        }
+        let pixels = inside.canvas.pixels();
+        let mut clip = group.clip_path();
+        while let Some(path) = clip {
+            self.work.spend(LAYER_WORK + pixels * CLIP_PIXEL_WORK)?;
+            self.clip(path.root(), inside.within(path.transform()))?;
+            clip = ClipPath::clip_path(path);
+        }
+        let mut mask = group.mask();
+        while let Some(layer) = mask {
+            self.work.spend(LAYER_WORK + pixels * MASK_PIXEL_WORK)?;
+            self.children(layer.root(), inside)?;
+            mask = Mask::mask(layer);
+        }
+        Ok(())
+    }
+
+    /// Pays for a filter that is applied to the layer at `place`.
+    fn filter(&mut self, filter: &Filter, place: Place) -> Result<(), IconError> {
+        let (sx, sy) = place.transform.get_scale();
+        for primitive in filter.primitives() {
+            self.work.spend(primitive_work(primitive.kind(), place.canvas, (sx, sy))?)?;
+            let Kind::Image(image) = primitive.kind() else { continue };
+            let region = primitive.rect().to_rect().transform(place.transform);
+            let Some(region) = region else { continue };
+            let transform = Transform::from_row(sx, 0.0, 0.0, sy, region.x(), region.y());
+            self.children(image.root(), Place { transform, ..place })?;
+        }
+        Ok(())
+    }
+
+    /// Pays for the layer of a group; `None` if resvg draws none.
+    fn layer(&mut self, group: &Group, place: Place) -> Result<Option<Place>, IconError> {
+        let mut place = place;
+        if !group.filters().is_empty() {
+            // resvg draws filters upright and turns the result.
+            let t = place.transform;
+            let side = |a: f32, b: f32| (a * a + b * b).sqrt();
+            let (sx, sy) = (side(t.sx, t.ky), side(t.kx, t.sy));
+            let turn = Transform::from_row(t.sx / sx, t.ky / sx, t.kx / sy, t.sy / sy, 0.0, 0.0);
+            let Some(back) = turn.invert() else { return Ok(None) };
+            let Some(reach) = place.reach.transform(back) else { return Ok(None) };
+            place = Place { transform: back.pre_concat(t), reach, ..place };
+        }
+        let bounds = group.layer_bounding_box().to_rect();
+        let Some(bounds) = bounds.transform(place.transform) else { return Ok(None) };
+        // The layer of a filter is its region; others get a margin for half covered pixels.
+        let margin = if group.filters().is_empty() { 2.0 } else { 0.0 };
+        let layer = Canvas::layer(bounds, margin, place.reach);
+        let Some((canvas, origin)) = layer else { return Ok(None) };
+        let pixels = canvas.pixels();
+        if exceeds(pixels, MAX_LAYER_PIXELS) {
+            return Err(refused("a layer too large"));
+        }
+        self.work.spend(LAYER_WORK + pixels * LAYER_PIXEL_WORK)?;
+        let transform = Transform::from_translate(-origin.x, -origin.y).pre_concat(place.transform);
+        Ok(Some(Place { transform, canvas, ..place }))
+    }
+
+    fn children(&mut self, group: &Group, place: Place) -> Result<(), IconError> {
+        for child in group.children() {
+            match child {
+                Node::Group(group) => self.group(group, place)?,
+                Node::Path(path) => self.path(path, place)?,
+                Node::Image(image) => self.image(image, place)?,
+                Node::Text(text) => {
+                    check_glyphs(text)?;
+                    self.group(text.flattened(), place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pays for the shapes of a clip path, which are filled and never stroked.
+    fn clip(&mut self, group: &Group, place: Place) -> Result<(), IconError> {
+        for child in group.children() {
+            match child {
+                Node::Path(path) => {
+                    if let Some(fill) = path.fill() {
+                        self.fill(path, fill, place)?;
+                    }
+                }
+                Node::Text(text) => {
+                    check_glyphs(text)?;
+                    self.clip(text.flattened(), place)?;
+                }
+                Node::Group(group) => {
+                    let place = place.within(group.transform());
+                    self.clip(group, place)?;
+                    let mut clip = group.clip_path();
+                    while let Some(path) = clip {
+                        let pixels = place.canvas.pixels() * (CLIP_PIXEL_WORK + LAYER_PIXEL_WORK);
+                        self.work.spend(LAYER_WORK + pixels)?;
+                        self.clip(path.root(), place.within(path.transform()))?;
+                        clip = ClipPath::clip_path(path);
+                    }
+                }
+                Node::Image(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &Path, place: Place) -> Result<(), IconError> {
+        if !path.is_visible() {
+            return Ok(());
+        }
+        if let Some(fill) = path.fill() {
+            self.fill(path, fill, place)?;
+        }
+        if let Some(stroke) = path.stroke() {
+            self.stroke(path, stroke, place)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, path: &Path, fill: &Fill, place: Place) -> Result<(), IconError> {
+        let paint = self.paint(fill.paint(), place)?;
+        // Transforming and reading the segments.
+        self.work.spend(path.data().len() as f64 * 10.0)?;
+        let Some(drawn) = path.data().clone().transform(place.transform) else { return Ok(()) };
+        self.area(&drawn, paint, place)
+    }
+
+    /// Pays for filling `drawn`, whose numbers are pixels.
+    fn area(
+        &mut self,
+        drawn: &resvg::tiny_skia::Path,
+        paint: PaintWork,
+        place: Place,
+    ) -> Result<(), IconError> {
+        near(drawn.bounds())?;
+        let scan = scan(drawn, place.canvas);
+        let runs = scan.row_edges.min(scan.pixels);
+        self.work.spend(
+            PATH_WORK
+                + scan.edges * EDGE_WORK
+                + scan.row_edges * ROW_EDGE_WORK
+                + scan.inversions * INVERSION_WORK
+                + scan.pixels * paint.pixel
+                + runs * paint.run,
+        )
+    }
+
+    fn stroke(&mut self, path: &Path, stroke: &Stroke, place: Place) -> Result<(), IconError> {
+        let paint = self.paint(stroke.paint(), place)?;
+        let mut style = stroke.to_tiny_skia();
+        let scale = PathStroker::compute_resolution_scale(&place.transform);
+        let mut data = path.data().clone();
+        if let Some(dash) = style.dash.take() {
+            let list = stroke.dasharray().unwrap_or_default();
+            let period: f64 = list.iter().map(|&dash| f64::from(dash)).sum();
+            let dashes = length_from_above(&data) / period * list.len() as f64;
+            if exceeds(dashes, MAX_DASHES) {
+                return Err(refused("too many dashes"));
+            }
+            self.work.spend(dashes * STROKED_LINE_WORK)?;
+            let Some(dashed) = data.dash(&dash, scale) else { return Ok(()) };
+            data = dashed;
+        }
+        if is_hairline(path, stroke, place.transform) {
+            self.work.spend(data.len() as f64 * 10.0)?;
+            let Some(drawn) = data.transform(place.transform) else { return Ok(()) };
+            near(drawn.bounds())?;
+            let (lines, pixels) = hairlines(&drawn, place.canvas);
+            let paint = paint.run + paint.pixel;
+            return self
+                .work
+                .spend(PATH_WORK + lines * HAIR_LINE_WORK + pixels * (HAIR_PIXEL_WORK + paint));
+        }
+        let is_curve = |segment: &PathSegment| {
+            matches!(segment, PathSegment::QuadTo(..) | PathSegment::CubicTo(..))
+        };
+        let curves = data.segments().filter(is_curve).count();
+        let lines = data.len() - curves;
+        self.work.spend(curves as f64 * STROKED_CURVE_WORK + lines as f64 * STROKED_LINE_WORK)?;
+        let outline = data.stroke(&style, scale);
+        let Some(drawn) = outline.and_then(|outline| outline.transform(place.transform)) else {
+            return Ok(());
+        };
+        self.area(&drawn, paint, place)
+    }
+
+    /// Returns the work of a pixel with a paint, after paying for what is drawn first.
+    fn paint(&mut self, paint: &Paint, place: Place) -> Result<PaintWork, IconError> {
+        let gradient =
+            |stops: usize| PaintWork { pixel: 8.0 + stops as f64, run: 60.0 + 6.0 * stops as f64 };
+        match paint {
+            Paint::Color(_) => Ok(PaintWork { pixel: 1.0, run: 25.0 }),
+            Paint::LinearGradient(paint) => Ok(gradient(paint.stops().len())),
+            Paint::RadialGradient(paint) => Ok(gradient(paint.stops().len() + 8)),
+            Paint::Pattern(pattern) => {
+                let (sx, sy) = place.transform.pre_concat(pattern.transform()).get_scale();
+                let rect = pattern.rect();
+                let side = |side: f32| if side.is_finite() { side.round() } else { f32::MAX };
+                let canvas =
+                    Canvas { width: side(rect.width() * sx), height: side(rect.height() * sy) };
+                if exceeds(canvas.pixels(), MAX_LAYER_PIXELS) {
+                    return Err(refused("pattern too large"));
+                }
+                self.work.spend(LAYER_WORK + canvas.pixels())?;
+                let transform = Transform::from_scale(sx, sy);
+                self.children(pattern.root(), Place { transform, canvas, ..place })?;
+                Ok(PaintWork { pixel: 60.0, run: 150.0 })
+            }
+        }
+    }
+
+    fn image(&mut self, image: &Image, place: Place) -> Result<(), IconError> {
+        let pixels = place.canvas.pixels();
+        match image.kind() {
+            ImageKind::SVG(tree) => {
+                self.work.spend(LAYER_WORK + pixels * LAYER_PIXEL_WORK)?;
+                count_tree(tree, place.transform, place.canvas, self.work)
+            }
+            _ => {
+                let bounds = image.size().to_rect(0.0, 0.0);
+                if let Some(bounds) = bounds.and_then(|it| it.transform(place.transform)) {
+                    near(bounds)?;
+                }
+                self.work.spend(PICTURE_WORK + pixels * PICTURE_PIXEL_WORK)
+            }
+        }
+    }
+}
+
+/// The work of a pixel in a long run of pixels, and of a run.
+#[derive(Clone, Copy)]
+struct PaintWork {
+    pixel: f64,
+    run: f64,
+}
+
+/// Returns true if tiny-skia draws the stroke as lines of one pixel, without an outline.
+fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
+    let length = |x: f32, y: f32| {
+        let (x, y) = (x.abs(), y.abs());
+        x.max(y) + x.min(y) * 0.5
+    };
+    let width = stroke.width().get();
+    path.rendering_mode().use_shape_antialiasing()
+        && length(transform.sx * width, transform.ky * width) <= 1.0
+        && length(transform.kx * width, transform.sy * width) <= 1.0
+}
+
+/// Refuses what lies so far away that the numbers of tiny-skia overflow.
+fn near(bounds: Rect) -> Result<(), IconError> {
+    let far = |side: f32| side.is_nan() || side.abs() > MAX_DISTANCE_PIXELS;
+    if [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()].into_iter().any(far) {
+        return Err(refused("a shape too far outside"));
+    }
+    Ok(())
+}
+
+/// Refuses text of which the bundled font has no glyph: empty boxes are no icon.
+fn check_glyphs(text: &Text) -> Result<(), IconError> {
+    let mut glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
+    if glyphs.any(|glyph| glyph.id.0 == 0) {
+        return Err(refused("text that the font lacks"));
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! The counted work of SVGs: what costs much is refused, and what is accepted is within the budget.
+
+use everytab_icon::{IconError, MAX_SVG_WORK, convert::to_tab_icon, svg_work};
+
+fn svg(body: &str) -> Vec<u8> {
+    let root = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">"#;
+    format!("{root}{body}</svg>").into_bytes()
+}
+
+const SQUARE: &str = r#"<rect width="32" height="32" fill="red"/>"#;
+
+/// Numbers from 0 to `below`, the same each time (xorshift32, Marsaglia 2003).
+struct Noise(u32);
+
+impl Noise {
+    fn below(&mut self, below: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 % below
+    }
+
+    fn numbers(&mut self, command: char, count: usize, below: u32) -> String {
+        let numbers: String = (0..count).map(|_| format!("{} ", self.below(below))).collect();
+        format!("{command}{numbers}")
+    }
+}
+
+/// Checks that `make(count)` gives an SVG that is accepted for `few` and refused for `many`, and
+/// that its work grows at least as fast as `count`.
+fn grows(name: &str, few: usize, many: usize, make: impl Fn(usize) -> String) {
+    let work = |count| svg_work(&svg(&make(count)));
+    let (one, two) = (work(few).unwrap_or_else(|e| panic!("{name}: {e}")), work(few * 2));
+    if let Ok(two) = two {
+        // A tenth of the work does not depend on the count.
+        assert!(two * 10 >= one * 18, "{name}: {one} and {two} units");
+        assert!(two <= MAX_SVG_WORK);
+    }
+    assert!(matches!(work(many), Err(IconError::SvgRefused { .. })), "{name} of {many}");
+}
+
+#[test]
+fn work_grows_with_everything_that_takes_time() {
+    grows("elements", 2_000, 18_000, |n| r#"<path d="M0 0h9v9"/>"#.repeat(n));
+    let circles = |n| r#"<circle r="9" stroke="red"/>"#.repeat(n);
+    grows("stroked shapes", 200, 9_000, circles);
+    let lines = |width: &'static str| {
+        move |n| {
+            let mut noise = Noise(1);
+            let lines: String = (0..n).map(|_| noise.numbers('L', 2, 32)).collect();
+            format!(r#"<path stroke="red" stroke-width="{width}" d="M0 0{lines}"/>"#)
+        }
+    };
+    grows("lines", 1_000, 20_000, lines("0"));
+    grows("thin lines", 1_000, 20_000, lines(".5"));
+    grows("thick lines", 300, 20_000, lines("9"));
+    grows("curves", 500, 9_000, |n| {
+        let mut noise = Noise(1);
+        let curves: String = (0..n).map(|_| noise.numbers('C', 6, 32)).collect();
+        format!(r#"<path d="M0 0{curves}"/>"#)
+    });
+    grows("layers", 100, 5_000, |n| format!(r#"<g opacity=".9">{SQUARE}</g>"#).repeat(n));
+    let mask = format!(r#"<mask id="m">{SQUARE}</mask>"#);
+    let masked = format!(r#"<g mask="url(#m)">{SQUARE}</g>"#);
+    grows("masks", 50, 5_000, |n| format!("{mask}{}", masked.repeat(n)));
+    let clip = format!(r#"<clipPath id="m">{SQUARE}</clipPath>"#);
+    let clipped = format!(r#"<g clip-path="url(#m)">{SQUARE}</g>"#);
+    grows("clip paths", 50, 5_000, |n| format!("{clip}{}", clipped.repeat(n)));
+    let tile = r#"<pattern id="p" width=".1" height=".1"><circle r="1"/></pattern>"#;
+    let tiled = r#"<rect width="32" height="32" fill="url(#p)"/>"#;
+    grows("patterns", 20, 5_000, |n| format!("{tile}{}", tiled.repeat(n)));
+    grows("stops of gradients", 1_500, 9_000, |n| {
+        let gradient =
+            format!(r#"<linearGradient id="g">{}</linearGradient>"#, "<stop/>".repeat(n));
+        let shapes = r#"<rect width="32" height="32" fill="url(#g)"/>"#.repeat(100);
+        format!("{gradient}{shapes}")
+    });
+    grows("declarations", 100, 5_000, |n| {
+        format!("<style>*{{{}}}</style>{}", "fill:red;".repeat(n), "<a/>".repeat(2_000))
+    });
+    grows("parts of selectors", 1, 5, |n| {
+        let selector = "g ".repeat(n);
+        let deep = format!("{}{SQUARE}{}", "<g>".repeat(30), "</g>".repeat(30));
+        format!("<style>{selector} .x{{fill:red}}</style>{}", deep.repeat(30))
+    });
+    grows("characters", 100, 5_000, |n| format!("<text y='9'>{}</text>", "a".repeat(n)));
+    grows("parts of text", 60, 900, |n| format!("<text>{}</text>", "<tspan>a</tspan>".repeat(n)));
+}
+
+#[test]
+fn work_grows_with_each_primitive_of_a_filter() {
+    let kernel = "1 ".repeat(49);
+    let convolve = format!(r#"<feConvolveMatrix order="7" kernelMatrix="{kernel}"/>"#);
+    let merge = format!("<feMerge>{}</feMerge>", "<feMergeNode/>".repeat(4));
+    let light = r#"<feSpecularLighting><fePointLight z="9"/></feSpecularLighting>"#;
+    let primitives = [
+        r#"<feGaussianBlur stdDeviation="1"/>"#,
+        r#"<feDropShadow dx="1"/>"#,
+        r#"<feTurbulence baseFrequency=".1"/>"#,
+        r#"<feMorphology radius="9"/>"#,
+        r#"<feColorMatrix values=".1"/>"#,
+        "<feComponentTransfer><feFuncR type='gamma' exponent='2'/></feComponentTransfer>",
+        r#"<feBlend mode="luminosity"/>"#,
+        r#"<feDisplacementMap scale="3"/>"#,
+        r#"<feFlood/>"#,
+        r#"<feOffset dx="1"/>"#,
+        "<feTile/>",
+        &convolve,
+        &merge,
+        light,
+    ];
+    for primitive in primitives {
+        grows(primitive, 4, 3_500, |n| {
+            let filter = format!(r#"<filter id="f">{}</filter>"#, primitive.repeat(n));
+            format!(r#"{filter}<g filter="url(#f)">{SQUARE}</g>"#)
+        });
+    }
+    let octaves = r#"<filter id="f"><feTurbulence numOctaves="17" baseFrequency=".1"/></filter>"#;
+    let error = svg_work(&svg(&format!(r#"{octaves}<g filter="url(#f)">{SQUARE}</g>"#)));
+    assert_eq!(error, Err(IconError::SvgRefused { reason: "octaves of feTurbulence" }));
+}
+
+/// 258 KB of random lines with a thick stroke took 8 seconds: the scan converter compares the edges
+/// of a row with each other.
+#[test]
+fn a_path_of_many_crossing_lines_is_refused() {
+    let mut noise = Noise(7);
+    let lines: String = (0..48_000).map(|_| noise.numbers('L', 2, 32)).collect();
+    let style = r#"fill="none" stroke="red" stroke-width="30" stroke-linejoin="round""#;
+    let path = svg(&format!(r#"<path {style} d="M0 0{lines}"/>"#));
+    assert_eq!(svg_work(&path), Err(IconError::SvgRefused { reason: "too much to draw" }));
+}
+
+/// Arcs of radius 10^9 violated an invariant of tiny-skia, which then panicked twice, and that ends
+/// the process.
+#[test]
+fn shapes_far_outside_the_picture_are_refused() {
+    let mut noise = Noise(3);
+    let arcs: String = (0..2_000)
+        .map(|_| {
+            let (rx, ry) = (noise.below(99_000_000), noise.below(99_000_000));
+            format!("A{rx} {ry} 0 1 1 {} {}", noise.below(90_000_000), noise.below(90_000_000))
+        })
+        .collect();
+    let stroked = svg(&format!(r#"<path stroke="red" d="M0 0{arcs}"/>"#));
+    assert!(matches!(svg_work(&stroked), Err(IconError::SvgRefused { .. })));
+    let far = |shape: &str| svg_work(&svg(shape)).map_err(|error| error.to_string());
+    let reason = Err("svg refused: a shape too far outside".to_owned());
+    for far_shape in [
+        r#"<path d="M0 0h90000000v9"/>"#,
+        r#"<path fill="none" stroke="red" d="M0 0V99999"/>"#,
+        r#"<path fill="none" stroke="red" stroke-width="99999" d="M0 0V9"/>"#,
+        r#"<g transform="scale(9999)"><path d="M0 0L9 9V0"/></g>"#,
+    ] {
+        assert_eq!(far(far_shape), reason, "{far_shape}");
+    }
+    // An arc of a large radius, of which only a short piece is drawn, is near.
+    let flat = svg(r#"<path d="M3 28l-3 37a15200479 15200479 0 0 1 28 29z"/>"#);
+    assert!(svg_work(&flat).is_ok());
+}
+
+#[test]
+fn random_drawings_are_drawn_within_the_budget_or_refused() {
+    let pieces = ["M", "L", "C", "Q", "A", "T", "S", "H", "V", "z"];
+    let counts = [2, 2, 6, 4, 0, 2, 4, 1, 1, 0];
+    for seed in 1..200 {
+        let mut noise = Noise(0x9E37_79B9_u32.wrapping_mul(seed) | 1);
+        let mut data = "M1 1".to_owned();
+        let below = [32, 99, 5_000, 500_000][noise.below(4) as usize];
+        for _ in 0..noise.below(60) {
+            let piece = noise.below(10) as usize;
+            data += &noise.numbers(pieces[piece].chars().next().unwrap(), counts[piece], below);
+            if pieces[piece] == "A" {
+                let (rx, ry) = (noise.below(below), noise.below(below));
+                data += &format!("{rx} {ry} 30 {} 1 {} 9", noise.below(2), noise.below(below));
+            }
+        }
+        let (width, turn) = (noise.below(40), noise.below(360));
+        let style = format!(r#"stroke="red" stroke-width="{width}" transform="rotate({turn})""#);
+        let dashes = ["", r#" stroke-dasharray="3 .5""#][noise.below(2) as usize];
+        let file = svg(&format!(r#"<path {style}{dashes} d="{data}"/>"#));
+        match to_tab_icon(&file) {
+            Err(error @ IconError::DecoderPanicked { .. }) => panic!("{error}: {data}"),
+            Err(IconError::Corrupt { reason, .. }) => panic!("{reason}: {data}"),
+            _ => {}
+        }
+        assert!(
+            svg_work(&file).is_ok_and(|work| work <= MAX_SVG_WORK) || to_tab_icon(&file).is_err()
+        );
+    }
+}

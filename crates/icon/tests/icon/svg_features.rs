@@ -1,0 +1,189 @@
+//! What an SVG may draw beyond shapes: each kind has a picture whose pixels are known.
+
+use std::io::Cursor;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use everytab_icon::{Format, Pixels, decode::decode, svg_work};
+
+fn svg(body: &str) -> String {
+    let xlink = r#"xmlns:xlink="http://www.w3.org/1999/xlink""#;
+    let root = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" {xlink} viewBox="0 0 32 32">"#);
+    format!("{root}{body}</svg>")
+}
+
+fn drawn(body: &str) -> Pixels {
+    let text = svg(body);
+    let (measured, pixels) = decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(measured.format, Format::Svg);
+    pixels
+}
+
+/// Returns the pixel of column `x` and row `y`.
+fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
+    let start = ((y * pixels.width() + x) * 4) as usize;
+    *pixels.rgba()[start..].first_chunk().unwrap()
+}
+
+fn refusal(body: &str) -> String {
+    svg_work(svg(body).as_bytes()).expect_err("it is accepted").to_string()
+}
+
+fn data_url(mime: &str, bytes: &[u8]) -> String {
+    format!("data:{mime};base64,{}", STANDARD.encode(bytes))
+}
+
+/// A PNG whose left half is red and whose right half is blue.
+fn halves(width: u32, height: u32) -> Vec<u8> {
+    let pixel = |x: u32| if x < width / 2 { [255, 0, 0, 255] } else { [0, 0, 255, 255] };
+    let rgba = (0..height).flat_map(|_| (0..width).flat_map(pixel)).collect();
+    everytab_icon::png::encode(&Pixels::new(width, height, rgba).unwrap())
+}
+
+const RED: [u8; 4] = [255, 0, 0, 255];
+const BLUE: [u8; 4] = [0, 0, 255, 255];
+const CLEAR: [u8; 4] = [0; 4];
+const SQUARE: &str = r#"<rect x="8" y="8" width="16" height="16" fill="red"/>"#;
+
+#[test]
+fn a_filter_blurs_moves_and_colours() {
+    let blur = r#"<filter id="f"><feGaussianBlur stdDeviation="2"/></filter>"#;
+    let pixels = drawn(&format!(r#"{blur}<g filter="url(#f)">{SQUARE}</g>"#));
+    assert_eq!(at(&pixels, 16, 16), RED);
+    let edge = at(&pixels, 8, 16)[3];
+    assert!((100..160).contains(&edge), "{edge}");
+    let css = drawn(&format!(r#"<g style="filter:drop-shadow(4px 0 0 blue)">{SQUARE}</g>"#));
+    assert_eq!((at(&css, 16, 16), at(&css, 26, 16), at(&css, 5, 16)), (RED, BLUE, CLEAR));
+    let grey = drawn(&format!(r#"<g style="filter:grayscale(1)">{SQUARE}</g>"#));
+    let [red, green, blue, _] = at(&grey, 16, 16);
+    assert!(red == green && green == blue && (40..70).contains(&red), "{red}");
+}
+
+#[test]
+fn masks_blend_modes_and_patterns_are_drawn() {
+    let mask = r#"<mask id="m"><rect width="16" height="32" fill="white"/></mask>"#;
+    let masked = drawn(&format!(r#"{mask}<g mask="url(#m)">{SQUARE}</g>"#));
+    assert_eq!((at(&masked, 12, 16), at(&masked, 20, 16)), (RED, CLEAR));
+    let ground = r##"<rect width="32" height="32" fill="#0ff"/>"##;
+    let blended = |mode: &str| {
+        let group = format!(r#"<g style="mix-blend-mode:{mode}">{SQUARE}</g>"#);
+        at(&drawn(&format!("{ground}{group}")), 16, 16)
+    };
+    assert_eq!(blended("multiply"), [0, 0, 0, 255]);
+    assert_eq!(blended("screen"), [255; 4]);
+    assert_eq!(blended("difference"), [255; 4]);
+    let pattern = r#"<pattern id="p" width="16" height="16" patternUnits="userSpaceOnUse">
+        <rect width="8" height="16" fill="red"/></pattern>
+        <rect width="32" height="32" fill="url(#p)"/>"#;
+    let pattern = drawn(pattern);
+    assert_eq!((at(&pattern, 20, 4), at(&pattern, 28, 4)), (RED, CLEAR));
+}
+
+#[test]
+fn styles_and_the_current_colour_are_obeyed() {
+    let style = "<style>.a{fill:blue} #b{fill:currentColor} g > .c{opacity:0}</style>";
+    let shapes = r#"<rect class="a" width="16" height="32"/><g color="red">
+        <rect id="b" x="16" width="16" height="32"/><rect class="c" width="32" height="32"/></g>"#;
+    let pixels = drawn(&format!("{style}{shapes}"));
+    assert_eq!((at(&pixels, 4, 16), at(&pixels, 28, 16)), (BLUE, RED));
+}
+
+#[test]
+fn embedded_pictures_are_drawn_at_their_place() {
+    let png = data_url("image/png", &halves(64, 32));
+    let wide = drawn(&format!(r#"<image width="32" height="32" href="{png}"/>"#));
+    // The picture is twice as wide as it is high, so it is centred between two clear bands.
+    assert_eq!((at(&wide, 4, 16), at(&wide, 28, 16), at(&wide, 4, 4)), (RED, BLUE, CLEAR));
+    // Without sides it has its own, not those to which it was scaled.
+    let own = drawn(&format!(r#"<g transform="scale(.5)"><image xlink:href="{png}"/></g>"#));
+    assert_eq!((at(&own, 4, 8), at(&own, 28, 8), at(&own, 4, 20)), (RED, BLUE, CLEAR));
+    // As drawing programs write it: a picture in a pattern.
+    let pattern = format!(
+        r##"<pattern id="p" patternContentUnits="objectBoundingBox" width="1" height="1">
+        <use xlink:href="#i" transform="scale(.015625 .03125)"/></pattern>
+        <rect width="32" height="32" fill="url(#p)"/>
+        <defs><image id="i" width="64" height="32" xlink:href="{png}"/></defs>"##
+    );
+    let pattern = drawn(&pattern);
+    assert_eq!((at(&pattern, 4, 4), at(&pattern, 28, 28)), (RED, BLUE));
+}
+
+#[test]
+fn each_format_of_a_browser_may_be_embedded() {
+    let vectors: [(&str, &[u8]); 2] = [
+        ("image/jpeg", include_bytes!("../../vectors/gradient.jpg")),
+        ("image/webp", include_bytes!("../../vectors/gradient.webp")),
+    ];
+    let mut gif = Vec::new();
+    let mut encoder = gif::Encoder::new(&mut gif, 1, 1, &[255, 0, 0]).unwrap();
+    encoder.write_frame(&gif::Frame::from_indexed_pixels(1, 1, [0], None)).unwrap();
+    drop(encoder);
+    let inner = svg(r#"<rect width="32" height="32" fill="red"/>"#);
+    let all = [("image/gif", gif.as_slice()), ("image/svg+xml", inner.as_bytes())];
+    for (mime, bytes) in vectors.into_iter().chain(all) {
+        let url = data_url(mime, bytes);
+        let pixels = drawn(&format!(r#"<image width="32" height="32" href="{url}"/>"#));
+        assert_eq!(at(&pixels, 16, 16)[3], 255, "{mime}");
+    }
+    // One that is corrupt is left out, and so is one that is no picture.
+    for bytes in [&halves(9, 9)[..40], b"no picture"] {
+        let url = data_url("image/png", bytes);
+        let pixels = drawn(&format!(r#"{SQUARE}<image width="32" height="32" href="{url}"/>"#));
+        assert_eq!((at(&pixels, 16, 16), at(&pixels, 2, 2)), (RED, CLEAR));
+    }
+}
+
+#[test]
+fn text_has_the_shapes_of_the_bundled_font() {
+    let letter = |attributes: &str| {
+        drawn(&format!(r#"<text x="4" y="28" font-size="34" fill="red"{attributes}>I</text>"#))
+    };
+    let plain = letter("");
+    // The stem of an I: 0.09 em wide, in the middle of 0.28 em.
+    assert_eq!((at(&plain, 8, 16), at(&plain, 14, 16)), (RED, CLEAR));
+    for family in ["Arial", "serif", "No Such Font, fantasy"] {
+        assert_eq!(letter(&format!(r#" font-family="{family}""#)), plain);
+    }
+    assert_eq!(letter(r#" font-weight="bold" font-style="italic""#), plain);
+    let stroked = letter(r#" stroke="blue" stroke-width="2""#);
+    assert!(stroked.iter().any(|pixel| pixel == BLUE));
+    assert_eq!(refusal("<text>\u{4e2d}</text>"), "svg refused: text that the font lacks");
+    assert_eq!(refusal("<text>\u{1f525}</text>"), "svg refused: text that the font lacks");
+}
+
+#[test]
+fn what_would_differ_between_machines_is_refused_by_name() {
+    for mode in ["color-burn", "color-dodge"] {
+        let reason = format!("svg refused: blend mode {mode}");
+        let group = format!(r#"{SQUARE}<g style="mix-blend-mode:{mode}">{SQUARE}</g>"#);
+        assert_eq!(refusal(&group), reason);
+        let blend = format!(r#"<filter id="f"><feBlend mode="{mode}"/></filter>"#);
+        assert_eq!(refusal(&format!(r#"{blend}<g filter="url(#f)">{SQUARE}</g>"#)), reason);
+    }
+}
+
+#[test]
+fn embedded_pictures_are_bounded_in_number_size_and_depth() {
+    let image = |url: &str| format!(r#"<image width="9" height="9" href="{url}"/>"#);
+    let small = image(&data_url("image/png", &halves(4, 4)));
+    assert_eq!(refusal(&small.repeat(65)), "svg refused: too many embedded pictures");
+    let huge = image(&data_url("image/png", &empty_png(9000, 9000)));
+    assert_eq!(refusal(&huge), "svg refused: an embedded picture too large");
+    let many = image(&data_url("image/png", &empty_png(2048, 2048)));
+    assert_eq!(refusal(&many), "svg refused: too much to draw");
+    let nested = |body: &str| image(&data_url("image/svg+xml", svg(body).as_bytes()));
+    assert_eq!(refusal(&nested(&nested(SQUARE))), "svg refused: an SVG in an SVG in an SVG");
+    // The budget is one for all: 200 shapes in each of 60 pictures are too many.
+    let shapes = nested(&SQUARE.repeat(100));
+    assert!(svg_work(svg(&shapes.repeat(2)).as_bytes()).is_ok());
+    let circles = nested(&r#"<circle r="40" fill="red"/>"#.repeat(200));
+    assert_eq!(refusal(&circles.repeat(60)), "svg refused: too much to draw");
+}
+
+/// A PNG that is nothing but a header.
+fn empty_png(width: u32, height: u32) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    drop(encoder.write_header());
+    file.into_inner()
+}
