@@ -1,7 +1,13 @@
-//! Decodes any bytes that begin as an SVG: they give pixels or an error, within the time limit.
+//! Decodes any bytes that begin as an SVG: they give pixels or an error, within the time limit, and
+//! what is drawn was counted to be within the budget.
 #![no_main]
 
-use everytab_icon::Format;
+use everytab_icon::{Format, MAX_SVG_WORK, svg_work};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
-fuzz_target!(|bytes: &[u8]| -> Corpus { everytab_fuzz::decoded(&[Format::Svg], bytes) });
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    if let Ok(work) = svg_work(bytes) {
+        assert!(work <= MAX_SVG_WORK, "{work} units");
+    }
+    everytab_fuzz::decoded(&[Format::Svg], bytes)
+});

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use resvg::usvg::roxmltree::{Document, Node, NodeId};
 
 use super::{
+    svg_strokes::outline_work,
     svg_style::{Reference, References},
     svg_work::{MAX_WORK, Work, exceeds, refused},
 };
@@ -33,18 +34,11 @@ const BYTE_WORK: f64 = 4.0;
 const RULE_MATCH_WORK: f64 = 55.0;
 /// The work of an element. Each 32 bytes of its attributes count as one more.
 const ELEMENT_WORK: u64 = 800;
-/// The work of a number in a stroked path with curves, of which usvg makes the outline to know its
-/// bounds, for each binary digit of the longest number: longer curves become more pieces.
-const STROKED_NUMBER_WORK: u64 = 120;
-/// The binary digits that count for the numbers of a path with `T`.
-const REFLECTED_DIGITS: u64 = 48;
-/// The numbers that count for a stroked rectangle, circle or ellipse.
-const SHAPE_NUMBERS: u64 = 24;
 /// Making the outline of a character, and finding its glyph for each part of its text.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// The numbers that count for a stroked character.
-const CHARACTER_NUMBERS: u64 = 100;
+/// Making the outline of the stroke of a character.
+const STROKED_CHARACTER_WORK: u64 = 60_000;
 
 /// Checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
@@ -71,7 +65,11 @@ pub(crate) fn check_document(
     let elements = document.descendants().filter(Node::is_element).count();
     let matches = references.match_count().saturating_mul(elements);
     work.spend(matches as f64 * RULE_MATCH_WORK)?;
-    let strokes = document.input_text().contains("stroke");
+    let by_use = |node: &Node| {
+        node.tag_name().name() == "use" && node.ancestors().take(MAX_DEPTH).any(strokes)
+    };
+    let by_sheet = |node: &Node| node.text().is_some_and(sets_stroke);
+    let strokes = document.descendants().any(|node| by_use(&node) || by_sheet(&node));
     let mut counter = CostCounter { references, known: HashMap::new(), strokes };
     let matches = counter.references.match_count();
     let cost = counter.visit(document.root_element(), 0)?;
@@ -97,7 +95,7 @@ struct CostCounter<'a, 'input> {
     /// The cost of each visited node; `None` while it is being computed. A node found in that state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// True if anything may be stroked.
+    /// True if anything may be stroked, by a style sheet or by `use`.
     strokes: bool,
 }
 
@@ -161,6 +159,10 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         within(cost.drawn)
     }
 
+    fn may_stroke(&self, node: Node) -> bool {
+        self.strokes || node.ancestors().take(MAX_DEPTH).any(strokes)
+    }
+
     /// Returns the cost of an element without its children.
     fn own_cost(&self, node: Node<'a, 'input>) -> u64 {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
@@ -172,11 +174,11 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                 all().filter(Node::is_text).filter_map(|it| it.text()).map(str::len).sum();
             let (characters, parts) = (characters as u64, all().filter(Node::is_element).count());
             work += characters * (CHARACTER_WORK + parts as u64 * SHAPED_CHARACTER_WORK);
-            if self.strokes {
-                work += characters * CHARACTER_NUMBERS * STROKED_NUMBER_WORK;
+            if self.may_stroke(node) || all().any(strokes) {
+                work += characters * STROKED_CHARACTER_WORK;
             }
-        } else if self.strokes {
-            work += stroked_numbers(node) * STROKED_NUMBER_WORK;
+        } else if self.may_stroke(node) {
+            work = outline_work(node);
         }
         1 + attribute_bytes as u64 / 32 + work / ELEMENT_WORK
     }
@@ -190,31 +192,18 @@ impl NodeCost {
     }
 }
 
-/// Returns the numbers of a shape times the binary digits of the longest one; fewer if the shape
-/// has no curves: then its outline is simpler.
-fn stroked_numbers(node: Node) -> u64 {
-    let list = match node.tag_name().name() {
-        "rect" | "circle" | "ellipse" => return SHAPE_NUMBERS * 6,
-        "path" => node.attribute("d"),
-        "polygon" | "polyline" => node.attribute("points"),
-        _ => None,
-    };
-    let list = list.unwrap_or_default();
-    let (mut count, mut longest) = (0u64, 0.0f64);
-    for number in numbers(list) {
-        count += 1;
-        longest = longest.max(number);
-    }
-    let has = |commands: &[u8]| list.bytes().any(|byte| commands.contains(&byte));
-    if has(b"Tt") {
-        // The control point is that of the previous curve, reflected: it moves away without limit.
-        count * REFLECTED_DIGITS
-    } else if has(b"AaCcQqSs") {
-        let digits = (longest.min(MAX_LENGTH) as u64 | 16).ilog2() + 1;
-        count * u64::from(digits)
-    } else {
-        count
-    }
+/// Returns true if any value in `style` sets a stroke.
+fn sets_stroke(style: &str) -> bool {
+    style.split("stroke").skip(1).any(|rest| {
+        let value = rest.trim_start().strip_prefix(':');
+        value.is_some_and(|value| !value.trim_start().starts_with("none"))
+    })
+}
+
+/// Returns true if `node` itself sets a stroke.
+fn strokes(node: Node) -> bool {
+    node.attribute("stroke").is_some_and(|stroke| stroke.trim() != "none")
+        || node.attribute("style").is_some_and(sets_stroke)
 }
 
 /// Checks the numbers that the radius of an arc is computed from: plain numbers and percentages of

@@ -266,7 +266,10 @@ impl Walk<'_> {
         };
         let curves = data.segments().filter(is_curve).count();
         let lines = data.len() - curves;
-        self.work.spend(curves as f64 * STROKED_CURVE_WORK + lines as f64 * STROKED_LINE_WORK)?;
+        let Some(bounds) = data.bounds().transform(place.transform) else { return Ok(()) };
+        near(bounds)?;
+        let curves = curves as f64 * curve_factor(bounds);
+        self.work.spend(curves * STROKED_CURVE_WORK + lines as f64 * STROKED_LINE_WORK)?;
         let outline = data.stroke(&style, scale);
         let Some(drawn) = outline.and_then(|outline| outline.transform(place.transform)) else {
             return Ok(());
@@ -334,6 +337,19 @@ fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
     path.rendering_mode().use_shape_antialiasing()
         && length(transform.sx * width, transform.ky * width) <= 1.0
         && length(transform.kx * width, transform.sy * width) <= 1.0
+}
+
+/// Returns by how much longer a curve takes to stroke far from the picture, where 32-bit floats
+/// hardly tell its points apart.
+fn curve_factor(bounds: Rect) -> f64 {
+    let farthest = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()]
+        .into_iter()
+        .fold(0.0f32, |most, side| most.max(side.abs()));
+    match farthest {
+        0.0..=512.0 => 1.0,
+        0.0..=2_048.0 => 10.0,
+        _ => 100.0,
+    }
 }
 
 /// Refuses what lies so far away that the numbers of tiny-skia overflow.
