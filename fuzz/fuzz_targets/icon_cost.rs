@@ -1,5 +1,5 @@
-//! Decodes any bytes and counts the work: no file costs more than three times the largest plain PNG,
-//! and each attempt is given at most the file and a tail.
+//! Decodes any bytes and counts the work: no file costs more than three times the largest plain
+//! PNG, and each attempt is given at most the file and a tail.
 #![no_main]
 
 use everytab_icon::{decode::decode_counted, work::MAX_FILE_PIXELS};

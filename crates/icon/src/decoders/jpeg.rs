@@ -62,12 +62,17 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Ok(orientation::upright(pixels, orientation))
 }
 
-/// Counts one attempt: the pixels, and for each scan after the first one a sixteenth of them, as
-/// measured.
-fn spend(bytes: &[u8], (width, height): (u32, u32), work: &mut Work) -> Result<(), String> {
+/// What one attempt costs: the pixels, and for each scan after the first one a sixteenth of them,
+/// as measured.
+pub(crate) fn visited_pixels(bytes: &[u8], (width, height): (u32, u32)) -> u64 {
     let area = u64::from(width) * u64::from(height);
     let more_scans = scans(bytes).saturating_sub(1) as u64;
-    let pixels = area.saturating_add(area.saturating_mul(more_scans) / 16);
+    area.saturating_add(area.saturating_mul(more_scans) / 16)
+}
+
+/// Counts one attempt.
+fn spend(bytes: &[u8], sides: (u32, u32), work: &mut Work) -> Result<(), String> {
+    let pixels = visited_pixels(bytes, sides);
     work.spend_pixels(pixels, bytes.len()).map_err(|error| error.to_string())
 }
 

@@ -13,7 +13,7 @@ use resvg::usvg::roxmltree::{Document, Node, NodeId};
 use super::{
     svg_strokes::outline_work,
     svg_style::{Reference, References},
-    svg_work::{MAX_WORK, Work, exceeds, refused},
+    svg_work::{MAX_WORK, SvgWork, exceeds, refused},
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
@@ -58,7 +58,7 @@ pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
 pub(crate) fn check_document(
     document: &Document,
     bytes: usize,
-    work: &mut Work,
+    work: &mut SvgWork,
 ) -> Result<(), IconError> {
     work.spend(bytes as f64 * BYTE_WORK)?;
     let references = References::read(document);

@@ -12,7 +12,7 @@ use resvg::usvg::{ImageHrefResolver, ImageKind, Options, Tree};
 
 use super::{
     gif, jpeg, png, svg_font,
-    svg_work::{Work, refused},
+    svg_work::{SvgWork, refused},
     webp,
 };
 use crate::{
@@ -23,13 +23,15 @@ use crate::{
     pixels::Pixels,
     scale::scale_down,
     sniff::svg_root::SVG_NAMESPACE,
+    work::Work,
 };
 
 /// Greatest number of embedded pictures, each copy by `use` counted.
 const MAX_EMBEDDED: u32 = 64;
-/// Decoding a pixel and scaling it. A JPEG may have 12 passes.
+/// Decoding a pixel and scaling it.
 const PIXEL_WORK: f64 = 30.0;
-const JPEG_PIXEL_WORK: f64 = 100.0;
+/// The same for each pixel that a decoder of JPEG visits: it tries a damaged file twice.
+const JPEG_PIXEL_WORK: f64 = 60.0;
 /// Writing the scaled picture as PNG, and reading it.
 const PICTURE_WORK: f64 = 200_000.0;
 
@@ -41,7 +43,7 @@ pub(crate) struct Budget {
 
 #[derive(Default)]
 struct State {
-    work: Work,
+    work: SvgWork,
     embedded: u32,
     refusal: Option<IconError>,
 }
@@ -53,7 +55,7 @@ impl Budget {
     }
 
     /// Calls `spend` with the work so far.
-    pub(crate) fn with<T>(&self, spend: impl FnOnce(&mut Work) -> T) -> T {
+    pub(crate) fn with<T>(&self, spend: impl FnOnce(&mut SvgWork) -> T) -> T {
         spend(&mut self.lock().work)
     }
 
@@ -105,7 +107,9 @@ fn embedded(
         }
     }
     let Ok(measured) = measure(data) else { return Ok(None) };
-    let pixel_work = match measured.format {
+    let sides = (measured.width, measured.height);
+    let area = f64::from(measured.width) * f64::from(measured.height);
+    let pixels_work = match measured.format {
         Format::Svg if mime != "image/svg+xml" => return Ok(None),
         Format::Svg => {
             let read = nested.ok_or_else(|| refused("an SVG in an SVG in an SVG"))?;
@@ -115,20 +119,21 @@ fn embedded(
                 Err(_) => Ok(None),
             };
         }
-        Format::Png | Format::Gif | Format::Webp => PIXEL_WORK,
-        Format::Jpeg => JPEG_PIXEL_WORK,
+        Format::Png | Format::Gif | Format::Webp => area * PIXEL_WORK,
+        Format::Jpeg => jpeg::visited_pixels(data, sides) as f64 * JPEG_PIXEL_WORK,
         Format::Ico | Format::Cur | Format::Bmp | Format::Avif => return Ok(None),
     };
     if check_sides(&measured).is_err() {
         return Err(refused("an embedded picture too large"));
     }
-    let pixels = f64::from(measured.width) * f64::from(measured.height);
-    budget.with(|work| work.spend(PICTURE_WORK + pixels * pixel_work))?;
+    budget.with(|work| work.spend(PICTURE_WORK + pixels_work))?;
+    // It is paid for already.
+    let counted = &mut Work::default();
     let decoded = match measured.format {
-        Format::Png => png::decode(data),
-        Format::Jpeg => jpeg::decode(data),
-        Format::Gif => gif::decode(data),
-        _ => webp::decode(data),
+        Format::Png => png::decode(data, counted),
+        Format::Jpeg => jpeg::decode(data, counted),
+        Format::Gif => gif::decode(data, counted),
+        _ => webp::decode(data, counted),
     };
     let Ok(decoded) = decoded else { return Ok(None) };
     let (width, height) = (decoded.width(), decoded.height());

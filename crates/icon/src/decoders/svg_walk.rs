@@ -16,7 +16,7 @@ use resvg::{
 use super::{
     svg_edges::{Canvas, hairlines, length_from_above, scan},
     svg_filters::primitive_work,
-    svg_work::{Work, exceeds, refuse_approximate, refused},
+    svg_work::{SvgWork, exceeds, refuse_approximate, refused},
 };
 use crate::error::IconError;
 
@@ -53,7 +53,7 @@ pub(crate) fn count_tree(
     tree: &Tree,
     transform: Transform,
     canvas: Canvas,
-    work: &mut Work,
+    work: &mut SvgWork,
 ) -> Result<(), IconError> {
     let reach = canvas.reach().ok_or_else(|| refused("a layer too large"))?;
     Walk { work }.children(tree.root(), Place { transform, canvas, reach })
@@ -75,7 +75,7 @@ impl Place {
 }
 
 struct Walk<'a> {
-    work: &'a mut Work,
+    work: &'a mut SvgWork,
 }
 
 impl Walk<'_> {

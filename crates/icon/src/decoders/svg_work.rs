@@ -17,11 +17,11 @@ pub(crate) fn refused(reason: &'static str) -> IconError {
 
 /// The units of work that an SVG has taken so far.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct SvgWork {
     units: f64,
 }
 
-impl Work {
+impl SvgWork {
     /// Adds `units`.
     ///
     /// # Errors
