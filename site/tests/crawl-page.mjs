@@ -22,8 +22,6 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 const UNKNOWN_KEY = `et_${"a".repeat(12)}_${"a".repeat(52)}`;
 /** Pictures to look at are put there, if it is set. */
 const SHOTS = process.env.EVERYTAB_PAGE_SHOTS;
-/** A frame that takes longer is felt; other programs of the tests have the processors too. */
-const LONGEST_FRAME_MS = 400;
 /** Colour scheme and size of the window. */
 const LOOKS = [["light", 1280, 1000], ["dark", 390, 844],
   ...(SHOTS ? [["dark", 1280, 1000], ["light", 390, 844]] : [])];
@@ -182,11 +180,21 @@ async function strangers(page, look, { strange, strangeName }) {
   assert.ok(await page.evaluate(`${text("feed")}.includes('<img src=x onerror=')`));
   await look("strange");
   await page.evaluate(`(() => {
-    let last = performance.now();
+    let last = performance.now(), added = 0;
     window.longest = 0;
+    window.most = 0;
+    const count = (changes) => {
+      for (const { addedNodes } of changes) {
+        added += [...addedNodes].filter((node) => node.nodeName === "TR").length;
+      }
+    };
+    const feed = document.getElementById("feed");
+    new MutationObserver(count).observe(feed, { childList: true, subtree: true });
     const frame = (now) => {
       window.longest = Math.max(window.longest, now - last);
+      window.most = Math.max(window.most, added);
       last = now;
+      added = 0;
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
@@ -198,7 +206,9 @@ async function strangers(page, look, { strange, strangeName }) {
   assert.ok(first.includes("number 999 "), first);
   const longest = await page.evaluate("window.longest");
   console.log(`a thousand rows: the longest frame took ${Math.round(longest)} ms`);
-  assert.ok(longest <= LONGEST_FRAME_MS, `${longest} ms`);
+  // How long that takes depends on what else the machine does; how much of it there is does not.
+  const most = await page.evaluate("window.most");
+  assert.ok(most > 0 && most <= MOST_ROWS, `${most} rows in a frame`);
 }
 
 /** The service is away, and comes back; a reload keeps key and crawl. */

@@ -201,6 +201,11 @@ async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
                 assert!(counted("trap_page_links") >= 50_000, "{refused}");
                 assert!(counted("trap_shape") > 0 && beside <= 501, "{beside}");
             }
+            // The index, 21 lists, and as many pages.
+            Trap::SitemapFlood => {
+                assert!(counted("trap_shape") >= 1_000_000, "{refused}");
+                assert!(beside <= 22 + 500, "{beside}");
+            }
             _ => unreachable!("no trap of sitemaps"),
         }
     }
