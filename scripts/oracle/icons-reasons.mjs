@@ -43,7 +43,8 @@ export const REASONS = [{
   told: (row) => hasRuns(row) && row.onBlack <= NEAR,
 }, {
   name: "svg_text",
-  means: "ours has no font and draws no text (decoders/svg.rs)",
+  means: "ours draws text in one bundled font, Chromium in what the machine has " +
+    "(decoders/svg_font.rs)",
   told: (row) => isSvg(row) && row.ours.kind === null && /<text[\s>]/.test(text(row)),
 }, {
   name: "svg_edges",
