@@ -152,8 +152,8 @@ def crawl_again(service, key):
     first = service.crawled(key, {"urls": urls, "settings": settings})
     found = service.crawled(key, {"urls": urls, "settings": settings | {"again": first["id"]}})
     unchanged = int(service.sql(
-        "select count(*) from everytab.fetches join everytab.crawls using (crawl)"
-        f" where id = '{found['id']}' and outcome = 'not_modified' and body_archive is not null"))
+        "select count(*) from everytab.fetches join everytab.crawls c using (crawl)"
+        f" where c.id = '{found['id']}' and outcome = 'not_modified' and body_archive is not null"))
     expect(unchanged > 0, f"pages that have not changed: {found}")
     say(f"of {len(urls)} pages that a key has crawled, {unchanged} had not changed when it crawled again")
     indexed(service, found["name"])
