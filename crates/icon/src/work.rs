@@ -27,9 +27,10 @@ pub struct Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
-impl std::fmt::Display for BudgetSpent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("more pixels to decode than one file may have")
+impl From<BudgetSpent> for String {
+    /// Decoders give their reasons as text.
+    fn from(_: BudgetSpent) -> Self {
+        "more pixels to decode than one file may have".to_owned()
     }
 }
 

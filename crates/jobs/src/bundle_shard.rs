@@ -261,16 +261,23 @@ struct Converted {
 }
 
 impl Converter<'_> {
-    /// The first of a host's icons, in the order that SQL selected, that decodes.
+    /// The icons of a host in the order that SQL selected, with their numbers.
+    fn looked_at(
+        &self,
+        host: &BundleHost,
+    ) -> impl Iterator<Item = (usize, Option<&Option<Converted>>)> {
+        until_failed(host.archive_offsets.iter().map(|offset| self.converted.get(offset)))
+    }
+
+    /// The first of a host's icons that decodes.
     fn best_icon(&self, host: &BundleHost) -> Option<&Converted> {
-        let icons = host.archive_offsets.iter().map(|offset| self.converted.get(offset));
-        until_failed(icons).find_map(|(_, icon)| icon?.as_ref())
+        self.looked_at(host).find_map(|(_, icon)| icon?.as_ref())
     }
 
     /// The first of a host's records that is not converted yet, unless one before it decodes.
     fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
-        let icons = host.archive_offsets.iter().map(|offset| self.converted.get(offset));
-        let (number, icon) = until_failed(icons).find(|(_, icon)| !matches!(icon, Some(None)))?;
+        let mut icons = self.looked_at(host);
+        let (number, icon) = icons.find(|(_, icon)| !matches!(icon, Some(None)))?;
         let record = host.archive_offsets.get(number).zip(host.archive_lengths.get(number));
         record.filter(|_| icon.is_none()).map(|(offset, length)| (*offset, *length))
     }

@@ -63,8 +63,12 @@ impl Holder {
 
     /// Whether one site alone is asked, and what is known of it is not too much for that.
     fn is_of_one_site(&self) -> bool {
-        let is_bounded = self.state.memory.bytes <= self.percent(ALONE_PERCENT);
-        is_bounded && self.asked_sites().nth(1).is_none()
+        self.suffices_for_one_site() && self.asked_sites().nth(1).is_none()
+    }
+
+    /// Whether no more is known than one site may have that is asked alone.
+    fn suffices_for_one_site(&self) -> bool {
+        self.state.memory.bytes <= self.percent(ALONE_PERCENT)
     }
 
     /// The sites that are loaded and not set aside.
@@ -241,7 +245,7 @@ impl Holder {
             (*is_asked, *loaded_at, key.crawl, key.site_hash)
         });
         let mut asked = self.asked_sites().count();
-        let is_bounded = self.state.memory.bytes <= self.percent(ALONE_PERCENT);
+        let is_bounded = self.suffices_for_one_site();
         let is_awaited = self.is_awaited();
         for (is_asked, loaded_at, key) in sites {
             let has_turn = !is_awaited || loaded_at.elapsed() < TURN_IN_MEMORY;

@@ -191,7 +191,7 @@ pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
 /// Decodes a BMP file.
 pub(crate) fn decode_bmp(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let sides = bmp_sides(bytes).ok_or("unreadable header")?;
-    work.spend(sides, bytes.len()).map_err(|error| error.to_string())?;
+    work.spend(sides, bytes.len())?;
     decode_file(bytes).map_err(str::to_owned)
 }
 

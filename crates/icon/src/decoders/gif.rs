@@ -70,13 +70,13 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("no frame")?;
     let with_table = with_colour_table(bytes);
     let bytes = with_table.as_deref().unwrap_or(bytes);
-    work.spend((width, height), bytes.len()).map_err(|error| error.to_string())?;
+    work.spend((width, height), bytes.len())?;
     let frame = read_frame(bytes, 0)?;
     let mut came = frame.indices.len();
     if !frame.complete {
         // The decoder does not say how many indices it wrote before it failed. They are those that
         // do not depend on what was in the buffer before.
-        work.spend((width, height), bytes.len()).map_err(|error| error.to_string())?;
+        work.spend((width, height), bytes.len())?;
         let again = read_frame(bytes, 1)?;
         let mut pairs = frame.indices.iter().zip(&again.indices);
         came = pairs.position(|(first, second)| first != second).unwrap_or(came);

@@ -78,8 +78,7 @@ impl<'a> DirectoryEntry<'a> {
         if self.payload.starts_with(b"\x89PNG") {
             return png::decode(self.payload, work);
         }
-        work.spend((self.width, self.height), self.payload.len())
-            .map_err(|error| error.to_string())?;
+        work.spend((self.width, self.height), self.payload.len())?;
         self.decode_dib().map_err(str::to_owned)
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn visited_pixels(bytes: &[u8], (width, height): (u32, u32)) -> u64 {
 /// Counts one attempt.
 fn spend(bytes: &[u8], sides: (u32, u32), work: &mut Work) -> Result<(), String> {
     let pixels = visited_pixels(bytes, sides);
-    work.spend_pixels(pixels, bytes.len()).map_err(|error| error.to_string())
+    Ok(work.spend_pixels(pixels, bytes.len())?)
 }
 
 /// Decodes a file that ends early: returns RGB, the number of rows that came, and the orientation.

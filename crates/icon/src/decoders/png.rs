@@ -45,13 +45,13 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
 /// last byte.
 fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     if let Some(parts) = PngParts::read(bytes) {
-        work.spend(parts.sides(), bytes.len()).map_err(|error| error.to_string())?;
+        work.spend(parts.sides(), bytes.len())?;
         if let Some(pixels) = png_fast::decode(&parts) {
             return Ok(pixels);
         }
     }
     let sides = sides(bytes).ok_or("unreadable header")?;
-    work.spend(sides, bytes.len()).map_err(|error| error.to_string())?;
+    work.spend(sides, bytes.len())?;
     decode_any(bytes)
 }
 

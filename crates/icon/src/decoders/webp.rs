@@ -62,7 +62,7 @@ fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
 /// Decodes the first frame.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
-    work.spend((width, height), bytes.len()).map_err(|error| error.to_string())?;
+    work.spend((width, height), bytes.len())?;
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     decoder.set_memory_limit(MAX_DECODER_BYTES);
     let size = decoder.output_buffer_size().ok_or("sides out of range")?;
