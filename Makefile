@@ -27,6 +27,9 @@ ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
+PYTHON := $(or $(EVERYTAB_PYTHON),python3)
+# Reads the licences that packages name; without it `make verify` does not ask for them.
+LICENSES := $(shell $(PYTHON) -c 'import license_expression' 2>/dev/null && echo yes)
 INFRA_PROGRAMS := $(TARGET)/infra
 # Where no Prometheus is installed, the one that scripts/install/ unpacked.
 export PATH := $(PATH):$(TARGET)/prometheus/usr/bin
@@ -62,7 +65,7 @@ test: ## Check and test everything, as .ci/run does
 	$(MAKE) lint || ended=$$?; \
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
-	@$(MAKE) verify $(if $(DENY),deny)
+	@$(MAKE) verify
 	@$(MAKE) check-features test-scripts test-infra test-rust test-site
 	@scripts/install/skipped.sh
 
@@ -178,6 +181,9 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/check
 	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
+ifeq ($(LICENSES),yes)
+	@$(MAKE) deny
+endif
 
 .PHONY: schema
 schema: ## Write coordinator-sql/schema.sql from the migrations
@@ -324,8 +330,11 @@ fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and carg
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)
 
 .PHONY: deny
-deny: ## Check the licences and sources of all dependencies (needs cargo-deny; see deny.toml)
+deny: ## Check all dependencies by deny.toml: licences, sources, names
+	$(PYTHON) scripts/lint/dependencies
+ifeq ($(DENY),yes)
 	$(CARGO) deny --workspace --locked check bans licenses sources
+endif
 
 .PHONY: clean
 clean: ## Delete what was built (scans stay in everytab-data)

@@ -54,6 +54,8 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing warcio "archives read by another program"
 "$target/python/bin/python" -c 'import duckdb, pyarrow' 2>/dev/null ||
     missing pyarrow "index files by other writers"
+"$target/python/bin/python" -c 'import license_expression' 2>/dev/null ||
+    missing license-expression "licences and sources of dependencies"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
 for version in 16 17; do
@@ -68,9 +70,6 @@ mkdir -p "$target"
 rm -f target/nextest/default/junit.xml "$target/site-tests.tap"
 printf 'skipped: no %s\n' "${missing[@]+"${missing[@]}"}" >"$target/skipped"
 [ ${#missing[@]} -gt 0 ] || : >"$target/skipped"
-# cargo-deny takes minutes to build and is asked for nowhere else: CI may do without, and says so.
-cargo deny --version >/dev/null 2>&1 ||
-    echo "skipped: no cargo-deny: licences and sources of dependencies" >>"$target/skipped"
 if [ "${CI:-}" = true ] && [ ${#missing[@]} -gt 0 ]; then
     printf 'install: missing %s\n' "${missing[@]}" >&2
     die "CI=true: no part of the tests may be skipped for want of a program"
