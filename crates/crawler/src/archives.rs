@@ -82,7 +82,7 @@ pub(crate) struct Record {
 /// What is asked of the task that writes.
 pub(crate) enum ArchiveCommand<T> {
     /// Writes a record; what comes with it is given back when it is put.
-    Write(Box<Record>, Option<T>),
+    Write(Box<Record>, T),
     /// Puts all archives that have a record.
     PutAll,
 }
@@ -185,7 +185,7 @@ impl<T: Send + 'static> Archives<T> {
         }
     }
 
-    fn write(&mut self, record: &Record, told: Option<T>) {
+    fn write(&mut self, record: &Record, told: T) {
         let stores = record.crawl.stores.as_ref();
         let key = ArchiveKey {
             crawl: record.crawl.number,
@@ -198,7 +198,7 @@ impl<T: Send + 'static> Archives<T> {
                     if record.is_urgent {
                         archive.put_at = archive.put_at.min(Instant::now() + URGENT_AGE);
                     }
-                    archive.records.extend(told.map(|told| (told, position)));
+                    archive.records.push((told, position));
                 }
                 if size >= self.settings.max_bytes
                     && let Some(archive) = self.open.remove(&key)
@@ -213,7 +213,7 @@ impl<T: Send + 'static> Archives<T> {
                 let broken = if is_lost { self.open.remove(&key) } else { None };
                 let position = Position { offset: 0, length: 0 };
                 let others = broken.into_iter().flat_map(|archive| archive.records);
-                let records = others.map(|(told, _)| told).chain(told);
+                let records = others.map(|(told, _)| told).chain([told]);
                 let records = records.map(|told| PutRecord { told, object: None, position });
                 let records = records.collect();
                 self.put.send(PutArchive { crawl: key.crawl, bytes: 0, is_lost, records }).ok();

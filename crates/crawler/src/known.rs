@@ -257,8 +257,6 @@ impl Host {
         let saved = delay.save(tokio::time::Instant::now());
         self.recorded_delay = Some(delay.delay(&NO_DELAY));
         let milliseconds = |ms: u32| i32::try_from(ms).unwrap_or(i32::MAX);
-        let robots = if self.robots.is_dirty { self.robots.keep() } else { None };
-        self.robots.is_dirty = false;
         Some(HostManners {
             host_hash,
             site_hash: self.site_hash,
@@ -268,7 +266,7 @@ impl Host {
             response_ms: milliseconds(saved.response_ms),
             crawl_delay_ms: (saved.crawl_delay_ms > 0).then(|| milliseconds(saved.crawl_delay_ms)),
             failures: i16::try_from(saved.failures).unwrap_or(i16::MAX),
-            robots,
+            robots: self.robots.take_unkept(),
             addresses: None,
         })
     }

@@ -61,7 +61,10 @@ struct Kept {
 pub(crate) struct HostRobots {
     origins: HashMap<String, Origin>,
     /// Whether something is to be kept that was not.
-    pub is_dirty: bool,
+    is_dirty: bool,
+    /// Records of it that are not put yet. Until they are, nothing is kept: who takes the host up
+    /// after the death of this process asks again, so that the crawl has a record.
+    unput: usize,
 }
 
 impl HostRobots {
@@ -73,11 +76,11 @@ impl HostRobots {
             let known = Known::Rules(Arc::new(RobotsTxt::parse(&text)));
             (origin, Origin { known, until, text: Some(text) })
         });
-        Self { origins: origins.collect(), is_dirty: false }
+        Self { origins: origins.collect(), is_dirty: false, unput: 0 }
     }
 
     /// What is to be kept, and until when it holds at the longest; none if nothing is known.
-    pub(crate) fn keep(&self) -> Option<(Vec<u8>, DateTime<Utc>)> {
+    fn keep(&self) -> Option<(Vec<u8>, DateTime<Utc>)> {
         let kept: Vec<Kept> = self
             .origins
             .iter()
@@ -88,6 +91,27 @@ impl HostRobots {
             .collect();
         let until = kept.iter().map(|one| one.until).max()?;
         Some((serde_json::to_vec(&kept).ok()?, until))
+    }
+
+    /// A record of it is to be put.
+    pub(crate) fn record_begins(&mut self) {
+        self.unput += 1;
+    }
+
+    /// A record of it was put, or is lost with its archive: then all is asked for again.
+    pub(crate) fn record_ends(&mut self, is_lost: bool) {
+        self.unput = self.unput.saturating_sub(1);
+        if is_lost {
+            self.origins.clear();
+        }
+    }
+
+    /// What is to be kept now, and until when it holds at the longest.
+    pub(crate) fn take_unkept(&mut self) -> Option<(Vec<u8>, DateTime<Utc>)> {
+        if self.unput > 0 || !std::mem::take(&mut self.is_dirty) {
+            return None;
+        }
+        self.keep()
     }
 
     /// Whether all that is known of it is kept, or costs a look-up of a name to know again.
@@ -214,5 +238,29 @@ mod tests {
         let permission = |now| robots.permission(origin, DAY, now);
         assert!(matches!(permission(now), Permission::Left));
         assert!(matches!(permission(now + TimeDelta::hours(25)), Permission::AskRobots));
+    }
+
+    #[test]
+    fn what_it_says_is_kept_when_its_record_is_put() {
+        let (now, origin) = (Utc::now(), "http://a.test");
+        let mut robots = HostRobots::default();
+        let answered = |robots: &mut HostRobots, origin| {
+            robots.answered(origin, Outcome::Ok, b"Disallow: /", "everytab", now);
+            robots.record_begins();
+        };
+        answered(&mut robots, origin);
+        answered(&mut robots, "https://a.test");
+        assert!(robots.take_unkept().is_none());
+        robots.record_ends(false);
+        assert!(robots.take_unkept().is_none() && !robots.is_kept(), "one is not put");
+        robots.record_ends(false);
+        let (kept, _) = robots.take_unkept().unwrap();
+        assert!(robots.is_kept() && robots.take_unkept().is_none(), "it is kept once");
+        let restored = HostRobots::restore(&kept);
+        assert!(matches!(restored.permission(origin, DAY, now), Permission::Rules(_)));
+
+        answered(&mut robots, origin);
+        robots.record_ends(true);
+        assert!(matches!(robots.permission(origin, DAY, now), Permission::AskRobots));
     }
 }

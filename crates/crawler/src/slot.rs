@@ -233,6 +233,11 @@ impl HeldSlot {
     /// A request to a host is over, or was given up.
     pub(crate) fn request_ended(&mut self, host_hash: u64) {
         self.asking = self.asking.saturating_sub(1);
+        self.host_changed(host_hash);
+    }
+
+    /// What is known of a host changed.
+    pub(crate) fn host_changed(&mut self, host_hash: u64) {
         self.changed_hosts.insert(host_hash);
         self.touch();
     }

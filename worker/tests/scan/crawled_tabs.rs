@@ -50,7 +50,7 @@ pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
 }
 
 /// Scans what a crawl left, with one worker, and returns the tabs by hostname.
-fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Value> {
+pub(crate) fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Value> {
     let Stores { archive, site, .. } = database.stores.clone();
     let mut start = database.owner(&["scan", "start", "--from-crawl", crawl]);
     start.args(["--archive", &archive, "--site", &site, "--lease", "2s"]);

@@ -18,6 +18,7 @@ mod archive;
 mod backup;
 mod bad_input;
 mod chaos;
+mod circle;
 mod cloudfront;
 mod concurrent_migrations;
 mod consistency;

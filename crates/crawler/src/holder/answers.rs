@@ -9,11 +9,11 @@ use everytab_fetcher::Outcome;
 use everytab_frontier::{Ending, LinkFlags, Turn};
 
 use crate::{
-    archives::ArchiveCommand,
+    archives::{ArchiveCommand, Record},
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{Fetched, Holder},
+        state::{Fetched, Holder, WithRecord},
     },
     known::Chain,
     rows::{CRASHED, ending_of, may_pass, record_of, row_of},
@@ -78,8 +78,9 @@ impl Holder {
             (Asked::Robots { .. }, Ok(answer)) => {
                 let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
                 let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
-                let command = record.map(|record| ArchiveCommand::Write(Box::new(record), None));
-                self.state.unwritten.extend(command);
+                if let Some(record) = record {
+                    self.robots_record(fence, host_hash, record);
+                }
             }
             (asked, Err(trouble)) => {
                 tracing::warn!(%trouble, "this machine cannot ask; asking again");
@@ -91,6 +92,21 @@ impl Holder {
             }
         }
         self.queue(host_hash, next);
+    }
+
+    /// Writes the record of a robots.txt, which is kept when the record is put.
+    fn robots_record(&mut self, fence: SlotFence, host_hash: u64, record: Record) {
+        if let Some(host) = self.state.hosts.get_mut(&host_hash) {
+            host.robots.record_begins();
+        }
+        self.write(fence, record, WithRecord::Robots(fence, host_hash));
+    }
+
+    fn write(&mut self, fence: SlotFence, record: Record, what: WithRecord) {
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.unput += 1;
+        }
+        self.state.unwritten.push(ArchiveCommand::Write(Box::new(record), what));
     }
 
     pub(super) fn page_answered(
@@ -154,11 +170,7 @@ impl Holder {
         let delay = self.delay_of(host_hash, crawl);
         match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
             Some(record) if ending != Ending::Refused => {
-                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-                    slot.unput += 1;
-                }
-                let command = ArchiveCommand::Write(Box::new(record), Some(fetched));
-                self.state.unwritten.push(command);
+                self.write(fence, record, WithRecord::Fetch(Box::new(fetched)));
             }
             _ => self.record_fetch(fetched),
         }

@@ -14,7 +14,7 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{Event, Fetched, Holder},
+        state::{Event, Fetched, Holder, WithRecord},
     },
     known::SiteKey,
     metrics,
@@ -95,12 +95,15 @@ impl Holder {
         }
     }
 
-    /// An archive was put: its fetches are recorded.
-    pub(super) fn archive_put(&mut self, put: PutArchive<Fetched>) {
+    /// An archive was put: its fetches are recorded, and the robots.txt in it are kept.
+    pub(super) fn archive_put(&mut self, put: PutArchive<WithRecord>) {
         let PutArchive { crawl, bytes, is_lost, records } = put;
         let mut first = None;
-        for PutRecord { told: mut fetched, object, position } in records {
-            let fence = fetched.fence;
+        for PutRecord { told, object, position } in records {
+            let fence = match &told {
+                WithRecord::Fetch(fetched) => fetched.fence,
+                WithRecord::Robots(fence, _) => *fence,
+            };
             if !self.holds(fence) {
                 continue;
             }
@@ -110,24 +113,35 @@ impl Holder {
             }
             if is_lost {
                 self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
-                self.ask_again(&fetched);
-                continue;
             }
-            match object {
-                Some(object) => {
-                    fetched.row.object = Some(object.to_string());
-                    fetched.row.record_offset = i64::try_from(position.offset).ok();
-                    fetched.row.record_length = i32::try_from(position.length).ok();
-                }
-                None => {
-                    fetched.ending = Ending::Failed;
-                    fetched.row.outcome = "no_record".to_owned();
+            match told {
+                WithRecord::Robots(_, host_hash) => self.robots_put(fence, host_hash, is_lost),
+                WithRecord::Fetch(fetched) if is_lost => self.ask_again(&fetched),
+                WithRecord::Fetch(mut fetched) => {
+                    if let Some(object) = object {
+                        fetched.row.object = Some(object.to_string());
+                        fetched.row.record_offset = i64::try_from(position.offset).ok();
+                        fetched.row.record_length = i32::try_from(position.length).ok();
+                    } else {
+                        fetched.ending = Ending::Failed;
+                        fetched.row.outcome = "no_record".to_owned();
+                    }
+                    self.record_fetch(*fetched);
                 }
             }
-            self.record_fetch(fetched);
         }
         if let Some(slot) = first.and_then(|fence| self.state.slots.get_mut(&fence.slot)) {
             slot.stored(crawl, bytes);
+        }
+    }
+
+    /// The record of a robots.txt was put or lost: the next checkpoint may keep what it says.
+    fn robots_put(&mut self, fence: SlotFence, host_hash: u64, is_lost: bool) {
+        if let Some(host) = self.state.hosts.get_mut(&host_hash) {
+            host.robots.record_ends(is_lost);
+        }
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.host_changed(host_hash);
         }
     }
 

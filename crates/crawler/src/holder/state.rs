@@ -53,6 +53,14 @@ pub(crate) struct Fetched {
     pub turned_away: TurnedAwayCounts,
 }
 
+/// What follows when a record is put.
+pub(crate) enum WithRecord {
+    /// A fetch is recorded.
+    Fetch(Box<Fetched>),
+    /// The robots.txt of the host with this hash, in the slot of this fence, may be kept.
+    Robots(SlotFence, u64),
+}
+
 /// An answer whose links are merged in parts.
 pub(crate) struct Unmerged {
     /// The fence of the slot.
@@ -93,8 +101,8 @@ pub(crate) struct Holder {
     pub context: Arc<VisitContext>,
     pub options: Arc<PageOptions>,
     pub leases: Leases,
-    pub archives: mpsc::Sender<ArchiveCommand<Fetched>>,
-    pub put: mpsc::UnboundedReceiver<PutArchive<Fetched>>,
+    pub archives: mpsc::Sender<ArchiveCommand<WithRecord>>,
+    pub put: mpsc::UnboundedReceiver<PutArchive<WithRecord>>,
     pub puts: PutsUnderWay,
     pub renewed: mpsc::UnboundedReceiver<Renewed>,
     pub tell: mpsc::UnboundedSender<Event>,
@@ -137,7 +145,7 @@ pub(crate) struct State {
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
     /// Records that the task that writes has no room for yet.
-    pub unwritten: Vec<ArchiveCommand<Fetched>>,
+    pub unwritten: Vec<ArchiveCommand<WithRecord>>,
     /// Crawls whose store has not taken an archive for too long.
     pub late_crawls: HashSet<i32>,
     /// Nothing is asked before this time: the disk of this machine failed.
