@@ -5,7 +5,8 @@
 //! machine, because there is no float, no explicit SIMD and no library: the weights are exact
 //! rationals rounded once, the sRGB curve is a table. The filter is Catmull-Rom (Keys 1981,
 //! a = -1/2), stretched by the ratio; pictures of at least four times the target are first averaged
-//! in cells of whole pixels.
+//! in cells of whole pixels. Sums are added without checks for overflows, which their bounds
+//! exclude: with a check the compiler does not vectorise.
 
 mod srgb;
 
@@ -75,14 +76,14 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
         }
         for (sample, sum) in row.iter_mut().zip(&sums) {
             // The magnitudes of the weights add up to at most 1.3, so a sample is at most 21,300.
-            *sample = ((sum + (1 << (ROW_SHIFT - 1))) >> ROW_SHIFT) as i16;
+            *sample = (sum.wrapping_add(1 << (ROW_SHIFT - 1)) >> ROW_SHIFT) as i16;
         }
         let row = row.as_chunks::<4>().0;
         for taps in &columns {
             let mut sum = [0i32; 4];
             for (&weight, sample) in taps.weights.iter().zip(&row[taps.first..]) {
                 for (sum, &channel) in sum.iter_mut().zip(sample) {
-                    *sum += i32::from(weight) * i32::from(channel);
+                    *sum = sum.wrapping_add(i32::from(weight) * i32::from(channel));
                 }
             }
             rgba.extend(straight(sum.map(i64::from)));
@@ -99,7 +100,7 @@ fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     #[inline(never)]
     fn block<const N: usize>(sums: &mut [i32; N], channels: &[i16; N], weight: i16) {
         for (sum, &channel) in sums.iter_mut().zip(channels) {
-            *sum += i32::from(weight) * i32::from(channel);
+            *sum = sum.wrapping_add(i32::from(weight) * i32::from(channel));
         }
     }
     let (sum_blocks, sums) = sums.as_chunks_mut::<BLOCK>();
@@ -178,7 +179,8 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
                     // A cell has at most 32 x 32 pixels of 15 bits: a sum is below 2^25 and never
                     // overflows into the other channel of its word.
                     let pair = paired(pixel);
-                    (first, second) = (first + pair[0], second + pair[1]);
+                    first = first.wrapping_add(pair[0]);
+                    second = second.wrapping_add(pair[1]);
                 }
                 *sum = [first, second];
             }
@@ -212,7 +214,8 @@ impl Mean {
 
     /// Returns the mean of 15-bit samples that add up to `sum`, rounded to nearest.
     fn round(&self, sum: u32) -> i16 {
-        (((u64::from(sum) + self.half) * self.reciprocal) >> Self::SHIFT) as i16
+        let sum = u64::from(sum).wrapping_add(self.half);
+        (sum.wrapping_mul(self.reciprocal) >> Self::SHIFT) as i16
     }
 }
 

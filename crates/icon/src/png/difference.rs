@@ -43,12 +43,24 @@ impl Difference {
     /// Measures the difference between two pictures, which must have the same sides.
     #[must_use]
     pub fn between(one: &Pixels, other: &Pixels) -> Self {
-        let (width, height) = (one.width() as usize, one.height() as usize);
+        let each = one.iter().zip(other.iter());
+        let distances = each.map(|(one, other)| distance(premultiplied(one), premultiplied(other)));
+        Self::of(one.width() as usize, one.height() as usize, distances)
+    }
+
+    /// Sums the [`distance`] of each pixel, row by row.
+    pub(super) fn of(
+        width: usize,
+        height: usize,
+        mut distances: impl Iterator<Item = i64>,
+    ) -> Self {
         let across = width.div_ceil(SQUARE_PIXELS);
         let mut squares = vec![0; across * height.div_ceil(SQUARE_PIXELS)];
-        for (index, (one, other)) in one.iter().zip(other.iter()).enumerate() {
-            let square = index / width / SQUARE_PIXELS * across + index % width / SQUARE_PIXELS;
-            squares[square] += distance(premultiplied(one), premultiplied(other));
+        for y in 0..height {
+            let row = &mut squares[y / SQUARE_PIXELS * across..][..across];
+            for (x, distance) in distances.by_ref().take(width).enumerate() {
+                row[x / SQUARE_PIXELS] += distance;
+            }
         }
         let mean = |sum: i64, pixels: usize| sum * 100 / (2 * WEIGHT_SUM * pixels as i64);
         Self {

@@ -10,11 +10,11 @@ use std::cell::RefCell;
 use libdeflater::{CompressionLvl, Compressor};
 
 use super::{
+    census::Census,
     colours::Colours,
-    difference::Difference,
     format::{CHUNK_BYTES, HEADER_BYTES, SIGNATURE, close_chunk, push_chunk},
     packed::PackedPixels,
-    quantize::{self, quantized},
+    quantize::{self, Merged, merged},
     reduce,
 };
 use crate::pixels::Pixels;
@@ -48,15 +48,21 @@ pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
 #[must_use]
 pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
     let clean = pixels.clone().with_clean_transparency();
-    let pixels = match colours {
-        Colours::Lossless => clean,
-        Colours::Palette => quantized(&clean, 0),
-        Colours::Auto => {
-            let few = quantized(&clean, quantize::ENOUGH_MEAN);
-            if Difference::between(&clean, &few).is_unseen() { few } else { clean }
-        }
+    let census = Census::of(&clean);
+    let merged = match colours {
+        Colours::Lossless => None,
+        Colours::Palette => merged(&clean, &census, 0),
+        Colours::Auto => merged(&clean, &census, quantize::ENOUGH_MEAN)
+            .filter(|merged| merged.difference.is_unseen()),
     };
-    let files = reduce::candidates(&pixels)
+    let (pixels, census) = match merged {
+        Some(Merged { pixels, .. }) => {
+            let census = Census::of(&pixels);
+            (pixels, census)
+        }
+        None => (clean, census),
+    };
+    let files = reduce::candidates(&pixels, &census)
         .into_iter()
         .map(|(packed, rows)| write(&pixels, &packed, &rows, compressor));
     // Of files of equal length it is always the first. There is at least one candidate.

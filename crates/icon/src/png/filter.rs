@@ -57,8 +57,10 @@ pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31.
-    filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs())).sum()
+    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31: without
+    // a check for overflows the loop is vectorised.
+    let each = filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs()));
+    each.fold(0, u32::wrapping_add)
 }
 
 /// Subtracts from each byte of `row` what `predict` makes of its left, upper and upper left byte.

@@ -2,12 +2,16 @@
 //! enough boxes (as in median cut), then runs two rounds of k-means.
 //!
 //! The error of a colour is defined in `difference`. Invariants: the result is the same on every
-//! machine, since sums are integers, and distances, which are `f32` for speed, are integers below
-//! 2^24, which floats add and multiply exactly in any order; fully transparent pixels stay fully
-//! transparent; a colour that is alone in its box stays unchanged. There is no dithering: at 32
-//! pixels it looks like dirt.
+//! machine, since sums are integers, and what is computed in floats for speed is exact or one
+//! division of IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in
+//! its box stays unchanged. There is no dithering: at 32 pixels it looks like dirt.
 
-use super::difference::{Coordinates, WEIGHT_SUM, WEIGHTS, premultiplied};
+use multiversion::multiversion;
+
+use super::{
+    census::Census,
+    difference::{Coordinates, Difference, WEIGHT_SUM, WEIGHTS, distance, premultiplied},
+};
 use crate::pixels::Pixels;
 
 /// Greatest number of colours that remain, not counting the fully transparent one: 64 with it, an
@@ -18,227 +22,298 @@ const ROUNDS: usize = 2;
 /// Mean difference, in hundredths, below which boxes are split no further: a fifth of the greatest
 /// invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
-/// A distinct colour of the picture, and the number of its pixels.
-#[derive(Clone, Copy)]
-struct Colour {
-    rgba: [u8; 4],
-    at: Coordinates,
-    count: i64,
+
+/// A picture of which similar colours became one.
+pub(super) struct Merged {
+    pub(super) pixels: Pixels,
+    /// How different it is from the original.
+    pub(super) difference: Difference,
 }
 
 /// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference of at most
-/// `enough` (in hundredths).
-pub(super) fn quantized(pixels: &Pixels, enough: i64) -> Pixels {
-    let mut colours = colours(pixels);
+/// `enough` (in hundredths). `None` if they have no more.
+pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
+    let colours = visible(census);
     if colours.len() <= MAX_COLOURS {
-        return pixels.clone();
+        return None;
     }
-    let count = i64::from(pixels.width()) * i64::from(pixels.height());
-    let enough = enough * count * 2 * WEIGHT_SUM / 100;
-    let mut palette = Entries::of(&split(&mut colours, enough));
-    let mut nearest = vec![0; colours.len()];
+    let (width, height) = (pixels.width() as usize, pixels.height() as usize);
+    let enough = enough * (width * height) as i64 * 2 * WEIGHT_SUM / 100;
+    let searched: Vec<Searched> = colours.chunks(BLOCK).map(Searched::of).collect();
+    let mut palette = Palette::of(&split(&colours, enough));
+    let mut nearest = vec![0; searched.len() * BLOCK];
     for _ in 0..ROUNDS {
-        palette.nearest(&colours, &mut nearest);
-        palette = Entries::of(&gathered(&colours, &nearest, palette.rgba.len()));
+        find_nearest(&palette.entries, &searched, &mut nearest);
+        palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
-    palette.nearest(&colours, &mut nearest);
-    let mut replaced: Vec<([u8; 4], [u8; 4])> = colours
-        .iter()
-        .zip(&nearest)
-        .map(|(colour, &entry)| (colour.rgba, palette.rgba[entry]))
-        .collect();
-    replaced.sort_unstable();
-    let rgba = pixels.iter().flat_map(|pixel| {
-        // Only the fully transparent colour is missing; it stays.
-        let found = replaced.binary_search_by_key(&pixel, |(from, _)| *from);
-        found.map_or(pixel, |index| replaced[index].1)
-    });
-    Pixels::new(pixels.width(), pixels.height(), rgba.collect()).unwrap_or_else(|| pixels.clone())
+    find_nearest(&palette.entries, &searched, &mut nearest);
+    // What becomes of each colour of the census, and how far that is. The fully transparent colour
+    // stays.
+    let mut become_of: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
+    for (colour, &entry) in colours.iter().zip(&nearest) {
+        let rgba = palette.rgba[entry as usize];
+        become_of[colour.index] = (rgba, distance(colour.at, premultiplied(rgba)));
+    }
+    let each = census.of_pixel.iter().map(|&index| become_of[index as usize]);
+    let difference = Difference::of(width, height, each.clone().map(|(_, far)| far));
+    let rgba = each.flat_map(|(rgba, _)| rgba).collect();
+    Pixels::new(pixels.width(), pixels.height(), rgba).map(|pixels| Merged { pixels, difference })
 }
 
-/// Returns the distinct visible colours, sorted.
-fn colours(pixels: &Pixels) -> Vec<Colour> {
-    let mut all: Vec<u32> =
-        pixels.iter().filter(|pixel| pixel[3] > 0).map(u32::from_be_bytes).collect();
-    all.sort_unstable();
-    let same = all.chunk_by(|one, other| one == other);
-    same.map(|run| {
-        let rgba = run[0].to_be_bytes();
-        Colour { rgba, at: premultiplied(rgba), count: run.len() as i64 }
-    })
-    .collect()
+/// A visible colour of the picture.
+struct Colour {
+    /// Its index in the census.
+    index: usize,
+    rgba: [u8; 4],
+    at: Coordinates,
+    /// Sums over its pixels.
+    sums: Sums,
 }
 
-/// Sums over the pixels of a box of colours.
+/// The visible colours of a picture.
+fn visible(census: &Census) -> Vec<Colour> {
+    let mut counts = vec![0; census.colours.len()];
+    for &index in &census.of_pixel {
+        counts[index as usize] += 1;
+    }
+    let mut colours = Vec::with_capacity(census.colours.len());
+    for (index, (&rgba, count)) in census.colours.iter().zip(counts).enumerate() {
+        if rgba[3] > 0 {
+            let at = premultiplied(rgba);
+            colours.push(Colour { index, rgba, at, sums: Sums::of(at, count) });
+        }
+    }
+    colours
+}
+
+/// Sums over the pixels of some colours.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     count: i64,
     sum: Coordinates,
     /// Sums of squares: of red, green and blue over black, of the same over white, and of alpha.
     squares: [i64; 7],
-    /// The colour, if there is only one.
-    only: Option<[u8; 4]>,
 }
 
 impl Sums {
-    fn of<'a>(colours: impl IntoIterator<Item = &'a Colour>) -> Self {
-        let mut sums = Self::default();
-        colours.into_iter().for_each(|colour| sums.add(colour));
-        sums
-    }
-
-    fn add(&mut self, colour: &Colour) {
-        self.only = (self.count == 0).then_some(colour.rgba);
-        self.count += colour.count;
-        for (sum, at) in self.sum.iter_mut().zip(colour.at) {
-            *sum += at * colour.count;
+    /// The sums over `count` pixels of one colour.
+    fn of(at: Coordinates, count: i64) -> Self {
+        let [red, green, blue, alpha] = at;
+        let values = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
+        Self {
+            count,
+            sum: at.map(|value| value * count),
+            squares: values.map(|value| value * value * count),
         }
-        let alpha = colour.at[3];
-        for (index, at) in colour.at.iter().take(3).enumerate() {
-            self.squares[index] += at * at * colour.count;
-            self.squares[index + 3] += (at - alpha) * (at - alpha) * colour.count;
+    }
+
+    /// Adds other pixels. Like [`without`](Self::without) it is vectorised, since it does not check
+    /// for overflows, which the sides of a picture exclude.
+    fn add(&mut self, other: &Self) {
+        self.count = self.count.wrapping_add(other.count);
+        for (sum, other) in self.sum.iter_mut().zip(other.sum) {
+            *sum = sum.wrapping_add(other);
         }
-        self.squares[6] += alpha * alpha * colour.count;
+        for (squares, other) in self.squares.iter_mut().zip(other.squares) {
+            *squares = squares.wrapping_add(other);
+        }
     }
 
-    /// Returns the sum of squared differences from the mean, of values with this sum and this sum
-    /// of squares.
-    fn spread(&self, sum: i64, squares: i64) -> i64 {
-        squares - sum * sum / self.count.max(1)
+    /// What is left without a part.
+    fn without(mut self, part: &Self) -> Self {
+        self.count = self.count.wrapping_sub(part.count);
+        for (sum, part) in self.sum.iter_mut().zip(part.sum) {
+            *sum = sum.wrapping_sub(part);
+        }
+        for (squares, part) in self.squares.iter_mut().zip(part.squares) {
+            *squares = squares.wrapping_sub(part);
+        }
+        self
     }
 
-    /// Returns the error of replacing all colours by their mean.
-    fn error(&self) -> i64 {
-        let channel = |index: usize| {
-            let over_black = self.spread(self.sum[index], self.squares[index]);
-            let sum = self.sum[index] - self.sum[3];
-            WEIGHTS[index] * (over_black + self.spread(sum, self.squares[index + 3]))
-        };
-        channel(0) + channel(1) + channel(2)
-    }
-
-    /// Returns the index of the coordinate with the greatest error.
-    fn widest(&self) -> usize {
-        let spread = |index: usize| {
-            let (squares, weight) = match index {
-                3 => (self.squares[6], WEIGHT_SUM),
-                _ => (self.squares[index], 2 * WEIGHTS[index]),
-            };
-            weight * self.spread(self.sum[index], squares)
-        };
-        (0..4).rev().max_by_key(|&index| spread(index)).unwrap_or(1)
+    /// Returns the sums of squared differences from the mean of the values whose squares are
+    /// summed.
+    fn spreads(&self) -> [i64; 7] {
+        let [red, green, blue, alpha] = self.sum;
+        let sums = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
+        let mut spreads = self.squares;
+        for (spread, sum) in spreads.iter_mut().zip(sums) {
+            *spread -= quotient(sum * sum, self.count);
+        }
+        spreads
     }
 
     /// Returns the mean as a colour with straight alpha.
     fn rgba(&self) -> [u8; 4] {
-        if let Some(only) = self.only {
-            return only;
-        }
         let alpha = self.sum[3].max(1);
         // A premultiplied sum exceeds that of alpha by rounding at most, hence the clamp.
-        let straight = |sum: i64| ((sum * 255 + alpha / 2) / alpha).clamp(0, 255) as u8;
+        let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
         let [red, green, blue, _] = self.sum.map(straight);
-        let count = self.count.max(1);
-        [red, green, blue, ((self.sum[3] + count / 2) / count).clamp(1, 255) as u8]
+        let mean = quotient(self.sum[3] + self.count / 2, self.count);
+        [red, green, blue, mean.clamp(1, 255) as u8]
+    }
+}
+
+/// The whole part of a quotient of numbers that are not negative, by a division of floats, which
+/// takes a third of the time. It is exact below 2^53, which sums over a tab icon's pixels do not
+/// reach; beyond, it is the same on every machine.
+fn quotient(number: i64, divisor: i64) -> i64 {
+    (number as f64 / divisor.max(1) as f64) as i64
+}
+
+/// The sums of some colours, and the colour where it is one alone.
+struct Group {
+    sums: Sums,
+    only: Option<[u8; 4]>,
+}
+
+/// A box of colours: a range of the order in which they are split.
+struct ColourBox {
+    range: std::ops::Range<usize>,
+    sums: Sums,
+    /// The error of replacing all by their mean.
+    error: i64,
+    /// The coordinate with the greatest error.
+    widest: usize,
+}
+
+impl ColourBox {
+    fn of(range: std::ops::Range<usize>, sums: Sums) -> Self {
+        let spreads = sums.spreads();
+        let error = |index: usize| WEIGHTS[index] * (spreads[index] + spreads[index + 3]);
+        let along = |index: usize| match index {
+            3 => WEIGHT_SUM * spreads[6],
+            _ => 2 * WEIGHTS[index] * spreads[index],
+        };
+        let widest = (0..4).rev().max_by_key(|&index| along(index)).unwrap_or(1);
+        Self { range, sums, error: error(0) + error(1) + error(2), widest }
     }
 }
 
 /// Splits the colours into boxes, the one with the greatest error first, until the total error is
 /// at most `enough` or the number of boxes reaches [`MAX_COLOURS`].
-fn split(colours: &mut [Colour], enough: i64) -> Vec<Sums> {
-    let whole = Sums::of(&*colours);
-    let mut boxes = vec![(0..colours.len(), whole, whole.error())];
-    let total = |boxes: &[(_, _, i64)]| boxes.iter().map(|(_, _, error)| error).sum::<i64>();
-    while boxes.len() < MAX_COLOURS && total(&boxes) > enough {
+fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
+    let mut order: Vec<usize> = (0..colours.len()).collect();
+    let mut whole = Sums::default();
+    colours.iter().for_each(|colour| whole.add(&colour.sums));
+    let mut boxes = vec![ColourBox::of(0..colours.len(), whole)];
+    let mut total = boxes[0].error;
+    while boxes.len() < MAX_COLOURS && total > enough {
         // Of boxes with equal error it is the first.
-        let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].2).unwrap_or(0);
-        let (range, sums, _) = boxes[worst].clone();
-        let widest = sums.widest();
-        let low = |colour: &Colour| colour.at[widest] * sums.count <= sums.sum[widest];
-        let part = &mut colours[range.clone()];
-        let cut = partition(part, low);
-        if cut == 0 || cut == part.len() {
+        let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
+        let ColourBox { ref range, sums, error, widest } = boxes[worst];
+        let mean = quotient(sums.sum[widest], sums.count);
+        // Those up to the mean move to the front.
+        let (mut low, mut cut) = (Sums::default(), range.start);
+        for place in range.clone() {
+            let colour = &colours[order[place]];
+            if colour.at[widest] <= mean {
+                low.add(&colour.sums);
+                order.swap(cut, place);
+                cut += 1;
+            }
+        }
+        total -= error;
+        if cut == range.start || cut == range.end {
             // All coordinates are equal: a further split gains nothing.
-            boxes[worst].2 = 0;
+            boxes[worst].error = 0;
             continue;
         }
-        let middle = range.start + cut;
-        let halves = [range.start..middle, middle..range.end].map(|half| {
-            let sums = Sums::of(&colours[half.clone()]);
-            (half, sums, sums.error())
-        });
-        let [first, second] = halves;
+        let second = ColourBox::of(cut..range.end, sums.without(&low));
+        let first = ColourBox::of(range.start..cut, low);
+        total += first.error + second.error;
         boxes[worst] = first;
         boxes.push(second);
     }
-    boxes.into_iter().map(|(_, sums, _)| sums).collect()
+    let group = |ColourBox { range, sums, .. }: ColourBox| Group {
+        sums,
+        only: (range.len() == 1).then(|| colours[order[range.start]].rgba),
+    };
+    boxes.into_iter().map(group).collect()
 }
 
-/// Moves the colours for which `low` returns true to the front, and returns their number.
-fn partition(colours: &mut [Colour], low: impl Fn(&Colour) -> bool) -> usize {
-    let mut next = 0;
-    for index in 0..colours.len() {
-        if low(&colours[index]) {
-            colours.swap(next, index);
-            next += 1;
-        }
-    }
-    next
-}
-
-/// Returns the sums of the colours of each palette entry, without entries that have none.
-fn gathered(colours: &[Colour], nearest: &[usize], entries: usize) -> Vec<Sums> {
-    let mut sums = vec![Sums::default(); entries];
+/// Returns the groups of the colours of each palette entry, without entries that have none.
+fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> =
+        (0..entries).map(|_| Group { sums: Sums::default(), only: None }).collect();
     for (colour, &entry) in colours.iter().zip(nearest) {
-        sums[entry].add(colour);
+        let group = &mut groups[entry as usize];
+        group.only = (group.sums.count == 0).then_some(colour.rgba);
+        group.sums.add(&colour.sums);
     }
-    sums.retain(|sums| sums.count > 0);
-    sums
+    groups.retain(|group| group.sums.count > 0);
+    groups
 }
 
-/// A palette, laid out so that the search for the nearest entry is vectorised.
-struct Entries {
-    rgba: Vec<[u8; 4]>,
-    /// One row per coordinate, one column per entry. Unused columns hold [`FAR`].
-    at: [[f32; LANES]; 4],
-}
+/// Colours for which the nearest entry is searched at once, so that the search is vectorised.
+const BLOCK: usize = 64;
 
-/// Number of columns for entries: a multiple of every vector length.
-const LANES: usize = 64;
-/// A coordinate that is further from any colour than every entry.
-const FAR: f32 = 4096.0;
+/// A block of colours as the search needs them. The distance of a colour x from an entry e is
+/// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is the same for all
+/// entries. These are the factors of the coordinates of e in -2<x,e>, a row a coordinate.
+struct Searched([[f32; BLOCK]; 4]);
 
-impl Entries {
-    fn of(sums: &[Sums]) -> Self {
-        let rgba: Vec<[u8; 4]> = sums.iter().map(Sums::rgba).collect();
-        let mut at = [[FAR; LANES]; 4];
-        for (lane, &rgba) in rgba.iter().enumerate().take(LANES) {
-            for (row, coordinate) in at.iter_mut().zip(premultiplied(rgba)) {
-                // A coordinate is at most 255.
-                row[lane] = coordinate as f32;
+impl Searched {
+    fn of(colours: &[Colour]) -> Self {
+        let mut factors = [[0.0; BLOCK]; 4];
+        for (lane, colour) in colours.iter().enumerate().take(BLOCK) {
+            let [.., alpha] = colour.at;
+            let mut over_white = WEIGHT_SUM * alpha;
+            for (row, (weight, value)) in WEIGHTS.iter().zip(colour.at).enumerate() {
+                factors[row][lane] = (-2 * weight * (2 * value - alpha)) as f32;
+                over_white -= weight * value;
             }
+            factors[3][lane] = (-2 * over_white) as f32;
         }
-        Self { rgba, at }
+        Self(factors)
     }
+}
 
-    /// Writes the index of the nearest entry for each colour into `nearest`. Of entries at the same
-    /// distance it is the first.
-    fn nearest(&self, colours: &[Colour], nearest: &mut [usize]) {
-        let weights = WEIGHTS.map(|weight| weight as f32);
-        for (colour, nearest) in colours.iter().zip(nearest) {
-            let [red, green, blue, alpha] = colour.at.map(|coordinate| coordinate as f32);
-            let mut distances = [0f32; LANES];
-            for (lane, distance) in distances.iter_mut().enumerate() {
-                let by_alpha = alpha - self.at[3][lane];
-                let channel = |value: f32, row: usize| {
-                    let over_black = value - self.at[row][lane];
-                    let over_white = over_black - by_alpha;
-                    weights[row] * (over_black * over_black + over_white * over_white)
-                };
-                *distance = channel(red, 0) + channel(green, 1) + channel(blue, 2);
+/// An entry of a palette as the search needs it.
+struct Entry {
+    at: [f32; 4],
+    /// Its weighted square.
+    square: f32,
+}
+
+/// Colours that stand for others.
+struct Palette {
+    rgba: Vec<[u8; 4]>,
+    entries: Vec<Entry>,
+}
+
+impl Palette {
+    fn of(groups: &[Group]) -> Self {
+        let rgba: Vec<[u8; 4]> =
+            groups.iter().map(|group| group.only.unwrap_or_else(|| group.sums.rgba())).collect();
+        let entry = |&rgba: &[u8; 4]| {
+            let at = premultiplied(rgba);
+            // All are integers below 2^24, which floats represent, add and multiply exactly.
+            Entry { at: at.map(|value| value as f32), square: distance(at, [0; 4]) as f32 }
+        };
+        let entries = rgba.iter().map(entry).collect();
+        Self { rgba, entries }
+    }
+}
+
+/// Writes the index of the nearest entry for each colour into `nearest`. Of entries at the same
+/// distance it is the first. Longer vectors make it faster and change no result: all numbers are
+/// integers that floats hold exactly.
+#[multiversion(targets("x86_64+avx2", "x86_64+avx512f+avx512vl"))]
+fn find_nearest(entries: &[Entry], colours: &[Searched], nearest: &mut [u32]) {
+    for (Searched(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
+        let mut least = [f32::MAX; BLOCK];
+        for (index, entry) in (0u32..).zip(entries) {
+            for lane in 0..BLOCK {
+                let far = entry.square
+                    + factors[0][lane] * entry.at[0]
+                    + factors[1][lane] * entry.at[1]
+                    + factors[2][lane] * entry.at[2]
+                    + factors[3][lane] * entry.at[3];
+                let is_nearer = far < least[lane];
+                nearest[lane] = if is_nearer { index } else { nearest[lane] };
+                least[lane] = if is_nearer { far } else { least[lane] };
             }
-            let least = distances.iter().fold(f32::MAX, |least, &one| least.min(one));
-            *nearest = distances.iter().position(|&one| one == least).unwrap_or(0);
         }
     }
 }
@@ -247,7 +322,7 @@ impl Entries {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::difference::distance, *};
+    use super::*;
 
     proptest! {
         #[test]
@@ -255,16 +330,32 @@ mod tests {
             entries in proptest::collection::vec(any::<[u8; 4]>(), 1..=MAX_COLOURS),
             colours in proptest::collection::vec(any::<[u8; 4]>(), 1..100),
         ) {
-            let colour = |rgba| Colour { rgba, at: premultiplied(rgba), count: 1 };
-            let colours: Vec<Colour> = colours.into_iter().map(colour).collect();
-            let sums: Vec<Sums> = entries.iter().map(|&rgba| Sums::of(&[colour(rgba)])).collect();
-            let palette = Entries::of(&sums);
-            let mut found = vec![0; colours.len()];
-            palette.nearest(&colours, &mut found);
+            let colour = |(index, &rgba): (usize, &[u8; 4])| {
+                let at = premultiplied(rgba);
+                Colour { index, rgba, at, sums: Sums::of(at, 1) }
+            };
+            let colours: Vec<Colour> = colours.iter().enumerate().map(colour).collect();
+            let group = |&rgba: &[u8; 4]| {
+                Group { sums: Sums::of(premultiplied(rgba), 1), only: Some(rgba) }
+            };
+            let palette = Palette::of(&entries.iter().map(group).collect::<Vec<_>>());
+            let searched: Vec<Searched> = colours.chunks(BLOCK).map(Searched::of).collect();
+            let mut found = vec![0; searched.len() * BLOCK];
+            find_nearest(&palette.entries, &searched, &mut found);
             for (colour, found) in colours.iter().zip(found) {
-                let far = |entry: &usize| distance(colour.at, premultiplied(palette.rgba[*entry]));
-                prop_assert_eq!((0..entries.len()).min_by_key(far), Some(found));
+                let far = |entry: &usize| distance(colour.at, premultiplied(entries[*entry]));
+                let first = (0..entries.len()).min_by_key(far);
+                prop_assert_eq!(first, Some(found as usize));
             }
+        }
+
+        #[test]
+        fn a_quotient_of_sums_is_the_whole_part(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
+            prop_assert_eq!(quotient(number, divisor), number / divisor);
+            // Just below a whole number rounding would show.
+            let below = number / divisor * divisor - 1;
+            prop_assume!(below >= 0);
+            prop_assert_eq!(quotient(below, divisor), below / divisor);
         }
     }
 }

@@ -15,17 +15,16 @@ use crate::pixels::Pixels;
 /// expected to be smallest, and a second or third one if the expected sizes are close. The
 /// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020); trying all
 /// ways would save another half percent of the bytes.
-pub(super) fn candidates(pixels: &Pixels) -> Vec<(PackedPixels, Vec<u8>)> {
-    let census = Census::of(pixels);
+pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels, Vec<u8>)> {
     let mut found = Vec::with_capacity(2);
-    let gain = palette_gain(pixels, &census);
-    if let Some(indices) = census.indices.as_ref().filter(|_| gain > -MARGIN) {
-        let palette = indexed(pixels, &census, indices);
+    let gain = palette_gain(pixels, census);
+    if gain > -MARGIN && census.fits_palette() {
+        let palette = indexed(pixels, census);
         let rows = unfiltered(&palette);
         found.push((palette, rows));
     }
     if gain < MARGIN {
-        let coloured = coloured(pixels, &census);
+        let coloured = coloured(pixels, census);
         let colours = census.colours.len() as i64;
         let filtered = (colours > FEW && coloured.bit_depth == 8).then(|| least_sums(&coloured));
         // Filters help where neighbours are similar and few colours repeat.
@@ -57,7 +56,7 @@ const FEW: i64 = 64;
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
     match (census.grey, colours) {
-        _ if census.indices.is_none() => -MARGIN,
+        _ if !census.fits_palette() => -MARGIN,
         (_, 0..=2) => MARGIN,
         // A grey sample is as short as an index.
         (true, 3..=16) => 0,
@@ -91,7 +90,7 @@ fn depth_for(count: usize) -> u8 {
 }
 
 /// Packs palette indices.
-fn indexed(pixels: &Pixels, census: &Census, indices: &[u8]) -> PackedPixels {
+fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
     // Entries that are not opaque come first, so that the tRNS chunk is short.
     let opaque = |colour: &[u8; 4]| colour[3] == 255;
     let see_through = census.colours.iter().filter(|colour| !opaque(colour));
@@ -104,7 +103,7 @@ fn indexed(pixels: &Pixels, census: &Census, indices: &[u8]) -> PackedPixels {
         // Wraps only after entry 255, which is the last possible one.
         *next = next.wrapping_add(1);
     }
-    let samples = indices.iter().map(|&index| entry_of[usize::from(index)]).collect();
+    let samples = census.of_pixel.iter().map(|&index| entry_of[index as usize]).collect();
     let (width, depth) = (pixels.width() as usize, depth_for(census.colours.len()));
     let mut packed = PackedPixels::of_bits(width, INDEXED, depth, samples);
     packed.transparency = see_through.map(|colour| colour[3]).collect();
@@ -131,7 +130,7 @@ fn greyscale(pixels: &Pixels, census: &Census) -> PackedPixels {
         (Alpha::Opaque, _) => {
             let fits = |depth: &u8| {
                 let step = 255 / ((1u16 << depth) - 1) as u8;
-                census.indices.is_some() && census.colours.iter().all(|c| c[0] % step == 0)
+                census.fits_palette() && census.colours.iter().all(|c| c[0] % step == 0)
             };
             let depth = [1, 2, 4].into_iter().find(fits).unwrap_or(8);
             let step = 255 / ((1u16 << depth) - 1) as u8;
