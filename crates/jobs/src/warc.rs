@@ -305,7 +305,8 @@ fn with_page(host: &WarcHost, page: &Page) -> (PageRow, PageCounts) {
             + left_out.data_total
             + left_out.over_limit
             + left_out.no_url
-            + left_out.no_icon) as u64,
+            + left_out.no_icon
+            + left_out.other_media) as u64,
     };
     let title = tab_title(&page.title.text);
     let outcome = match (page.title.state, title.is_empty()) {

@@ -2,6 +2,7 @@
 //!
 //! The order is canonical: first `/favicon.ico` of the document (not of its base URL), then the
 //! declared icons in document order, then the apple-touch-icons. It depends on the page alone.
+//! Links for other media than a light page on a screen are left out, as in browsers.
 //! Icons that a limit leaves out are counted.
 
 use std::collections::HashSet;
@@ -11,6 +12,7 @@ use url::Url;
 
 use crate::{
     icons::{IconClass, IconLink},
+    media::matches_light_page,
     page::Page,
     url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
 };
@@ -101,6 +103,8 @@ pub struct LeftOut {
     pub no_url: usize,
     /// The `data:` URL is empty, which means that there is no icon.
     pub no_icon: usize,
+    /// The link is for other media, such as dark pages.
+    pub other_media: usize,
 }
 
 /// The candidates of a page, and the number of icons that were left out.
@@ -155,6 +159,10 @@ impl Chosen {
     fn consider(&mut self, icon: &IconLink) {
         if icon.says_no_icon() {
             self.left_out.no_icon += 1;
+            return;
+        }
+        if icon.media.as_deref().is_some_and(|media| !matches_light_page(media)) {
+            self.left_out.other_media += 1;
             return;
         }
         let Ok(url) = Url::parse(&icon.href) else {

@@ -23,6 +23,7 @@ mod header_values;
 pub mod icons;
 pub mod links;
 mod markup;
+pub mod media;
 pub mod meta_robots;
 mod nesting;
 pub mod page;

@@ -284,6 +284,21 @@ fn candidates_stand_in_canonical_order_each_once() {
 }
 
 #[test]
+fn an_icon_for_dark_pages_is_no_candidate() {
+    let html = "<link rel=icon media='(prefers-color-scheme: light)' href=/light.png>\
+                <link rel=icon href=/any.png media=all>\
+                <link rel=icon media='(prefers-color-scheme: dark)' href=/dark.png>\
+                <link rel=apple-touch-icon media=print href=/print.png>\
+                <link rel=icon media='screen and (min-width: 5' href=/malformed.png>\
+                <link rel=icon media='' href=/empty.png>";
+    let found = candidates(&page(html));
+    let urls: Vec<&str> = found.list.iter().map(|candidate| candidate.url.as_str()).collect();
+    let expected = ["favicon.ico", "light.png", "any.png", "empty.png"];
+    assert_eq!(urls, expected.map(|name| format!("https://site.example/{name}")));
+    assert_eq!(found.left_out.other_media, 3);
+}
+
+#[test]
 fn an_empty_data_url_says_that_there_is_no_icon() {
     for href in ["data:,", "data:;base64,", "data:;base64,=", "data:image/png,", "data:,#x"] {
         let found = page(&format!("<link rel=icon href='{href}'>"));
