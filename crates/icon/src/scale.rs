@@ -176,8 +176,9 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
                 let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // A cell has at most 32 x 32 pixels of 15 bits: a sum is below 2^25 and never
-                    // overflows into the other channel of its word.
+                    // A cell has at most 32 x 47 pixels of 15 bits (of 2048 x 95 that become
+                    // 32 x 1): a sum is below 2^26 and never overflows into the other channel of
+                    // its word.
                     let pair = paired(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
@@ -195,15 +196,15 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     cells
 }
 
-/// Divides sums below 2^26 by a count of at most 2^10, by multiplying with the reciprocal. The
-/// result is exact (Granlund and Montgomery 1994, theorem 4.2).
+/// Divides sums below 2^26 by a count below 2^11, by multiplying with the reciprocal. The result is
+/// exact (Granlund and Montgomery 1994, theorem 4.2).
 struct Mean {
     half: u64,
     reciprocal: u64,
 }
 
 impl Mean {
-    const SHIFT: u32 = 26 + 10;
+    const SHIFT: u32 = 26 + 11;
 
     /// Prepares a division by `count`. A count of 0 is replaced by 1; it occurs only for cells that
     /// do not exist.

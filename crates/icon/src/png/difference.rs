@@ -10,9 +10,6 @@ use crate::pixels::Pixels;
 pub(super) const WEIGHTS: [i64; 3] = [4, 8, 3];
 /// Sum of the [`WEIGHTS`].
 pub(super) const WEIGHT_SUM: i64 = 4 + 8 + 3;
-// `quantize` computes distances in `f32`: the greatest distance, and so every partial sum of one,
-// is an integer that `f32` represents exactly.
-const _: () = assert!(2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
 /// Greatest mean difference, in hundredths, that counts as invisible. Found by looking at 2,165
 /// icons (`make icons-sheet`): at twofold magnification, pictures with a mean of 2,000 differed
 /// from their originals by visible steps in smooth gradients, pictures with 1,400 by nothing.

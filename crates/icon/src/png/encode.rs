@@ -2,8 +2,8 @@
 //!
 //! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels of alpha 0 lose
 //! their colour first; the same pixels give the same bytes on every machine, since the code uses
-//! integers and the output of libdeflate does not depend on SIMD. Source: PNG (Third Edition) 9,
-//! 11, 12.
+//! integers (`quantize` says where not) and the output of libdeflate does not depend on SIMD.
+//! Source: PNG (Third Edition) 9, 11, 12.
 
 use std::cell::RefCell;
 

@@ -2,8 +2,8 @@
 //! enough boxes (as in median cut), then runs two rounds of k-means.
 //!
 //! The error of a colour is defined in `difference`. Invariants: the result is the same on every
-//! machine, since sums are integers, and what is computed in floats for speed is exact or one
-//! division of IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in
+//! machine, since sums are integers, and what is computed in floats for speed is exact, or rounded
+//! as IEEE 754 says; fully transparent pixels stay fully transparent; a colour that is alone in
 //! its box stays unchanged. There is no dithering: at 32 pixels it looks like dirt.
 
 use multiversion::multiversion;
@@ -31,7 +31,7 @@ pub(super) struct Merged {
 }
 
 /// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference of at most
-/// `enough` (in hundredths). `None` if they have no more.
+/// `enough` (in hundredths). `None` if they have at most 63 visible ones already.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
     let colours = visible(census);
     if colours.len() <= MAX_COLOURS {
@@ -39,28 +39,28 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
     }
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
     let enough = enough * (width * height) as i64 * 2 * WEIGHT_SUM / 100;
-    let searched: Vec<Searched> = colours.chunks(BLOCK).map(Searched::of).collect();
+    let blocks: Vec<SearchBlock> = colours.chunks(BLOCK).map(SearchBlock::of).collect();
     let mut palette = Palette::of(&split(&colours, enough));
-    let mut nearest = vec![0; searched.len() * BLOCK];
+    let mut nearest = vec![0; blocks.len() * BLOCK];
     for _ in 0..ROUNDS {
-        find_nearest(&palette.entries, &searched, &mut nearest);
+        find_nearest(&palette.entries, &blocks, &mut nearest);
         palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
-    find_nearest(&palette.entries, &searched, &mut nearest);
+    find_nearest(&palette.entries, &blocks, &mut nearest);
     // What becomes of each colour of the census, and how far that is. The fully transparent colour
     // stays.
-    let mut become_of: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
+    let mut replacements: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
     for (colour, &entry) in colours.iter().zip(&nearest) {
         let rgba = palette.rgba[entry as usize];
-        become_of[colour.index] = (rgba, distance(colour.at, premultiplied(rgba)));
+        replacements[colour.index] = (rgba, distance(colour.at, premultiplied(rgba)));
     }
-    let each = census.of_pixel.iter().map(|&index| become_of[index as usize]);
+    let each = census.of_pixel.iter().map(|&index| replacements[index as usize]);
     let difference = Difference::of(width, height, each.clone().map(|(_, far)| far));
     let rgba = each.flat_map(|(rgba, _)| rgba).collect();
     Pixels::new(pixels.width(), pixels.height(), rgba).map(|pixels| Merged { pixels, difference })
 }
 
-/// A visible colour of the picture.
+/// A visible colour of the picture. A picture of many pixels takes some 140 bytes for each.
 struct Colour {
     /// Its index in the census.
     index: usize,
@@ -245,15 +245,16 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     groups
 }
 
-/// Colours for which the nearest entry is searched at once, so that the search is vectorised.
+/// Number of colours in a block, for which the nearest entry is blocks together: so the search is
+/// vectorised.
 const BLOCK: usize = 64;
 
-/// A block of colours as the search needs them. The distance of a colour x from an entry e is
+/// A block of colours as the search for the nearest entry needs them. The distance of a colour x from an entry e is
 /// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is the same for all
 /// entries. These are the factors of the coordinates of e in -2<x,e>, a row a coordinate.
-struct Searched([[f32; BLOCK]; 4]);
+struct SearchBlock([[f32; BLOCK]; 4]);
 
-impl Searched {
+impl SearchBlock {
     fn of(colours: &[Colour]) -> Self {
         let mut factors = [[0.0; BLOCK]; 4];
         for (lane, colour) in colours.iter().enumerate().take(BLOCK) {
@@ -296,12 +297,16 @@ impl Palette {
     }
 }
 
+// Partial sums of a distance are |e|² and four products, each at most as great as the greatest
+// distance of two colours: integers that `f32` represents exactly.
+const _: () = assert!(3 * 2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
+
 /// Writes the index of the nearest entry for each colour into `nearest`. Of entries at the same
-/// distance it is the first. Longer vectors make it faster and change no result: all numbers are
-/// integers that floats hold exactly.
-#[multiversion(targets("x86_64+avx2", "x86_64+avx512f+avx512vl"))]
-fn find_nearest(entries: &[Entry], colours: &[Searched], nearest: &mut [u32]) {
-    for (Searched(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
+/// distance it is the first. AVX2, where a processor has it, makes it faster and changes no result:
+/// all numbers are integers that floats hold exactly.
+#[multiversion(targets("x86_64+avx2"))]
+fn find_nearest(entries: &[Entry], colours: &[SearchBlock], nearest: &mut [u32]) {
+    for (SearchBlock(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
         let mut least = [f32::MAX; BLOCK];
         for (index, entry) in (0u32..).zip(entries) {
             for lane in 0..BLOCK {
@@ -339,9 +344,9 @@ mod tests {
                 Group { sums: Sums::of(premultiplied(rgba), 1), only: Some(rgba) }
             };
             let palette = Palette::of(&entries.iter().map(group).collect::<Vec<_>>());
-            let searched: Vec<Searched> = colours.chunks(BLOCK).map(Searched::of).collect();
-            let mut found = vec![0; searched.len() * BLOCK];
-            find_nearest(&palette.entries, &searched, &mut found);
+            let blocks: Vec<SearchBlock> = colours.chunks(BLOCK).map(SearchBlock::of).collect();
+            let mut found = vec![0; blocks.len() * BLOCK];
+            find_nearest(&palette.entries, &blocks, &mut found);
             for (colour, found) in colours.iter().zip(found) {
                 let far = |entry: &usize| distance(colour.at, premultiplied(entries[*entry]));
                 let first = (0..entries.len()).min_by_key(far);

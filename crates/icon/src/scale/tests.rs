@@ -84,3 +84,17 @@ fn all_weights_add_up_to_one_and_stay_inside() {
         }
     }
 }
+
+#[test]
+fn a_mean_is_the_quotient_rounded_to_nearest() {
+    for count in 1..1u32 << 11 {
+        for mean in (0..=SAMPLE_ONE as u32).step_by(331).chain([SAMPLE_ONE as u32 - 1]) {
+            for more in [0, count / 2, count.div_ceil(2), count - 1] {
+                let sum = count * mean + more;
+                let expected = (u64::from(sum) + u64::from(count / 2)) / u64::from(count);
+                let found = Mean::of(count as usize).round(sum);
+                assert_eq!(u64::from(found.cast_unsigned()), expected, "{sum} / {count}");
+            }
+        }
+    }
+}
