@@ -28,7 +28,7 @@ export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
 PYTHON := $(or $(EVERYTAB_PYTHON),python3)
-# Reads the licences that packages name; without it `make verify` does not ask for them.
+# What scripts/lint/dependencies reads the licences with, where there is no cargo-deny.
 LICENSES := $(shell $(PYTHON) -c 'import license_expression' 2>/dev/null && echo yes)
 INFRA_PROGRAMS := $(TARGET)/infra
 # Where no Prometheus is installed, the one that scripts/install/ unpacked.
@@ -181,8 +181,10 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/check
 	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
-ifeq ($(LICENSES),yes)
+ifneq ($(LICENSES)$(DENY),)
 	@$(MAKE) deny
+else
+	@echo "skipped: no license-expression: licences and sources of dependencies"
 endif
 
 .PHONY: schema
@@ -329,10 +331,15 @@ weather: ## A scan whose source answers 403, then one of 503, for minutes (STORM
 fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)
 
+.PHONY: costly-svgs
+costly-svgs: ## Search for SVGs within the limits that take more than 50 ms (SECONDS=60)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/costly-svgs.sh
+
 .PHONY: deny
 deny: ## Check all dependencies by deny.toml: licences, sources, names
+ifneq ($(DENY),yes)
 	$(PYTHON) scripts/lint/dependencies
-ifeq ($(DENY),yes)
+else
 	$(CARGO) deny --workspace --locked check bans licenses sources
 endif
 

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Searches for SVGs within the limits that take more than 50 ms, for FUZZ_SECONDS (60). What takes
+# longest goes to target/costly-svgs. Needs no nightly compiler.
+#
+#   FUZZ_SECONDS=600 SEED=1 scripts/stress/costly-svgs.sh
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+cargo build --release --quiet --locked --package everytab-icon --example costly_svgs
+"$target/release/examples/costly_svgs" "${FUZZ_SECONDS:-60}" "$target/costly-svgs" "${SEED:-1}"
