@@ -12,7 +12,6 @@ use url::Url;
 
 use crate::{
     icons::{IconClass, IconLink},
-    media::matches_light_page,
     page::Page,
     url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
 };
@@ -157,12 +156,12 @@ struct Chosen {
 impl Chosen {
     /// Adds the icon to the candidates, or counts why it was left out.
     fn consider(&mut self, icon: &IconLink) {
-        if icon.says_no_icon() {
-            self.left_out.no_icon += 1;
+        if !icon.is_for_light_page() {
+            self.left_out.other_media += 1;
             return;
         }
-        if icon.media.as_deref().is_some_and(|media| !matches_light_page(media)) {
-            self.left_out.other_media += 1;
+        if icon.says_no_icon() {
+            self.left_out.no_icon += 1;
             return;
         }
         let Ok(url) = Url::parse(&icon.href) else {

@@ -10,7 +10,9 @@ use encoding_rs::{Encoding, UTF_8};
 use serde::Serialize;
 use url::Url;
 
-use crate::{charset::Charset, data_url, markup::LinkSpan, tokens::ByteRange};
+use crate::{
+    charset::Charset, data_url, markup::LinkSpan, media::matches_light_page, tokens::ByteRange,
+};
 
 /// Greatest length in bytes of an `href`; longer ones are left out and counted. The longest that
 /// can become a candidate has 16 KiB after decoding its character references.
@@ -56,11 +58,17 @@ pub struct IconLink {
 }
 
 impl IconLink {
+    /// Returns true unless the link is for other media than a light page on a screen.
+    pub(crate) fn is_for_light_page(&self) -> bool {
+        self.media.as_deref().is_none_or(matches_light_page)
+    }
+
     /// Returns true for `data:,` and similar URLs, an icon without bytes. Authors write it to say
     /// "there is no icon, do not request /favicon.ico".
     pub(crate) fn says_no_icon(&self) -> bool {
         let href = &self.href;
-        href.len() <= MAX_NO_ICON_BYTES
+        self.is_for_light_page()
+            && href.len() <= MAX_NO_ICON_BYTES
             && href.starts_with("data:")
             && match data_url::decode(href, MAX_NO_ICON_BYTES) {
                 Ok(decoded) => decoded.bytes.is_empty(),

@@ -2,7 +2,8 @@
 //! Queries Level 4).
 //!
 //! Invariants: a query that is malformed, or whose truth is unknown because of a feature that is
-//! not known here, does not match; work and depth are bounded by the text's length.
+//! not known here, does not match; work is bounded by the square of the text's length, and depth by
+//! a constant. The attribute that a page has is cut at 256 bytes before (`icons`).
 
 /// Depth of parentheses up to which a query is read.
 const MAX_DEPTH: usize = 16;
@@ -45,10 +46,10 @@ pub fn matches_light_page(list: &str) -> bool {
     let tokens = tokens(list);
     let is_comma = |(depth, token): &(usize, Token<'_>)| *depth == 0 && *token == Token::Comma;
     let queries = tokens.split(is_comma);
-    tokens.is_empty() || queries.map(query).any(|truth| truth == Some(true))
+    tokens.is_empty() || queries.map(query).any(|truth| truth == Some(Some(true)))
 }
 
-/// True, false, or unknown. A malformed query is unknown as a whole.
+/// True, false, or unknown. What is malformed has none.
 type Truth = Option<bool>;
 /// A token, and in how many parentheses it stands. Those of a pair are outside of what they hold.
 type Placed<'a> = (usize, Token<'a>);
@@ -73,8 +74,8 @@ enum Comparison {
     Less,
     LessOrEqual,
     Equal,
-    MoreOrEqual,
-    More,
+    GreaterOrEqual,
+    Greater,
 }
 
 impl Comparison {
@@ -83,8 +84,8 @@ impl Comparison {
             Self::Less => left < right,
             Self::LessOrEqual => left <= right,
             Self::Equal => (left - right).abs() < 1e-6,
-            Self::MoreOrEqual => left >= right,
-            Self::More => left > right,
+            Self::GreaterOrEqual => left >= right,
+            Self::Greater => left > right,
         }
     }
 
@@ -93,7 +94,7 @@ impl Comparison {
         match self {
             Self::Less | Self::LessOrEqual => -1,
             Self::Equal => 0,
-            Self::MoreOrEqual | Self::More => 1,
+            Self::GreaterOrEqual | Self::Greater => 1,
         }
     }
 }
@@ -123,8 +124,8 @@ fn tokens(text: &str) -> Vec<Placed<'_>> {
                 Token::Compare(match (first, or_equal) {
                     ('<', false) => Comparison::Less,
                     ('<', true) => Comparison::LessOrEqual,
-                    (_, true) => Comparison::MoreOrEqual,
-                    (_, false) => Comparison::More,
+                    (_, true) => Comparison::GreaterOrEqual,
+                    (_, false) => Comparison::Greater,
                 })
             }
             _ => {
@@ -163,7 +164,8 @@ fn is_name(token: Option<&Placed<'_>>, name: &str) -> bool {
     matches!(token, Some((_, Token::Name(found))) if found.eq_ignore_ascii_case(name))
 }
 
-fn query(tokens: &[Placed<'_>]) -> Truth {
+/// Evaluates a query; `None` if it is malformed.
+fn query(tokens: &[Placed<'_>]) -> Option<Truth> {
     let is_negated = is_name(tokens.first(), "not");
     let skipped = usize::from(is_negated || is_name(tokens.first(), "only"));
     let Some((_, Token::Name(medium))) = tokens.get(skipped) else {
@@ -177,19 +179,19 @@ fn query(tokens: &[Placed<'_>]) -> Truth {
     let rest = &tokens[skipped + 1..];
     let features = match rest.first() {
         None => Some(true),
-        and if is_name(and, "and") => condition(&rest[1..], false, 0),
+        and if is_name(and, "and") => condition(&rest[1..], false, 0)?,
         Some(_) => return None,
     };
-    let truth = if is_medium { features? } else { false };
-    Some(truth != is_negated)
+    let truth = if is_medium { features } else { Some(false) };
+    Some(truth.map(|truth| truth != is_negated))
 }
 
-/// Evaluates parts in parentheses that `and`, `or` or `not` connect. In a query with a media type
-/// there is no `or` outside of parentheses.
-fn condition(tokens: &[Placed<'_>], may_or: bool, depth: usize) -> Truth {
+/// Evaluates parts in parentheses that `and`, `or` or `not` connect; `None` if they are malformed.
+/// In a query with a media type there is no `or` outside of parentheses.
+fn condition(tokens: &[Placed<'_>], may_or: bool, depth: usize) -> Option<Truth> {
     if is_name(tokens.first(), "not") {
         let (truth, rest) = in_parentheses(&tokens[1..], depth)?;
-        return if rest.is_empty() { truth.map(|truth| !truth) } else { None };
+        return rest.is_empty().then(|| truth.map(|truth| !truth));
     }
     let (mut truth, mut rest) = in_parentheses(tokens, depth)?;
     let word = if is_name(rest.first(), "or") && may_or { "or" } else { "and" };
@@ -206,7 +208,7 @@ fn condition(tokens: &[Placed<'_>], may_or: bool, depth: usize) -> Truth {
             (one, _) => one,
         };
     }
-    truth
+    Some(truth)
 }
 
 /// Evaluates what stands in the first pair of parentheses. Returns that and what follows; `None` if
@@ -223,7 +225,8 @@ fn in_parentheses<'t, 'a>(
     let truth = if !is_nested {
         feature(inside)
     } else if depth < MAX_DEPTH {
-        condition(inside, true, depth + 1)
+        // What is no condition is something that a later version may know.
+        condition(inside, true, depth + 1).flatten()
     } else {
         None
     };
@@ -255,7 +258,7 @@ fn feature(tokens: &[Placed<'_>]) -> Truth {
                 None => ("", name.as_str()),
             };
             let (comparison, rest) = if let Some(rest) = rest.strip_prefix("min-") {
-                (Comparison::MoreOrEqual, rest)
+                (Comparison::GreaterOrEqual, rest)
             } else if let Some(rest) = rest.strip_prefix("max-") {
                 (Comparison::LessOrEqual, rest)
             } else {

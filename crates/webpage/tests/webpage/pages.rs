@@ -309,6 +309,9 @@ fn an_empty_data_url_says_that_there_is_no_icon() {
     let with = page("<link rel=icon href='data:,'><link rel=icon href=a.png>");
     assert_eq!(candidates(&with).list[0].url, "https://site.example/folder/a.png");
     assert!(!page("<link rel=icon href='data:,x'>").no_favicon);
+    let dark = page("<link rel=icon media='(prefers-color-scheme: dark)' href='data:,'>");
+    assert!(!dark.no_favicon);
+    assert_eq!(candidates(&dark).left_out.other_media, 1);
     assert!(!page("<link rel=apple-touch-icon href='data:,'>").no_favicon);
     assert_eq!(candidates(&page("")).list[0].url, "https://site.example/favicon.ico");
 }
