@@ -105,7 +105,7 @@ pub(crate) struct PutArchive<T> {
     pub bytes: u64,
     /// Whether it is lost, because this machine's disk failed: its URLs are to be asked again.
     pub is_lost: bool,
-    /// Its records that somebody waits for.
+    /// Its records.
     pub records: Vec<PutRecord<T>>,
 }
 

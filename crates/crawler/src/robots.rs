@@ -98,11 +98,12 @@ impl HostRobots {
         self.unput += 1;
     }
 
-    /// A record of it was put, or is lost with its archive: then all is asked for again.
-    pub(crate) fn record_ends(&mut self, is_lost: bool) {
+    /// The record of an origin's robots.txt was put, cannot be written, or is lost with its archive:
+    /// then it is asked for again.
+    pub(crate) fn record_ends(&mut self, origin: &str, is_lost: bool) {
         self.unput = self.unput.saturating_sub(1);
         if is_lost {
-            self.origins.clear();
+            self.origins.remove(origin);
         }
     }
 
@@ -117,7 +118,7 @@ impl HostRobots {
     /// Whether all that is known of it is kept, or costs a look-up of a name to know again.
     pub(crate) fn is_kept(&self) -> bool {
         let is_kept = |origin: &Origin| !matches!(origin.known, Known::Unreachable { .. });
-        !self.is_dirty && self.origins.values().all(is_kept)
+        !self.is_dirty && self.unput == 0 && self.origins.values().all(is_kept)
     }
 
     /// What may be asked of an origin now.
@@ -251,16 +252,17 @@ mod tests {
         answered(&mut robots, origin);
         answered(&mut robots, "https://a.test");
         assert!(robots.take_unkept().is_none());
-        robots.record_ends(false);
+        robots.record_ends(origin, false);
         assert!(robots.take_unkept().is_none() && !robots.is_kept(), "one is not put");
-        robots.record_ends(false);
+        robots.record_ends("https://a.test", false);
         let (kept, _) = robots.take_unkept().unwrap();
         assert!(robots.is_kept() && robots.take_unkept().is_none(), "it is kept once");
         let restored = HostRobots::restore(&kept);
         assert!(matches!(restored.permission(origin, DAY, now), Permission::Rules(_)));
 
         answered(&mut robots, origin);
-        robots.record_ends(true);
+        robots.record_ends(origin, true);
         assert!(matches!(robots.permission(origin, DAY, now), Permission::AskRobots));
+        assert!(matches!(robots.permission("https://a.test", DAY, now), Permission::Rules(_)));
     }
 }

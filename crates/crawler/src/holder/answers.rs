@@ -13,7 +13,7 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{Fetched, Holder, WithRecord},
+        state::{AfterPut, Fetched, Holder},
     },
     known::Chain,
     rows::{CRASHED, ending_of, may_pass, record_of, row_of},
@@ -75,11 +75,11 @@ impl Holder {
             (Asked::Page { turn, .. }, Ok(answer)) => {
                 self.page_answered(fence, host_hash, &crawl, &turn, answer);
             }
-            (Asked::Robots { .. }, Ok(answer)) => {
+            (Asked::Robots { origin, .. }, Ok(answer)) => {
                 let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
                 let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
                 if let Some(record) = record {
-                    self.robots_record(fence, host_hash, record);
+                    self.robots_record(fence, host_hash, origin, record);
                 }
             }
             (asked, Err(trouble)) => {
@@ -95,14 +95,14 @@ impl Holder {
     }
 
     /// Writes the record of a robots.txt, which is kept when the record is put.
-    fn robots_record(&mut self, fence: SlotFence, host_hash: u64, record: Record) {
+    fn robots_record(&mut self, fence: SlotFence, host_hash: u64, origin: String, record: Record) {
         if let Some(host) = self.state.hosts.get_mut(&host_hash) {
             host.robots.record_begins();
         }
-        self.write(fence, record, WithRecord::Robots(fence, host_hash));
+        self.write(fence, record, AfterPut::Robots { fence, host_hash, origin });
     }
 
-    fn write(&mut self, fence: SlotFence, record: Record, what: WithRecord) {
+    fn write(&mut self, fence: SlotFence, record: Record, what: AfterPut) {
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
             slot.unput += 1;
         }
@@ -170,7 +170,7 @@ impl Holder {
         let delay = self.delay_of(host_hash, crawl);
         match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
             Some(record) if ending != Ending::Refused => {
-                self.write(fence, record, WithRecord::Fetch(Box::new(fetched)));
+                self.write(fence, record, AfterPut::Fetch(Box::new(fetched)));
             }
             _ => self.record_fetch(fetched),
         }

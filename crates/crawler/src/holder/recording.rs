@@ -14,7 +14,7 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{Event, Fetched, Holder, WithRecord},
+        state::{AfterPut, Event, Fetched, Holder},
     },
     known::SiteKey,
     metrics,
@@ -96,13 +96,13 @@ impl Holder {
     }
 
     /// An archive was put: its fetches are recorded, and the robots.txt in it are kept.
-    pub(super) fn archive_put(&mut self, put: PutArchive<WithRecord>) {
+    pub(super) fn archive_put(&mut self, put: PutArchive<AfterPut>) {
         let PutArchive { crawl, bytes, is_lost, records } = put;
         let mut first = None;
         for PutRecord { told, object, position } in records {
             let fence = match &told {
-                WithRecord::Fetch(fetched) => fetched.fence,
-                WithRecord::Robots(fence, _) => *fence,
+                AfterPut::Fetch(fetched) => fetched.fence,
+                AfterPut::Robots { fence, .. } => *fence,
             };
             if !self.holds(fence) {
                 continue;
@@ -115,9 +115,11 @@ impl Holder {
                 self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
             }
             match told {
-                WithRecord::Robots(_, host_hash) => self.robots_put(fence, host_hash, is_lost),
-                WithRecord::Fetch(fetched) if is_lost => self.ask_again(&fetched),
-                WithRecord::Fetch(mut fetched) => {
+                AfterPut::Robots { host_hash, origin, .. } => {
+                    self.robots_put(fence, host_hash, &origin, is_lost);
+                }
+                AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
+                AfterPut::Fetch(mut fetched) => {
                     if let Some(object) = object {
                         fetched.row.object = Some(object.to_string());
                         fetched.row.record_offset = i64::try_from(position.offset).ok();
@@ -135,10 +137,11 @@ impl Holder {
         }
     }
 
-    /// The record of a robots.txt was put or lost: the next checkpoint may keep what it says.
-    fn robots_put(&mut self, fence: SlotFence, host_hash: u64, is_lost: bool) {
+    /// The record of a robots.txt was put, lost or cannot be written: the next checkpoint may keep
+    /// what it says, unless it is lost.
+    fn robots_put(&mut self, fence: SlotFence, host_hash: u64, origin: &str, is_lost: bool) {
         if let Some(host) = self.state.hosts.get_mut(&host_hash) {
-            host.robots.record_ends(is_lost);
+            host.robots.record_ends(origin, is_lost);
         }
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
             slot.host_changed(host_hash);

@@ -54,11 +54,11 @@ pub(crate) struct Fetched {
 }
 
 /// What follows when a record is put.
-pub(crate) enum WithRecord {
+pub(crate) enum AfterPut {
     /// A fetch is recorded.
     Fetch(Box<Fetched>),
-    /// The robots.txt of the host with this hash, in the slot of this fence, may be kept.
-    Robots(SlotFence, u64),
+    /// The robots.txt of a host's origin may be kept. The fence is the slot's.
+    Robots { fence: SlotFence, host_hash: u64, origin: String },
 }
 
 /// An answer whose links are merged in parts.
@@ -101,8 +101,8 @@ pub(crate) struct Holder {
     pub context: Arc<VisitContext>,
     pub options: Arc<PageOptions>,
     pub leases: Leases,
-    pub archives: mpsc::Sender<ArchiveCommand<WithRecord>>,
-    pub put: mpsc::UnboundedReceiver<PutArchive<WithRecord>>,
+    pub archives: mpsc::Sender<ArchiveCommand<AfterPut>>,
+    pub put: mpsc::UnboundedReceiver<PutArchive<AfterPut>>,
     pub puts: PutsUnderWay,
     pub renewed: mpsc::UnboundedReceiver<Renewed>,
     pub tell: mpsc::UnboundedSender<Event>,
@@ -145,7 +145,7 @@ pub(crate) struct State {
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
     /// Records that the task that writes has no room for yet.
-    pub unwritten: Vec<ArchiveCommand<WithRecord>>,
+    pub unwritten: Vec<ArchiveCommand<AfterPut>>,
     /// Crawls whose store has not taken an archive for too long.
     pub late_crawls: HashSet<i32>,
     /// Nothing is asked before this time: the disk of this machine failed.
