@@ -12,7 +12,7 @@ use resvg::usvg::roxmltree::{Document, Node, NodeId};
 
 use super::{
     svg_strokes::outline_work,
-    svg_style::{Reference, References},
+    svg_style::{Reference, References, parse_work},
     svg_work::{MAX_WORK, SvgWork, exceeds, refused},
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
@@ -62,6 +62,7 @@ pub(crate) fn check_document(
 ) -> Result<(), IconError> {
     work.spend(bytes as f64 * BYTE_WORK)?;
     let references = References::read(document);
+    work.spend(references.parse_work())?;
     let elements = document.descendants().filter(Node::is_element).count();
     let matches = references.match_count().saturating_mul(elements);
     work.spend(matches as f64 * RULE_MATCH_WORK)?;
@@ -167,7 +168,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
     fn own_cost(&self, node: Node<'a, 'input>) -> u64 {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let name = node.tag_name().name();
-        let mut work = 0;
+        let mut work = node.attribute("style").map_or(0, |style| parse_work(style) as u64);
         if name == "text" {
             let all = || node.descendants();
             let characters: usize =
@@ -178,7 +179,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                 work += characters * STROKED_CHARACTER_WORK;
             }
         } else if self.may_stroke(node) {
-            work = outline_work(node);
+            work += outline_work(node);
         }
         1 + attribute_bytes as u64 / 32 + work / ELEMENT_WORK
     }

@@ -10,6 +10,9 @@ use resvg::usvg::roxmltree::{Document, Node};
 /// Number of ancestors of an element that count; `svg_cost` refuses those that have more.
 const MAX_SELECTOR_DEPTH: usize = 100;
 
+/// Counting a byte for the place of an error.
+const PLACE_WORK: f64 = 0.5;
+
 /// How often the target of a reference is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
@@ -38,6 +41,8 @@ pub(crate) struct References<'a, 'input> {
     by_id: HashMap<&'a str, Vec<Node<'a, 'input>>>,
     rules: Vec<StyleRule>,
     match_count: usize,
+    /// The work of parsing all style sheets.
+    parse_work: f64,
     /// Number of levels of the document.
     depth: usize,
 }
@@ -45,8 +50,13 @@ pub(crate) struct References<'a, 'input> {
 impl<'a, 'input> References<'a, 'input> {
     /// Reads ids and style sheets.
     pub(crate) fn read(document: &'a Document<'input>) -> Self {
-        let mut references =
-            Self { by_id: HashMap::new(), rules: Vec::new(), match_count: 0, depth: 1 };
+        let mut references = Self {
+            by_id: HashMap::new(),
+            rules: Vec::new(),
+            match_count: 0,
+            parse_work: 0.0,
+            depth: 1,
+        };
         let depth = |node: Node| node.ancestors().take(MAX_SELECTOR_DEPTH).count();
         references.depth = document.descendants().map(depth).max().unwrap_or(1);
         for node in document.descendants() {
@@ -67,7 +77,13 @@ impl<'a, 'input> References<'a, 'input> {
         self.match_count
     }
 
+    /// Returns the work of parsing all style sheets.
+    pub(crate) fn parse_work(&self) -> f64 {
+        self.parse_work
+    }
+
     fn read_sheet(&mut self, sheet: &str) {
+        self.parse_work += parse_work(sheet);
         for rule in without_comments(sheet).split('}') {
             let Some((selectors, body)) = rule.rsplit_once('{') else { continue };
             let found: Vec<_> = declarations(body).collect();
@@ -144,6 +160,14 @@ fn without_comments(style: &str) -> Cow<'_, str> {
         kept.push_str(part.split_once("*/").map_or("", |(_, after)| after));
     }
     Cow::Owned(kept)
+}
+
+/// Returns the work of parsing declarations. simplecss ends each by an error that says where it is,
+/// for which it counts the lines and columns from the beginning of the text.
+pub(crate) fn parse_work(css: &str) -> f64 {
+    let ends = css.bytes().enumerate().filter(|(_, byte)| matches!(byte, b';' | b'}'));
+    let before: usize = ends.map(|(at, _)| at).sum();
+    (before + css.len()) as f64 * PLACE_WORK
 }
 
 /// Iterates over the references in a list of CSS declarations.

@@ -131,6 +131,24 @@ fn a_path_of_many_crossing_lines_is_refused() {
     assert_eq!(svg_work(&path), Err(IconError::SvgRefused { reason: "too much to draw" }));
 }
 
+/// 20,000 rules of a style sheet, in 220 KB, took 0.8 seconds: where each declaration ends, the parser
+/// counts the lines and columns before it.
+#[test]
+fn declarations_without_end_are_refused() {
+    let refused = Err(IconError::SvgRefused { reason: "too much to draw" });
+    let sheet = |rules| svg(&format!("<style>{}</style>{SQUARE}", "*{fill:red}".repeat(rules)));
+    assert!(svg_work(&sheet(1_000)).is_ok());
+    assert_eq!(svg_work(&sheet(20_000)), refused);
+    let own = |count| svg(&format!(r#"<g style="{}">{SQUARE}</g>"#, "fill:red;".repeat(count)));
+    assert!(svg_work(&own(1_000)).is_ok());
+    assert_eq!(svg_work(&own(20_000)), refused);
+    // They are parsed for each copy of the element.
+    let style = "fill:red;".repeat(1_000);
+    let copies = r##"<use href="#a"/>"##.repeat(20);
+    let copied = svg(&format!(r#"<g id="a" style="{style}">{SQUARE}</g>{copies}"#));
+    assert_eq!(svg_work(&copied), refused);
+}
+
 /// Arcs of radius 10^9 violated an invariant of tiny-skia, which then panicked twice, and that ends
 /// the process.
 #[test]
