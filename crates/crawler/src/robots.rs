@@ -98,8 +98,8 @@ impl HostRobots {
         self.unput += 1;
     }
 
-    /// The record of an origin's robots.txt was put, cannot be written, or is lost with its archive:
-    /// then it is asked for again.
+    /// The record of an origin's robots.txt was put, cannot be written, or is lost with its
+    /// archive: then it is asked for again.
     pub(crate) fn record_ends(&mut self, origin: &str, is_lost: bool) {
         self.unput = self.unput.saturating_sub(1);
         if is_lost {

@@ -52,6 +52,8 @@ struct Choices<'a> {
     text: String,
 }
 
+/// Lengths of a pattern are those of the picture.
+const UNITS: &str = "userSpaceOnUse";
 /// What an id names.
 const KINDS: [&str; 6] = ["e", "f", "p", "m", "c", "k"];
 
@@ -133,7 +135,7 @@ impl Choices<'_> {
         let _ = match kind {
             2 => write!(
                 self.text,
-                r#"<pattern id="{id}" width="{side}" height="{side}" patternUnits="userSpaceOnUse">"#
+                r#"<{name} id="{id}" width="{side}" height="{side}" patternUnits="{UNITS}">"#
             ),
             5 => write!(
                 self.text,
@@ -162,7 +164,7 @@ impl Choices<'_> {
                 "feTurbulence numOctaves='9' baseFrequency",
                 "feDropShadow stdDeviation",
                 "feDisplacementMap in2='SourceGraphic' scale",
-                "feConvolveMatrix order='5' kernelMatrix='1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1' divisor",
+                "feConvolveMatrix order='3' kernelMatrix='1 1 1 1 1 1 1 1 1' divisor",
                 "feOffset dx",
                 "feTile x",
                 "feFlood flood-opacity",

@@ -249,9 +249,10 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
 /// vectorised.
 const BLOCK: usize = 64;
 
-/// A block of colours as the search for the nearest entry needs them. The distance of a colour x from an entry e is
-/// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is the same for all
-/// entries. These are the factors of the coordinates of e in -2<x,e>, a row a coordinate.
+/// A block of colours as the search for the nearest entry needs them. The distance of a colour x
+/// from an entry e is |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|²
+/// is the same for all entries. These are the factors of the coordinates of e in -2<x,e>, a row a
+/// coordinate.
 struct SearchBlock([[f32; BLOCK]; 4]);
 
 impl SearchBlock {

@@ -131,8 +131,8 @@ fn a_path_of_many_crossing_lines_is_refused() {
     assert_eq!(svg_work(&path), Err(IconError::SvgRefused { reason: "too much to draw" }));
 }
 
-/// 20,000 rules of a style sheet, in 220 KB, took 0.8 seconds: where each declaration ends, the parser
-/// counts the lines and columns before it.
+/// 20,000 rules of a style sheet, in 220 KB, took 0.8 seconds: where each declaration ends, the
+/// parser counts the lines and columns before it.
 #[test]
 fn declarations_without_end_are_refused() {
     let refused = Err(IconError::SvgRefused { reason: "too much to draw" });
