@@ -28,8 +28,6 @@ export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
 PYTHON := $(or $(EVERYTAB_PYTHON),python3)
-# What scripts/lint/dependencies reads the licences with, where there is no cargo-deny.
-LICENSES := $(shell $(PYTHON) -c 'import license_expression' 2>/dev/null && echo yes)
 INFRA_PROGRAMS := $(TARGET)/infra
 # Where no Prometheus is installed, the one that scripts/install/ unpacked.
 export PATH := $(PATH):$(TARGET)/prometheus/usr/bin
@@ -181,11 +179,11 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/check
 	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
-ifneq ($(LICENSES)$(DENY),)
-	@$(MAKE) deny
-else
-	@echo "skipped: no license-expression: licences and sources of dependencies"
-endif
+	@if [ -n "$(DENY)" ] || $(PYTHON) -c 'import license_expression' 2>/dev/null; then \
+		$(MAKE) deny; \
+	else \
+		echo "skipped: no license-expression: licences and sources of dependencies"; \
+	fi
 
 .PHONY: schema
 schema: ## Write coordinator-sql/schema.sql from the migrations

@@ -290,6 +290,7 @@ impl Choices<'_> {
 }
 
 /// A list that was tried.
+#[derive(Clone)]
 struct Tried {
     numbers: Vec<u16>,
     took: Duration,
@@ -345,16 +346,22 @@ fn changed(numbers: &[u16], other: &[u16], random: &mut Random) -> Vec<u16> {
     numbers
 }
 
+fn usage() -> ! {
+    eprintln!("usage: costly_svgs SECONDS FOLDER [SEED]");
+    std::process::exit(2);
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [seconds, folder, seed @ ..] = arguments.as_slice() else {
-        eprintln!("usage: costly_svgs SECONDS FOLDER [SEED]");
-        std::process::exit(2);
+    let (seconds, folder, seed) = match arguments.as_slice() {
+        [seconds, folder] => (seconds.parse(), folder, Ok(1)),
+        [seconds, folder, seed] => (seconds.parse(), folder, seed.parse()),
+        _ => usage(),
     };
-    let seconds = Duration::from_secs(seconds.parse().unwrap());
-    let seed: u64 = seed.first().map_or(1, |seed| seed.parse().unwrap());
-    let mut random = Random(seed.max(1));
-    let folder = Path::new(folder);
+    let (Ok(seconds), Ok(seed)) = (seconds, seed) else { usage() };
+    let (seconds, folder) = (Duration::from_secs(seconds), Path::new(folder));
+    // The generator knows no zero.
+    let mut random = Random(u64::max(seed, 1));
     std::fs::create_dir_all(folder).unwrap();
     let (mut by_time, mut by_unit): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
     let (began, mut tried, mut accepted) = (Instant::now(), 0u64, 0u64);
@@ -375,12 +382,11 @@ fn main() {
         };
         let Ok(work) = work else { continue };
         accepted += 1;
-        let found = || Tried { numbers: numbers.clone(), took: time(&svg), work };
-        let one = found();
+        let one = Tried { took: time(&svg), numbers, work };
         if one.took >= SHORT
             && (by_unit.len() < KEPT || one.per_unit() > by_unit[KEPT - 1].per_unit())
         {
-            by_unit.push(Tried { numbers: one.numbers.clone(), ..one });
+            by_unit.push(one.clone());
             by_unit.sort_by(|a, b| b.per_unit().total_cmp(&a.per_unit()));
             by_unit.truncate(KEPT);
         }

@@ -233,22 +233,24 @@ fn in_parentheses<'t, 'a>(
     Some((truth, rest))
 }
 
-/// A value to which a feature is compared: a number in the unit of the feature, or a ratio.
-type Value = f64;
+/// The keywords of a feature that has such.
+fn keywords_of(name: &str) -> Option<&'static [&'static str]> {
+    DISCRETE.iter().find(|(known, _)| *known == name).map(|(_, keywords)| *keywords)
+}
 
 fn feature(tokens: &[Placed<'_>]) -> Truth {
     let plain: Vec<Token<'_>> = tokens.iter().map(|(_, token)| *token).collect();
     match plain.as_slice() {
         [Token::Name(name)] => {
             let name = name.to_ascii_lowercase();
-            if let Some((_, keywords)) = DISCRETE.iter().find(|(known, _)| *known == name) {
+            if let Some(keywords) = keywords_of(&name) {
                 return Some(!matches!(keywords.first(), Some(&("none" | "no-preference"))));
             }
             range_of(&name).map(|(value, _)| value != 0.0)
         }
         [Token::Name(name), Token::Colon, value @ ..] => {
             let name = name.to_ascii_lowercase();
-            if let Some((_, keywords)) = DISCRETE.iter().find(|(known, _)| *known == name) {
+            if let Some(keywords) = keywords_of(&name) {
                 let [Token::Name(keyword)] = value else { return None };
                 let place = keywords.iter().position(|one| one.eq_ignore_ascii_case(keyword))?;
                 return Some(place == 0);
@@ -309,7 +311,7 @@ enum Unit {
 }
 
 /// The value of a feature with a range, and in which unit.
-fn range_of(name: &str) -> Option<(Value, Unit)> {
+fn range_of(name: &str) -> Option<(f64, Unit)> {
     let [width, height] = WINDOW;
     Some(match name {
         "width" | "device-width" => (width, Unit::Length),
@@ -324,7 +326,7 @@ fn range_of(name: &str) -> Option<(Value, Unit)> {
 }
 
 /// Reads a value in a unit: CSS pixels, pixels for each of these, or a plain number.
-fn value_in(tokens: &[Token<'_>], unit: Unit) -> Option<Value> {
+fn value_in(tokens: &[Token<'_>], unit: Unit) -> Option<f64> {
     match (tokens, unit) {
         ([Token::Number(number, written)], Unit::Length) => {
             let pixels = match written.to_ascii_lowercase().as_str() {

@@ -4,29 +4,27 @@
 use std::{collections::BTreeMap, path::Path};
 
 use everytab_commoncrawl::warc::{Limits, read_record};
-use everytab_frontier::{CanonicalUrl, ParameterList};
 use serde_json::Value;
 
 use crate::{
     crawled_tabs::{cdxj_lines, crawled, scanned},
     environment::{Database, Stores},
     holding_proxy::HoldingProxy,
-    live_crawls::{expected, graph_of_sites, own_sites, recorded, start_crawl_to, status},
+    kills::{KillPoint, kill_at},
+    live_crawls::{expected, graph_of_sites, key_of, own_sites, recorded, start_crawl_to, status},
     outcomes,
-    setup::{Running, assert_same, published, run},
+    setup::{assert_same, published, run},
 };
 
-/// Where workers are killed while they crawl and write indexes: what they do there, and a request
-/// that is a part of only that, with its method, a part of its path, and how many such requests
-/// pass before one is held.
-const CRAWL_KILLS: [(&str, &str, &str, usize); 4] = [
-    ("pages are put", "PUT", "/segments/", 0),
+/// Where the only worker is killed: while it crawls, and in the jobs of the crawl's indexes.
+const FIRST_KILL: KillPoint = ("pages are put", "PUT", "/segments/", 0);
+const INDEX_KILLS: [KillPoint; 3] = [
     ("crawl-index", "PUT", "/cc-index/", 0),
     ("crawl-close", "PUT", "/crawl.json", 0),
     ("crawl-close", "PUT", "/collinfo.json", 0),
 ];
 /// The same for the stages of a scan.
-const SCAN_KILLS: [(&str, &str, &str, usize); 6] = [
+const SCAN_KILLS: [KillPoint; 6] = [
     ("index", "GET", "/cc-index/table/", 1),
     ("warc", "GET", "/segments/", 5),
     ("icon", "PUT", ".warc.gz", 0),
@@ -35,27 +33,20 @@ const SCAN_KILLS: [(&str, &str, &str, usize); 6] = [
     ("publish", "PUT", "/manifest.json", 0),
 ];
 
-/// Kills the only worker, which has these arguments, at each of these points.
-fn kill_at(
-    points: &[(&str, &'static str, &'static str, usize)],
+/// Kills the only worker, which has these arguments, in jobs of these kinds.
+fn kill_in_jobs(
+    points: &[KillPoint],
     proxy: &HoldingProxy,
     database: &Database,
     arguments: &[&str],
 ) {
-    for (what, method, part, passing) in points {
-        proxy.hold(method, part, *passing);
-        let mut worker = Running::start(database.worker(arguments));
-        proxy.wait_until_held();
-        assert!(!worker.has_ended(), "{what}: {}", worker.stderr_text());
-        if *what != "pages are put" {
-            let leased = format!(
-                "select count(*) > 0 from everytab.jobs
-                 where kind = '{what}' and state = 'leased'"
-            );
-            assert_eq!(database.psql(&leased).trim(), "t", "{what}");
-        }
-        worker.kill();
-        proxy.release();
+    for &point in points {
+        let leased = format!(
+            "select count(*) > 0 from everytab.jobs where kind = '{}' and state = 'leased'",
+            point.0
+        );
+        let is_leased = || database.psql(&leased).trim() == "t";
+        kill_at(point, proxy, database, arguments, is_leased);
         // As if the lease, which is long for a crawl's indexes, had run out.
         database.psql("update everytab.jobs set lease_until = now() where state = 'leased'");
     }
@@ -75,8 +66,7 @@ fn captures(bucket: &Path, name: &str) -> BTreeMap<String, Value> {
         let archive = std::fs::read(bucket.join(&file)).unwrap();
         let record = read_record(&archive[offset..offset + length], Limits::default()).unwrap();
         assert_eq!(record.target_uri().unwrap(), url);
-        let key = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap().key().to_owned();
-        assert!(found.insert(key, line).is_none(), "{url} twice");
+        assert!(found.insert(key_of(&url), line).is_none(), "{url} twice");
     }
     found
 }
@@ -97,7 +87,10 @@ fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_ends_with_the_same_
     let id = start_crawl_to("s3://everytab/crawls", &internet, &database, "0s");
     let own = own_sites(&internet);
     let crawls = ["--role", "crawl", "--own", &own, "--exit-when-done"];
-    kill_at(&CRAWL_KILLS, &proxy, &database, &crawls);
+    kill_at(FIRST_KILL, &proxy, &database, &crawls, || {
+        status(&database, &id)["state"] == "running"
+    });
+    kill_in_jobs(&INDEX_KILLS, &proxy, &database, &crawls);
     run(database.worker(&crawls)).expect_code(0);
     let ended = status(&database, &id);
     assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
@@ -114,7 +107,7 @@ fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_ends_with_the_same_
     start.args(["--archive", &database.stores.archive, "--site", &database.stores.site]);
     run(start).expect_code(0);
     let scans = ["--exit-when-done"];
-    kill_at(&SCAN_KILLS, &proxy, &database, &scans);
+    kill_in_jobs(&SCAN_KILLS, &proxy, &database, &scans);
     run(database.worker(&scans)).expect_code(0);
     let site = dir.join("s3/everytab/site");
     assert_same(&expected_site, &published(&site), "without kills and with");

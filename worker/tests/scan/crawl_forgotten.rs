@@ -9,7 +9,7 @@ use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, Suffix
 use crate::{
     crawled_tabs::{bucket_of, cdxj_lines, crawled, repeat},
     environment::{Database, Stores},
-    live_crawls::{crawler, graph, graph_of_sites, recorded, status},
+    live_crawls::{crawler, graph, graph_of_sites, key_of, recorded, status},
     setup::{files, run},
 };
 
@@ -21,10 +21,8 @@ fn records(folder: &Path) -> BTreeMap<String, usize> {
             continue;
         }
         for (_, record) in Records::new(&bytes, Limits::default()) {
-            let url = record.unwrap().target_uri();
-            let url = url.map(|url| CanonicalUrl::parse(&url, &ParameterList::default()).unwrap());
-            if let Some(url) = url {
-                *found.entry(url.key().to_owned()).or_default() += 1;
+            if let Some(url) = record.unwrap().target_uri() {
+                *found.entry(key_of(&url)).or_default() += 1;
             }
         }
     }
@@ -86,8 +84,7 @@ fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
     let listed = cdxj_lines(&bucket, &name);
     assert!(listed.len() > 100);
     for (_, line) in &listed {
-        let listed = CanonicalUrl::parse(line["url"].as_str().unwrap(), &ParameterList::default());
-        assert!(!is_forgotten(listed.unwrap().key()), "{line}");
+        assert!(!is_forgotten(&key_of(line["url"].as_str().unwrap())), "{line}");
     }
     let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
     assert!(again.contains("0 records taken out of 0 archives"), "{again}");

@@ -10,13 +10,12 @@ use std::{
 };
 
 use everytab_commoncrawl::warc::{Limits, read_record, write::sha256_digest};
-use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_postgres::shared_for_tests;
 use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores},
-    live_crawls::{crawler, expected, graph_of_sites, start_crawl, status},
+    live_crawls::{crawler, expected, graph_of_sites, key_of, start_crawl, status},
     setup::{Running, assert_same, files, folder, run, scan_locally, tabs, wait_for, worker},
 };
 
@@ -88,9 +87,8 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
             robots += 1;
             continue;
         }
-        let key = CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned();
         let status = line["status"].as_str().unwrap().to_owned();
-        assert_eq!(pages.insert(key, status), None, "{url} twice");
+        assert_eq!(pages.insert(key_of(url), status), None, "{url} twice");
     }
     assert!(robots > 20, "{robots}");
     for (url, outcome) in &expected {
@@ -169,12 +167,8 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
         let archive = fs::read(bucket.join(text("filename"))).unwrap();
         let member = &archive[number("offset")..number("offset") + number("length")];
         let record = read_record(member, Limits::default()).unwrap();
-        let key = |url: &str| {
-            let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
-            url.key().to_owned()
-        };
         // The spelling of the link that was found first may be another one on another day.
-        assert_eq!(key(&record.target_uri().unwrap()), key(&text("url")));
+        assert_eq!(key_of(&record.target_uri().unwrap()), key_of(&text("url")));
         let body = record.http_response().unwrap().body;
         assert_eq!(text("digest"), sha256_digest(&[&body]));
         revisits += u64::from(text("filename").contains(&first_name));

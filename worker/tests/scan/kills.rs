@@ -11,9 +11,11 @@ use crate::{
     setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
 };
 
-/// Where workers are killed: a stage, and a request that only its jobs send, with its method, a
+/// Where a worker is killed: a kind of jobs, and a request that only these send, with its method, a
 /// part of its path, and how many such requests pass before one is held.
-const KILL_POINTS: [(&str, &str, &str, usize); 7] = [
+pub(crate) type KillPoint = (&'static str, &'static str, &'static str, usize);
+
+const KILL_POINTS: [KillPoint; 7] = [
     ("index", "GET", "/cc-index/", 3),
     ("warc", "GET", "/segments/", 100),
     ("icon", "PUT", ".warc.gz", 0),
@@ -38,15 +40,11 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
     let proxy = HoldingProxy::before(&s3.endpoint);
     let database = Database::new(&internet, Stores::s3(&proxy.endpoint));
     database.start_scan(internet.crawl(), &[]);
-    for (kind, method, part, passing) in KILL_POINTS {
-        proxy.hold(method, part, passing);
-        let mut running = Running::start(database.worker(&["--exit-when-done"]));
-        proxy.wait_until_held();
-        let status = database.status();
-        assert!(stage(&status, kind)["leased"].as_u64() > Some(0), "{kind}: {status}");
-        assert!(!running.has_ended(), "{kind}");
-        running.kill();
-        proxy.release();
+    for point in KILL_POINTS {
+        kill_at(point, &proxy, &database, &["--exit-when-done"], || {
+            let status = database.status();
+            stage(&status, point.0)["leased"].as_u64() > Some(0)
+        });
     }
     let ended = run(database.worker(&["--exit-when-done"])).expect_code(0);
     let status = database.status();
@@ -57,6 +55,24 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
     let site = internet.folder.path().join("s3/everytab/site");
     assert_same(&expected, &published(&site), "undisturbed and killed");
     outcomes::assert_totals(&site);
+}
+
+/// Starts a worker and kills it when a request at this point is held; `is_at_work` says whether it
+/// does then what it is to be killed at.
+pub(crate) fn kill_at(
+    (what, method, part, passing): KillPoint,
+    proxy: &HoldingProxy,
+    database: &Database,
+    arguments: &[&str],
+    is_at_work: impl FnOnce() -> bool,
+) {
+    proxy.hold(method, part, passing);
+    let mut worker = Running::start(database.worker(arguments));
+    proxy.wait_until_held();
+    assert!(is_at_work(), "{what}: {}", worker.stderr_text());
+    assert!(!worker.has_ended(), "{what}: {}", worker.stderr_text());
+    worker.kill();
+    proxy.release();
 }
 
 /// Pseudo-random numbers in 0..1000 that the seed determines.

@@ -67,6 +67,11 @@ pub(crate) fn status(database: &dyn OwnedDatabase, id: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
+/// The normalized key of a URL, which is the same for all spellings.
+pub(crate) fn key_of(url: &str) -> String {
+    CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
+}
+
 /// The outcome of each URL that a crawl recorded, by normalized key.
 pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<String, String> {
     let mut recorded = BTreeMap::new();
@@ -81,9 +86,8 @@ pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<Strin
             let fetch: Value = serde_json::from_str(line).unwrap();
             after = fetch["position"].as_str().unwrap().to_owned();
             let url = fetch["url"].as_str().unwrap();
-            let key = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
             let outcome = fetch["outcome"].as_str().unwrap().to_owned();
-            assert_eq!(recorded.insert(key.key().to_owned(), outcome), None, "{url} comes twice");
+            assert_eq!(recorded.insert(key_of(url), outcome), None, "{url} comes twice");
         }
     }
 }
