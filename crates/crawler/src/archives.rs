@@ -83,6 +83,8 @@ pub(crate) struct Record {
 pub(crate) enum ArchiveCommand<T> {
     /// Writes a record; what comes with it is given back when it is put.
     Write(Box<Record>, T),
+    /// Puts the archive of a crawl with the robots.txt of a slot's hosts, if it has a record.
+    PutRobots(Arc<Crawl>, i16),
     /// Puts all archives that have a record.
     PutAll,
 }
@@ -135,6 +137,12 @@ struct ArchiveKey {
     store: usize,
 }
 
+fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
+    let stores = crawl.stores.as_ref();
+    let store = stores.map_or(0, |stores| stores.number_of(slot, subset));
+    ArchiveKey { crawl: crawl.number, subset, store }
+}
+
 struct OpenArchive<T> {
     crawl: Arc<Crawl>,
     store: usize,
@@ -174,6 +182,7 @@ impl<T: Send + 'static> Archives<T> {
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(ArchiveCommand::Write(record, told)) => self.write(&record, told),
+                    Some(ArchiveCommand::PutRobots(crawl, slot)) => self.put_robots(&crawl, slot),
                     Some(ArchiveCommand::PutAll) => self.put_where(|_| true),
                     None => return,
                 },
@@ -185,13 +194,14 @@ impl<T: Send + 'static> Archives<T> {
         }
     }
 
+    fn put_robots(&mut self, crawl: &Crawl, slot: i16) {
+        if let Some(archive) = self.open.remove(&key_of(crawl, ArchiveSubset::RobotsTxt, slot)) {
+            self.put(archive);
+        }
+    }
+
     fn write(&mut self, record: &Record, told: T) {
-        let stores = record.crawl.stores.as_ref();
-        let key = ArchiveKey {
-            crawl: record.crawl.number,
-            subset: record.subset,
-            store: stores.map_or(0, |stores| stores.number_of(record.slot, record.subset)),
-        };
+        let key = key_of(&record.crawl, record.subset, record.slot);
         match self.try_write(key, record) {
             Ok((position, size)) => {
                 if let Some(archive) = self.open.get_mut(&key) {

@@ -254,6 +254,10 @@ impl Holder {
         for host in self.state.hosts.values_mut() {
             host.remove_crawl(crawl);
         }
+        self.state.awaiting_robots.retain(|_, fetches| {
+            fetches.retain(|fetched| fetched.row.crawl != crawl);
+            !fetches.is_empty()
+        });
         // Its jobs read what is put of it.
         self.archives.try_send(ArchiveCommand::PutAll).ok();
     }

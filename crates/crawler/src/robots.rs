@@ -62,9 +62,10 @@ pub(crate) struct HostRobots {
     origins: HashMap<String, Origin>,
     /// Whether something is to be kept that was not.
     is_dirty: bool,
-    /// Records of it that are not put yet. Until they are, nothing is kept: who takes the host up
-    /// after the death of this process asks again, so that the crawl has a record.
-    unput: usize,
+    /// The crawls for which records of it were written that are not put yet. Until they are,
+    /// nothing is kept: who takes the host up after the death of this process asks again, so that
+    /// the crawl has a record.
+    unput: Vec<i32>,
 }
 
 impl HostRobots {
@@ -76,7 +77,7 @@ impl HostRobots {
             let known = Known::Rules(Arc::new(RobotsTxt::parse(&text)));
             (origin, Origin { known, until, text: Some(text) })
         });
-        Self { origins: origins.collect(), is_dirty: false, unput: 0 }
+        Self { origins: origins.collect(), is_dirty: false, unput: Vec::new() }
     }
 
     /// What is to be kept, and until when it holds at the longest; none if nothing is known.
@@ -93,23 +94,30 @@ impl HostRobots {
         Some((serde_json::to_vec(&kept).ok()?, until))
     }
 
-    /// A record of it is to be put.
-    pub(crate) fn record_begins(&mut self) {
-        self.unput += 1;
+    /// A record of it is to be put for a crawl.
+    pub(crate) fn record_begins(&mut self, crawl: i32) {
+        self.unput.push(crawl);
     }
 
-    /// The record of an origin's robots.txt was put, cannot be written, or is lost with its
-    /// archive: then it is asked for again.
-    pub(crate) fn record_ends(&mut self, origin: &str, is_lost: bool) {
-        self.unput = self.unput.saturating_sub(1);
+    /// The record of an origin's robots.txt was put for a crawl, cannot be written, or is lost with
+    /// its archive: then it is asked for again.
+    pub(crate) fn record_ends(&mut self, crawl: i32, origin: &str, is_lost: bool) {
+        if let Some(at) = self.unput.iter().position(|of| *of == crawl) {
+            self.unput.swap_remove(at);
+        }
         if is_lost {
             self.origins.remove(origin);
         }
     }
 
+    /// Whether a crawl waits for a record of it to be put.
+    pub(crate) fn is_unput(&self, crawl: i32) -> bool {
+        self.unput.contains(&crawl)
+    }
+
     /// What is to be kept now, and until when it holds at the longest.
     pub(crate) fn take_unkept(&mut self) -> Option<(Vec<u8>, DateTime<Utc>)> {
-        if self.unput > 0 || !std::mem::take(&mut self.is_dirty) {
+        if !self.unput.is_empty() || !std::mem::take(&mut self.is_dirty) {
             return None;
         }
         self.keep()
@@ -118,7 +126,7 @@ impl HostRobots {
     /// Whether all that is known of it is kept, or costs a look-up of a name to know again.
     pub(crate) fn is_kept(&self) -> bool {
         let is_kept = |origin: &Origin| !matches!(origin.known, Known::Unreachable { .. });
-        !self.is_dirty && self.unput == 0 && self.origins.values().all(is_kept)
+        !self.is_dirty && self.unput.is_empty() && self.origins.values().all(is_kept)
     }
 
     /// What may be asked of an origin now.
@@ -247,21 +255,24 @@ mod tests {
         let mut robots = HostRobots::default();
         let answered = |robots: &mut HostRobots, origin| {
             robots.answered(origin, Outcome::Ok, b"Disallow: /", "everytab", now);
-            robots.record_begins();
+            robots.record_begins(1);
         };
         answered(&mut robots, origin);
         answered(&mut robots, "https://a.test");
         assert!(robots.take_unkept().is_none());
-        robots.record_ends(origin, false);
+        assert!(robots.is_unput(1) && !robots.is_unput(2));
+        robots.record_ends(1, origin, false);
         assert!(robots.take_unkept().is_none() && !robots.is_kept(), "one is not put");
-        robots.record_ends("https://a.test", false);
+        assert!(robots.is_unput(1));
+        robots.record_ends(1, "https://a.test", false);
+        assert!(!robots.is_unput(1));
         let (kept, _) = robots.take_unkept().unwrap();
         assert!(robots.is_kept() && robots.take_unkept().is_none(), "it is kept once");
         let restored = HostRobots::restore(&kept);
         assert!(matches!(restored.permission(origin, DAY, now), Permission::Rules(_)));
 
         answered(&mut robots, origin);
-        robots.record_ends(origin, true);
+        robots.record_ends(1, origin, true);
         assert!(matches!(robots.permission(origin, DAY, now), Permission::AskRobots));
         assert!(matches!(robots.permission("https://a.test", DAY, now), Permission::Rules(_)));
     }

@@ -13,7 +13,7 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{AfterPut, Fetched, Holder},
+        state::{AfterPut, Fetched, Holder, RobotsRecord},
     },
     known::Chain,
     rows::{CRASHED, ending_of, may_pass, record_of, row_of},
@@ -79,7 +79,8 @@ impl Holder {
                 let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
                 let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
                 if let Some(record) = record {
-                    self.robots_record(fence, host_hash, origin, record);
+                    let crawl = crawl.number;
+                    self.robots_record(RobotsRecord { fence, host_hash, crawl, origin }, record);
                 }
             }
             (asked, Err(trouble)) => {
@@ -95,11 +96,13 @@ impl Holder {
     }
 
     /// Writes the record of a robots.txt, which is kept when the record is put.
-    fn robots_record(&mut self, fence: SlotFence, host_hash: u64, origin: String, record: Record) {
-        if let Some(host) = self.state.hosts.get_mut(&host_hash) {
-            host.robots.record_begins();
+    fn robots_record(&mut self, robots: RobotsRecord, mut record: Record) {
+        // Whoever waits for the URL waits for the record too.
+        record.is_urgent = self.is_urgent_in(robots.crawl, robots.host_hash);
+        if let Some(host) = self.state.hosts.get_mut(&robots.host_hash) {
+            host.robots.record_begins(robots.crawl);
         }
-        self.write(fence, record, AfterPut::Robots { fence, host_hash, origin });
+        self.write(robots.fence, record, AfterPut::Robots(robots));
     }
 
     fn write(&mut self, fence: SlotFence, record: Record, what: AfterPut) {

@@ -25,6 +25,9 @@ use crate::{
 
 /// URLs of a host that are answered without a request before another host has its turn.
 const ANSWERED_AT_A_TIME: usize = 64;
+/// Fetches of a host that may wait for its robots.txt to be put before no more of its URLs are
+/// answered.
+const MAX_AWAITING_ROBOTS: usize = 1_000;
 /// Pause of a host after this machine was in trouble.
 pub(super) const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
 /// Records that may wait to be written before asking stops, each with the fetcher's permit for its
@@ -133,6 +136,10 @@ impl Holder {
 
     /// Decides what is next of a host.
     fn next_of(&mut self, host_hash: u64) -> Next {
+        let awaiting = self.state.awaiting_robots.get(&host_hash).map_or(0, Vec::len);
+        if awaiting >= MAX_AWAITING_ROBOTS {
+            return Next::At(Instant::now() + LOOK_AGAIN);
+        }
         let crawls = match self.standing_of(host_hash) {
             HostStanding::Ready { crawls, .. } => crawls,
             HostStanding::At(at) => return Next::At(at),

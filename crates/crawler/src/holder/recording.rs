@@ -1,7 +1,10 @@
 //! What is known becomes recorded: answers when their archives are put, and the rest with the
 //! checkpoints of slots.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{
@@ -14,7 +17,7 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{AfterPut, Event, Fetched, Holder},
+        state::{AfterPut, Event, Fetched, Holder, RobotsRecord},
     },
     known::SiteKey,
     metrics,
@@ -74,8 +77,25 @@ impl Holder {
         delay.unwrap_or_default()
     }
 
-    /// A fetch is where it stays, or leaves nothing: its URL is answered.
+    /// A fetch is where it stays, or leaves nothing: its URL is answered, when the robots.txt by
+    /// which it was asked is where it stays too.
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
+        let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
+        let host = self.state.hosts.get(&host_hash);
+        if !host.is_some_and(|host| host.robots.is_unput(crawl)) || !self.holds(fetched.fence) {
+            return self.answer(fetched);
+        }
+        if fetched.is_urgent
+            && let Some((crawl, _)) = self.state.crawls.get(&crawl)
+        {
+            let put = ArchiveCommand::PutRobots(Arc::clone(crawl), fetched.fence.slot);
+            self.state.unwritten.push(put);
+        }
+        self.state.awaiting_robots.entry(host_hash).or_default().push(fetched);
+    }
+
+    /// A URL is answered.
+    fn answer(&mut self, fetched: Fetched) {
         let Fetched { fence, row, ending, is_limited_page, is_urgent, links, turned_away } =
             fetched;
         if !self.holds(fence) {
@@ -102,7 +122,7 @@ impl Holder {
         for PutRecord { told, object, position } in records {
             let fence = match &told {
                 AfterPut::Fetch(fetched) => fetched.fence,
-                AfterPut::Robots { fence, .. } => *fence,
+                AfterPut::Robots(robots) => robots.fence,
             };
             if !self.holds(fence) {
                 continue;
@@ -115,9 +135,7 @@ impl Holder {
                 self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
             }
             match told {
-                AfterPut::Robots { host_hash, origin, .. } => {
-                    self.robots_put(fence, host_hash, &origin, is_lost);
-                }
+                AfterPut::Robots(robots) => self.robots_put(&robots, is_lost),
                 AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
                 AfterPut::Fetch(mut fetched) => {
                     if let Some(object) = object {
@@ -138,13 +156,25 @@ impl Holder {
     }
 
     /// The record of a robots.txt was put, lost or cannot be written: the next checkpoint may keep
-    /// what it says, unless it is lost.
-    fn robots_put(&mut self, fence: SlotFence, host_hash: u64, origin: &str, is_lost: bool) {
-        if let Some(host) = self.state.hosts.get_mut(&host_hash) {
-            host.robots.record_ends(origin, is_lost);
-        }
+    /// what it says, and the fetches that waited for it are recorded. What follows from one that is
+    /// lost is asked again after it.
+    fn robots_put(&mut self, robots: &RobotsRecord, is_lost: bool) {
+        let RobotsRecord { fence, host_hash, crawl, origin } = robots;
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-            slot.host_changed(host_hash);
+            slot.host_changed(*host_hash);
+        }
+        let Some(host) = self.state.hosts.get_mut(host_hash) else { return };
+        host.robots.record_ends(*crawl, origin, is_lost);
+        if host.robots.is_unput(*crawl) && !is_lost {
+            return;
+        }
+        let waiting = self.state.awaiting_robots.remove(host_hash).unwrap_or_default();
+        for fetched in waiting {
+            match is_lost && fetched.row.crawl == *crawl {
+                true => self.ask_again(&fetched),
+                // Those of another crawl wait for its own record.
+                false => self.record_fetch(fetched),
+            }
         }
     }
 

@@ -96,9 +96,12 @@ impl Holder {
         }
         self.state.sites.retain(|_, site| site.slot != slot);
         let (fetcher, options) = (&self.context.fetcher, &self.options);
-        let requests = &mut self.state.requests;
-        self.state.hosts.retain(|_, host| {
+        let State { requests, awaiting_robots, hosts, .. } = &mut self.state;
+        hosts.retain(|hash, host| {
             let stays = host.slot != slot;
+            if !stays {
+                awaiting_robots.remove(hash);
+            }
             if !stays && let Some(request) = &host.request {
                 requests.remove(&request.number);
                 host.give_up_request(fetcher, options);
@@ -152,7 +155,7 @@ impl Holder {
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
         // Records that the store does not take, or of a crawl that has ended, are waited for no
-        // more: their URLs are pending still, or of no interest. A robots.txt is lost then.
+        // more: their URLs are pending still, or of no interest.
         let gives_up = self.is_out_of_work() || !self.state.late_crawls.is_empty();
         let ready = |slot: &HeldSlot| {
             let is_quiet = slot.asking == 0 && (slot.unput == 0 || gives_up);

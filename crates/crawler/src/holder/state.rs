@@ -57,8 +57,20 @@ pub(crate) struct Fetched {
 pub(crate) enum AfterPut {
     /// A fetch is recorded.
     Fetch(Box<Fetched>),
-    /// The robots.txt of a host's origin may be kept. The fence is the slot's.
-    Robots { fence: SlotFence, host_hash: u64, origin: String },
+    /// The robots.txt of a host's origin may be kept.
+    Robots(RobotsRecord),
+}
+
+/// The record of a robots.txt.
+pub(crate) struct RobotsRecord {
+    /// The fence of the slot.
+    pub fence: SlotFence,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// The crawl for which it was asked.
+    pub crawl: i32,
+    /// Scheme, host and port.
+    pub origin: String,
 }
 
 /// An answer whose links are merged in parts.
@@ -144,6 +156,9 @@ pub(crate) struct State {
     pub is_stopping: bool,
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
+    /// Fetches, by the hash of their host, that are recorded when the host's robots.txt is put: a
+    /// crawl that ends has the record of each robots.txt that it obeyed.
+    pub awaiting_robots: HashMap<u64, Vec<Fetched>>,
     /// Records that the task that writes has no room for yet.
     pub unwritten: Vec<ArchiveCommand<AfterPut>>,
     /// Crawls whose store has not taken an archive for too long.

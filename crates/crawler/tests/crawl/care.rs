@@ -2,13 +2,14 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     time::{Duration, Instant},
 };
 
 use everytab_coordinator::CrawlVerb;
 use everytab_crawler::{MediaOption, StoreRange};
 use everytab_frontier::{CanonicalUrl, ParameterList};
-use everytab_testbed::{ClosedCrawl, GraphPage, GraphSettings, OracleScope};
+use everytab_testbed::{ClosedCrawl, GraphPage, GraphSettings, OracleScope, PageKind};
 use serde_json::json;
 
 use crate::world::{PATIENCE, TestWorker, World, assert_same, settings};
@@ -174,6 +175,37 @@ async fn records_go_to_the_store_of_their_slot_and_those_of_requisites_to_their_
             walkdir(&world.folder(store)).into_iter().any(|path| path.contains("robotstxt"));
         assert!(robots, "{store}");
     }
+}
+
+/// What a crawl obeyed is kept, though its worker dies when nothing is left to ask for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
+    let graph =
+        GraphSettings { hosts: 1, sites: 1, pages: 200, no_robots: 0, ..GraphSettings::default() };
+    let world = World::new(26, graph).await;
+    let mut pages = (0..world.graph().pages_of(0)).map(|page| GraphPage { host: 0, page });
+    let forbidden = pages.find(|page| world.graph().kind(*page) == PageKind::Forbidden).unwrap();
+    // A file where the store wants a folder.
+    let folder = world.folder("store");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("crawl-data"), "").unwrap();
+    let id = world.start(&settings("any"), None, &[forbidden]).await;
+    let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
+    until(async || !world.running.access_lines().is_empty()).await;
+    // Long enough for many checkpoints.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let status = world.status(id).await;
+    assert_eq!((status.state.as_str(), status.pending), ("running", 1), "{status:?}");
+    first.kill();
+    fs::remove_file(folder.join("crawl-data")).unwrap();
+    expire(&world);
+    let second = world.worker("worker-2", |_| {});
+    world.ended(id).await;
+    let stored = |name: &str| walkdir(&folder).iter().any(|path| path.contains(name));
+    assert!(stored("/robotstxt/"), "when it has ended, all is stored");
+    second.finish().await;
+    let outcomes: Vec<String> = world.recorded(id).await.into_values().collect();
+    assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
 /// The files below a folder.
