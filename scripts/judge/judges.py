@@ -69,8 +69,8 @@ for path in listed:
     if done.returncode or "failed" in done.stdout:
         sys.exit(f"judges: warcio check {path}: {done.stdout}{done.stderr}")
 
-# cdxj-indexer says the same of each record. Lines of pages that have not changed since an earlier
-# crawl point to its records.
+# cdxj-indexer says the same of each record. Lines of revisits point to the record that has the
+# body: that of another URL of the crawl, or of an earlier crawl.
 
 
 def split(line):
@@ -103,14 +103,22 @@ for path in listed:
             revisits[(path, fields["offset"])] = (place, fields["url"])
         else:
             again[(path, fields["offset"])] = (place, fields)
-stored = [line for line in own if line[1]["filename"] in set(listed)]
-unchanged = [line for line in own if line[1]["filename"] not in set(listed)]
+
+
+def is_of_its_record(line):
+    place, fields = line
+    other_place, other = again.get(record_of(fields), (None, {}))
+    return (place, fields["url"]) == (other_place, other.get("url"))
+
+
+stored = [line for line in own if is_of_its_record(line)]
+unchanged = [line for line in own if not is_of_its_record(line)]
 same("indexed records", sorted(record_of(fields) for _, fields in stored), sorted(again))
 for place, fields in stored:
     key = record_of(fields)
     other_place, other = again[key]
     same(f"key and time of {key}", place, other_place)
-    for name in ("url", "status", "length", "offset", "digest"):
+    for name in ("status", "length", "offset", "digest"):
         same(f"{name} of {key}", fields[name], other[name])
 
 # Each revisit has its line, which points to the record that the revisit names.
@@ -151,12 +159,6 @@ same("the counts of rows", rows, {k: v for k, v in counts["by_subset"].items() i
 pages_of_table = f"read_parquet('{table}/subset=warc/*.parquet', hive_partitioning=false)"
 columns = duckdb.sql(f"describe select * from {pages_of_table}").fetchall()
 same("the number of columns", len(columns), 31)
-redirects = duckdb.sql(
-    f"select count(*) from read_parquet('{table}/subset=warc/*.parquet') where url_path = '/'"
-    " and (warc_filename, warc_record_offset) in (select (warc_filename, warc_record_offset) from"
-    f" read_parquet('{table}/subset=warc/*.parquet') where url_path <> '/')"
-).fetchall()[0][0]
-same("the home pages that redirect", redirects, counts["home_redirects"])
 # Each line has its row; the other rows are those of home pages that redirect.
 table_rows = duckdb.sql(
     "select url, warc_filename, warc_record_offset from"
@@ -166,7 +168,9 @@ lines_as_rows = [(fields["url"], *record_of(fields)) for _, fields in own]
 rows_left = collections.Counter((url, path, str(offset)) for url, path, offset in table_rows)
 rows_left.subtract(lines_as_rows)
 same("lines without a row", [row for row, amount in rows_left.items() if amount < 0], [])
-same("rows without a line", sum(rows_left.values()), redirects)
+redirects = [url for url, _, _ in rows_left.elements()]
+same("the home pages that redirect", len(redirects), counts["home_redirects"])
+same("other rows without a line", [url for url in redirects if url.count("/") != 3], [])
 
 # pywb finds pages by cluster.idx and replays the bytes that were archived.
 # Hosts with and without www share their key: what was captured in one second is one to pywb.
@@ -225,7 +229,7 @@ with tempfile.TemporaryDirectory() as work:
 replayed_again = sum(page[2] not in set(listed) for page in pages)
 print(
     f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike "
-    f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {redirects} home "
+    f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {len(redirects)} home "
     f"pages that redirect (DuckDB), {len(revisits)} revisits of records that are there (warcio), "
     f"{len(pages)} pages replayed (pywb), {replayed_again} of them revisited"
 )

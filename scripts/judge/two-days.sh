@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Crawls a graph of sites and, on its next day, once more, and has the second crawl judged, in a
+# Crawls a graph of sites and, on its next day, once more, and has both crawls judged, in a
 # network namespace of its own (scripts/judge/judges.sh calls it).
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,4 @@
-"""Crawls a graph of sites on two days, and has the second day's crawl judged.
+"""Crawls a graph of sites on two days, and has both crawls judged.
 
 scripts/judge/two-days.sh calls it with a private Postgres, in a network namespace of its own.
 """
@@ -29,14 +29,18 @@ def finished(database, crawl):
 
 
 def main():
-    """Two crawls, and what judges say of the second."""
-    internet = Internet(hosts=setting("GRAPH_HOSTS", 24), pages=setting("GRAPH_PAGES", 600))
+    """Two crawls, and what judges say of them."""
+    numbers = {"hosts": setting("GRAPH_HOSTS", 24), "pages": setting("GRAPH_PAGES", 600)}
+    # Half of the leaf pages are files, and the PDF files of a site one and the same.
+    internet = Internet("--media", "500", "--copies", "1000", **numbers)
     seeds, own = seeds_of(internet.expected())
     with internet:
         database = Database("two_days")
         with Workers(internet, database, own):
             first = database.start(seeds, "--scope", "any", "--delay", "0s")
-            finished(database, first)
+            earlier, counts = finished(database, first)
+            if not counts["revisits"]:
+                sys.exit("two days: the first crawl stored each copy of a file")
             internet.process.send_signal(signal.SIGUSR1)
             second = database.run("crawl", "start", "--again", first, "--to", FOLDER / "store")
             name, counts = finished(database, second.split()[0])
@@ -44,8 +48,9 @@ def main():
     if not 0 < counts["revisits"] < pages:
         sys.exit(f"two days: {counts['revisits']} revisits of {pages} pages")
     judges = pathlib.Path(__file__).parent / "judges.py"
-    command = [sys.executable, judges, FOLDER / "store", name, str(setting("REPLAYED", 200))]
-    subprocess.run(command, check=True)
+    for crawl in (earlier, name):
+        command = [sys.executable, judges, FOLDER / "store", crawl, str(setting("REPLAYED", 200))]
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

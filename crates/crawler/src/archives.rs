@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset},
     warc::write::{
@@ -23,13 +23,18 @@ use everytab_commoncrawl::{
         Response, Revisit, TruncatedBecause, WriteError, record_id,
     },
 };
-use everytab_coordinator::EarlierFetch;
 use everytab_fetcher::{CutReason, PageFetched};
 use everytab_storage::PutOptions;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempPath;
 use tokio::sync::mpsc;
 
-use crate::{crawl::Crawl, puts_under_way::PutsUnderWay, repeat::BodyRecord};
+use crate::{
+    crawl::Crawl,
+    puts_under_way::PutsUnderWay,
+    repeat::BodyRecord,
+    stored_bodies::{BodyArchive, BodyPlace, StoredBodies},
+};
 
 /// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
 /// compressor.
@@ -65,8 +70,13 @@ pub(crate) struct Record {
     pub response_head: Vec<u8>,
     /// The answer, which holds the permit for the memory of its body until it is written.
     pub fetched: PageFetched,
-    /// Which record has its body.
+    /// SHA-256 of the body.
+    pub sha256: [u8; 32],
+    /// Which record of an earlier crawl has its body.
     pub body: BodyRecord,
+    /// Hash of the site, of which another record may have the same body, and is named then; none if
+    /// the body is stored in any case.
+    pub copies_of_site: Option<u64>,
     /// Time of the answer.
     pub duration: Duration,
     /// The host's delay.
@@ -97,6 +107,8 @@ pub(crate) struct PutRecord<T> {
     pub object: Option<Arc<str>>,
     /// Where the record is in it.
     pub position: Position,
+    /// The record of another URL of the crawl that has the body, if this one has not.
+    pub body: Option<BodyPlace>,
 }
 
 /// An archive that was put.
@@ -143,15 +155,35 @@ fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
     ArchiveKey { crawl: crawl.number, subset, store }
 }
 
+/// A body of a site in an archive of this kind, by its digest with its type.
+type BodyKey = (ArchiveKey, u64, [u8; 32]);
+
+/// What a body that may be that of another record is called.
+fn body_key(key: ArchiveKey, record: &Record) -> Option<BodyKey> {
+    let mut digest = Sha256::new_with_prefix(record.sha256);
+    // The same bytes may be two pages where the servers give them two types.
+    for value in record.fetched.headers.get_all("content-type") {
+        digest.update(value.as_bytes());
+    }
+    Some((key, record.copies_of_site?, digest.finalize().into()))
+}
+
+/// A record that was written.
+struct WrittenRecord<T> {
+    told: T,
+    position: Position,
+    body: Option<BodyPlace>,
+}
+
 struct OpenArchive<T> {
     crawl: Arc<Crawl>,
     store: usize,
-    name: ArchiveName,
+    names: BodyArchive,
     path: TempPath,
     writer: ArchiveWriter<BufWriter<File>>,
     /// When it is put at the latest.
     put_at: Instant,
-    records: Vec<(T, Position)>,
+    records: Vec<WrittenRecord<T>>,
 }
 
 /// The task that writes. It ends when nobody can ask it any more, and what is put then is told to
@@ -159,6 +191,7 @@ struct OpenArchive<T> {
 pub(crate) struct Archives<T> {
     settings: ArchiveSettings,
     open: HashMap<ArchiveKey, OpenArchive<T>>,
+    bodies: StoredBodies<BodyKey>,
     number: u64,
     put: mpsc::UnboundedSender<PutArchive<T>>,
     under_way: PutsUnderWay,
@@ -172,7 +205,8 @@ impl<T: Send + 'static> Archives<T> {
         put: mpsc::UnboundedSender<PutArchive<T>>,
         under_way: PutsUnderWay,
     ) -> Self {
-        Self { settings, open: HashMap::new(), number: 0, put, under_way }
+        let (open, bodies) = (HashMap::new(), StoredBodies::default());
+        Self { settings, open, bodies, number: 0, put, under_way }
     }
 
     /// Does what it is asked for.
@@ -202,13 +236,22 @@ impl<T: Send + 'static> Archives<T> {
 
     fn write(&mut self, record: &Record, told: T) {
         let key = key_of(&record.crawl, record.subset, record.slot);
-        match self.try_write(key, record) {
+        let body_key = body_key(key, record);
+        let open = self.open.get(&key).map(|archive| &archive.names);
+        let body = body_key.and_then(|body| self.bodies.named(body, open));
+        let is_young = |at: DateTime<Utc>| record.crawl.may_name_record_of(at, Utc::now());
+        let body = body.filter(|body| is_young(body.at));
+        match self.try_write(key, record, body.as_ref()) {
             Ok((position, size)) => {
                 if let Some(archive) = self.open.get_mut(&key) {
                     if record.is_urgent {
                         archive.put_at = archive.put_at.min(Instant::now() + URGENT_AGE);
                     }
-                    archive.records.push((told, position));
+                    if let (Some(body_key), None) = (body_key, &body) {
+                        let place = place_of(record, &archive.names, position);
+                        self.bodies.add(body_key, place, &archive.names);
+                    }
+                    archive.records.push(WrittenRecord { told, position, body });
                 }
                 if size >= self.settings.max_bytes
                     && let Some(archive) = self.open.remove(&key)
@@ -223,8 +266,9 @@ impl<T: Send + 'static> Archives<T> {
                 let broken = if is_lost { self.open.remove(&key) } else { None };
                 let position = Position { offset: 0, length: 0 };
                 let others = broken.into_iter().flat_map(|archive| archive.records);
-                let records = others.map(|(told, _)| told).chain([told]);
-                let records = records.map(|told| PutRecord { told, object: None, position });
+                let records = others.map(|record| record.told).chain([told]);
+                let lost = |told| PutRecord { told, object: None, position, body: None };
+                let records = records.map(lost);
                 let records = records.collect();
                 self.put.send(PutArchive { crawl: key.crawl, bytes: 0, is_lost, records }).ok();
             }
@@ -235,6 +279,7 @@ impl<T: Send + 'static> Archives<T> {
         &mut self,
         key: ArchiveKey,
         record: &Record,
+        body: Option<&BodyPlace>,
     ) -> Result<(Position, u64), WriteError> {
         if !self.open.contains_key(&key) {
             self.make_room();
@@ -245,10 +290,11 @@ impl<T: Send + 'static> Archives<T> {
             return Ok((Position { offset: 0, length: 0 }, 0));
         };
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).ok();
-        let copy = record.body.copy().map(CopyNames::of);
+        let earlier = record.body.copy().and_then(BodyPlace::of_earlier);
+        let names = body.or(earlier.as_ref()).map(|body| BodyNames::of(&record.sha256, body));
         let written = archive.writer.exchange(&ArchivedFetch {
             request_head: &record.request_head,
-            answer: kept_answer(record, copy.as_ref()),
+            answer: kept_answer(record, names.as_ref()),
             facts: FetchFacts {
                 fetch_time_ms: milliseconds(record.duration),
                 delay_ms: milliseconds(record.delay),
@@ -298,7 +344,8 @@ impl<T: Send + 'static> Archives<T> {
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
         let (crawl, put_at) = (Arc::clone(crawl), Instant::now() + self.settings.max_age);
-        Ok(OpenArchive { crawl, store: key.store, name, path, writer, put_at, records: Vec::new() })
+        let (names, records) = (BodyArchive::new(&name.object()), Vec::new());
+        Ok(OpenArchive { crawl, store: key.store, names, path, writer, put_at, records })
     }
 
     fn put_where(&mut self, is_put: impl Fn(&OpenArchive<T>) -> bool) {
@@ -322,38 +369,43 @@ impl<T: Send + 'static> Archives<T> {
 }
 
 /// How a revisit names the record that has its body.
-struct CopyNames<'a> {
+struct BodyNames<'a> {
     digest: String,
     record_id: String,
-    copy: &'a EarlierFetch,
+    body: &'a BodyPlace,
 }
 
-impl<'a> CopyNames<'a> {
-    fn of(copy: &'a EarlierFetch) -> Self {
-        let digest = format!("sha256:{}", hex::encode(copy.sha256));
-        let micros = copy.body_at.timestamp_micros();
-        let record_id = record_id("response", &copy.body_url, micros, &digest);
-        Self { digest, record_id, copy }
+impl<'a> BodyNames<'a> {
+    fn of(sha256: &[u8; 32], body: &'a BodyPlace) -> Self {
+        let digest = format!("sha256:{}", hex::encode(sha256));
+        let record_id = record_id("response", &body.url, body.at.timestamp_micros(), &digest);
+        Self { digest, record_id, body }
     }
+}
+
+/// Where a record is that has its own body.
+fn place_of(record: &Record, archive: &BodyArchive, position: Position) -> BodyPlace {
+    let at = DateTime::from_timestamp_micros(record.date_micros).unwrap_or_default();
+    BodyPlace { url: record.url.as_str().into(), at, object: Arc::clone(&archive.object), position }
 }
 
 /// An answer in the form in which it is kept: with its body, or without the one that another record
 /// has.
-fn kept_answer<'a>(record: &'a Record, copy: Option<&'a CopyNames<'_>>) -> KeptAnswer<'a> {
-    let revisit = copy.map(|CopyNames { digest, record_id, copy }| Revisit {
+fn kept_answer<'a>(record: &'a Record, names: Option<&'a BodyNames<'_>>) -> KeptAnswer<'a> {
+    let revisit = names.map(|BodyNames { digest, record_id, body }| Revisit {
         target_uri: &record.url,
         date_micros: record.date_micros,
         ip_address: record.ip_address,
         http_head: &record.response_head,
         payload_digest: digest,
         refers_to_record_id: record_id,
-        refers_to_target_uri: &copy.body_url,
-        refers_to_date_micros: copy.body_at.timestamp_micros(),
+        refers_to_target_uri: &body.url,
+        refers_to_date_micros: body.at.timestamp_micros(),
     });
     match (&record.body, revisit) {
-        (BodyRecord::Identical(_), Some(revisit)) => KeptAnswer::Identical(revisit),
         (BodyRecord::NotModified(_), Some(revisit)) => KeptAnswer::NotModified(revisit),
-        _ => KeptAnswer::Response(Response {
+        (_, Some(revisit)) => KeptAnswer::Identical(revisit),
+        (_, None) => KeptAnswer::Response(Response {
             target_uri: &record.url,
             date_micros: record.date_micros,
             ip_address: record.ip_address,
@@ -366,12 +418,12 @@ fn kept_answer<'a>(record: &'a Record, copy: Option<&'a CopyNames<'_>>) -> KeptA
 
 /// Puts an archive, again and again until the store takes it.
 async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
-    let OpenArchive { crawl, store, name, path, writer, records, .. } = archive;
-    let (object, bytes) = (name.object(), writer.offset());
+    let OpenArchive { crawl, store, names, path, writer, records, .. } = archive;
+    let (object, bytes) = (Arc::clone(&names.object), writer.offset());
     let is_lost = match writer.finish() {
         Ok(_) => false,
         Err(error) => {
-            tracing::error!(object, %error, "the archive is lost; its URLs are asked again");
+            tracing::error!(%object, %error, "the archive is lost; its URLs are asked again");
             true
         }
     };
@@ -382,12 +434,17 @@ async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
         && let Some(store) = crawl.stores.as_ref().and_then(|stores| stores.store(store))
         && let Err(error) = store.put_file(&object, &path, options).await
     {
-        tracing::warn!(object, %error, "the archive cannot be put; trying again");
+        tracing::warn!(%object, %error, "the archive cannot be put; trying again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PUT_PAUSE);
     }
-    let object: Arc<str> = object.into();
-    let record = |(told, position)| PutRecord { told, object: Some(Arc::clone(&object)), position };
-    let records = records.into_iter().map(record).collect();
+    if !is_lost {
+        names.was_put();
+    }
+    let records = records.into_iter().map(|WrittenRecord { told, position, body }| {
+        let object = Some(Arc::clone(&object));
+        PutRecord { told, object, position, body }
+    });
+    let records = records.collect();
     PutArchive { crawl: crawl.number, bytes, is_lost, records }
 }

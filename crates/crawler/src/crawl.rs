@@ -4,6 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{Coordinator, OpenCrawl};
 use everytab_fetcher::{DelaySettings, Purpose};
@@ -50,6 +51,8 @@ pub(crate) struct Crawl {
     pub is_searched: bool,
     /// Whether its pages are limited, so that each is reserved before it is asked for.
     pub is_limited: bool,
+    /// The age from which a body is stored anew.
+    store_again_after: TimeDelta,
     /// How it repeats an earlier crawl, if it does.
     pub repeat: Option<Repeat>,
     /// Where its records go; none where this program cannot open that, and so asks for nothing.
@@ -72,6 +75,12 @@ impl Crawl {
     /// Whether links of a page at this depth are followed.
     pub(crate) fn follows_links_at(&self, depth: u16) -> bool {
         self.rules.scope != Scope::Page && depth < self.rules.depth
+    }
+
+    /// Whether its records may name one that was stored at this time instead of storing the same
+    /// body again.
+    pub(crate) fn may_name_record_of(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        now - at < self.store_again_after
     }
 
     /// The delays that it asks for, of hosts that are the operator's own or not.
@@ -182,6 +191,7 @@ async fn read_crawl(
         sitemaps: settings.sitemaps,
         is_searched: settings.search == SearchOption::On,
         is_limited: open.budget_left.is_some(),
+        store_again_after: settings.store_again_after(),
         repeat,
         stores,
     }))

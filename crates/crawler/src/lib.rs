@@ -25,6 +25,7 @@ mod rows;
 mod settings;
 mod sitemaps;
 mod slot;
+mod stored_bodies;
 mod stored_copy;
 mod stores;
 mod submit;

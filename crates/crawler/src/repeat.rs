@@ -54,11 +54,10 @@ impl Repeat {
             };
             slots.map(is_same).collect()
         };
-        let seconds = i64::try_from(settings.store_again_after_s).unwrap_or(i64::MAX);
         Ok(Self {
             same_pages: same(false),
             same_media: same(true),
-            store_again_after: TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX),
+            store_again_after: settings.store_again_after(),
             rejects: settings.duplicates == DuplicatesOption::Reject,
         })
     }

@@ -8,17 +8,21 @@ use chrono::Utc;
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::FetchRow;
 use everytab_fetcher::{Outcome, Retry};
-use everytab_frontier::{Attributes, Ending, LinkFlags, Turn};
+use everytab_frontier::{Ending, LinkFlags, Turn};
 
 use crate::{
     archives::Record,
     crawl::Crawl,
     repeat::BodyRecord,
-    visit::{Answer, DUPLICATE},
+    stored_bodies::BodyPlace,
+    visit::{Answer, DUPLICATE, is_whole},
 };
 
 /// The outcome of a URL of which its worker died.
 pub(crate) const CRASHED: &str = "crashed";
+/// Bytes of a body from which on a record names another one that has it: the record of a shorter one
+/// is hardly longer than that of a revisit.
+const MIN_NAMED_BYTES: usize = 1_024;
 /// Bytes of a title that are kept; longer ones are no titles.
 const MAX_TITLE_BYTES: usize = 1_024;
 
@@ -128,11 +132,9 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
 /// A row with what the earlier copy says that has its body.
 fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
     let Some(copy) = body.copy() else { return row };
-    row.body_object = Some(copy.body_object.clone());
-    row.body_offset = Some(copy.body_offset);
-    row.body_length = Some(copy.body_length);
-    row.body_at = Some(copy.body_at);
-    row.body_url = Some(copy.body_url.clone()).filter(|url| *url != row.url);
+    if let Some(place) = BodyPlace::of_earlier(copy) {
+        name_body(&mut row, &place);
+    }
     if matches!(body, BodyRecord::NotModified(_)) {
         row.bytes = copy.bytes;
         row.mime.clone_from(&copy.mime);
@@ -146,15 +148,41 @@ fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
     row
 }
 
-/// The record of an answer, with what the frontier has of its URL; none if no answer came.
+/// Notes in a row which record has its body.
+pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
+    row.body_object = Some(body.object.to_string());
+    row.body_offset = i64::try_from(body.position.offset).ok();
+    row.body_length = i32::try_from(body.position.length).ok();
+    row.body_at = Some(body.at);
+    row.body_url = Some(body.url.to_string()).filter(|url| *url != row.url);
+}
+
+/// Whether a record may name that of another URL of its site which has the same body. A home page,
+/// and what a redirect leads to, has a record of its own: a scan reads it there, and takes its links
+/// as those of the URL of the record.
+fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
+    let Answer { fetched, body, .. } = answer;
+    let is_home =
+        origin_of(&turn.url).is_some_and(|origin| turn.url.get(origin.len()..) == Some("/"));
+    matches!(body, BodyRecord::Own)
+        && is_whole(fetched)
+        && fetched.body.len() >= MIN_NAMED_BYTES
+        && turn.attributes.hops == 0
+        && !is_home
+}
+
+/// The record of an answer, with what the frontier has of its URL and the hash of its site, which a
+/// robots.txt has not; none if no answer came.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),
     answer: Answer,
-    found: Option<Attributes>,
+    of: Option<(&Turn, u64)>,
     delay: Duration,
 ) -> Option<Record> {
-    answer.fetched.status?;
+    let sha256 = answer.sha256?;
+    let site = of.filter(|(turn, _)| may_name_another(&answer, turn)).map(|(_, site)| site);
+    let found = of.map(|(turn, _)| turn.attributes);
     let Answer { mut fetched, facts, body, .. } = answer;
     let exchange = fetched.exchanges.pop()?;
     Some(Record {
@@ -167,7 +195,9 @@ pub(crate) fn record_of(
         request_head: exchange.request_head,
         response_head: exchange.response_head,
         fetched,
+        sha256,
         body,
+        copies_of_site: site,
         duration: exchange.duration,
         delay,
         depth: found.map(|found| found.depth),

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use everytab_fetcher::{
     ContentTypes, DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, DelaySettings, MAX_MEDIA_BYTES,
     MAX_PAGE_BYTES, Purpose,
@@ -199,7 +200,7 @@ pub struct CrawlSettings {
     /// none read settings without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Uuid>,
-    /// Seconds after which a copy of the earlier crawl is stored anew, though it is the same.
+    /// Seconds after which a body is stored anew, though it is the same.
     #[serde(skip_serializing_if = "is_usual_age")]
     pub store_again_after_s: u64,
     /// What becomes of a page that is the same.
@@ -293,6 +294,12 @@ impl CrawlSettings {
             })?;
         }
         Ok(())
+    }
+
+    /// The age from which a body is stored anew.
+    pub(crate) fn store_again_after(&self) -> TimeDelta {
+        let seconds = i64::try_from(self.store_again_after_s).unwrap_or(i64::MAX);
+        TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX)
     }
 
     /// What the crawl follows, compiled.

@@ -281,20 +281,22 @@ async fn read_copy_of<'a>(
     Ok((read_copy(&**store, copy).await?, permit))
 }
 
+/// Whether an answer has a page with all of its body.
+pub(crate) fn is_whole(fetched: &PageFetched) -> bool {
+    fetched.outcome == Outcome::Ok && fetched.status == Some(200) && fetched.truncated.is_none()
+}
+
 /// The digest of an answer's body, and which record has that body.
 fn body_record(
     fetched: &PageFetched,
     copy: Option<EarlierFetch>,
 ) -> (Option<[u8; 32]>, BodyRecord) {
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
-    let is_whole = fetched.outcome == Outcome::Ok
-        && fetched.status == Some(200)
-        && fetched.truncated.is_none();
     match copy {
         Some(copy) if fetched.outcome == Outcome::NotModified => {
             (Some(copy.sha256), BodyRecord::NotModified(Box::new(copy)))
         }
-        Some(copy) if is_whole && sha256 == Some(copy.sha256) => {
+        Some(copy) if is_whole(fetched) && sha256 == Some(copy.sha256) => {
             (sha256, BodyRecord::Identical(Box::new(copy)))
         }
         _ => (sha256, BodyRecord::Own),

@@ -45,6 +45,12 @@ pub(crate) struct GraphOptions {
     /// Share of hosts with sitemaps.
     #[arg(long, requires = "graph", default_value_t = 0)]
     sitemaps: u32,
+    /// Share of leaf pages that are images or PDF files.
+    #[arg(long, requires = "graph", default_value_t = 60)]
+    media: u32,
+    /// Share of PDF files that are the same file as others of their site.
+    #[arg(long, requires = "graph", default_value_t = 0)]
+    copies: u32,
     /// Every page is fine, and every link is spelled the same.
     #[arg(long, requires = "graph")]
     plain: bool,
@@ -112,6 +118,8 @@ impl GraphOptions {
             slow_ms: (self.slow_ms.0, self.slow_ms.1),
             crawl_delay: self.crawl_delay,
             sitemaps: self.sitemaps,
+            media: if self.plain { base.media } else { self.media },
+            copies: self.copies,
             crawl_delay_ms: (self.crawl_delay_ms.0, self.crawl_delay_ms.1),
             trap_hosts: if traps.is_empty() { 0 } else { self.trap_hosts },
             traps,

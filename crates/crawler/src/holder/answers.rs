@@ -171,7 +171,10 @@ impl Holder {
             _ => ArchiveSubset::CrawlDiagnostics,
         };
         let delay = self.delay_of(host_hash, crawl);
-        match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
+        let Some(site) = self.state.hosts.get(&host_hash).map(|host| host.site_hash) else {
+            return;
+        };
+        match record_of(crawl, (subset, fence.slot), answer, Some((turn, site)), delay) {
             Some(record) if ending != Ending::Refused => {
                 self.write(fence, record, AfterPut::Fetch(Box::new(fetched)));
             }

@@ -21,6 +21,7 @@ use crate::{
     },
     known::SiteKey,
     metrics,
+    rows::name_body,
     slot::Taken,
 };
 
@@ -119,7 +120,7 @@ impl Holder {
     pub(super) fn archive_put(&mut self, put: PutArchive<AfterPut>) {
         let PutArchive { crawl, bytes, is_lost, records } = put;
         let mut first = None;
-        for PutRecord { told, object, position } in records {
+        for PutRecord { told, object, position, body } in records {
             let fence = match &told {
                 AfterPut::Fetch(fetched) => fetched.fence,
                 AfterPut::Robots(robots) => robots.fence,
@@ -142,6 +143,9 @@ impl Holder {
                         fetched.row.object = Some(object.to_string());
                         fetched.row.record_offset = i64::try_from(position.offset).ok();
                         fetched.row.record_length = i32::try_from(position.length).ok();
+                        if let Some(body) = body {
+                            name_body(&mut fetched.row, &body);
+                        }
                     } else {
                         fetched.ending = Ending::Failed;
                         fetched.row.outcome = "no_record".to_owned();

@@ -1,7 +1,7 @@
 //! A crawl that repeats an earlier one: what has not changed is not stored again, and all else is
 //! as if it came for the first time.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use everytab_crawler::{CrawlSettings, DuplicatesOption};
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
@@ -101,6 +101,54 @@ async fn a_body_of_the_same_digest_is_a_revisit_where_no_tag_says_so() {
     assert_eq!(count(&world, third, rejected), pages);
     let refused = world.status(third).await.refused["duplicate"].as_u64();
     assert_eq!(refused, u64::try_from(pages).ok());
+}
+
+/// How many revisits of a crawl name the record of another URL of their site, which is where its own
+/// row says, with their body; and how many of them are in another archive.
+fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
+    let named = "f.body_url is not null and f.record_length > 0 and exists (
+        select from everytab.fetches o
+         where o.crawl = f.crawl and o.slot = f.slot and o.url = f.body_url and o.at = f.body_at
+           and o.body_archive is null and o.archive = f.body_archive and o.sha256 = f.sha256
+           and (o.record_offset, o.record_length) = (f.body_offset, f.body_length))";
+    let elsewhere = format!("{named} and f.archive <> f.body_archive");
+    (count(world, crawl, named), count(world, crawl, &elsewhere))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
+    let graph = GraphSettings {
+        hosts: 6,
+        sites: 2,
+        pages: 500,
+        media: 600,
+        copies: 1_000,
+        redirect: 0,
+        redirect_away: 0,
+        ..GraphSettings::default()
+    };
+    let world = World::new(45, graph).await;
+    let first = crawl(&world, 0, &settings("any")).await;
+    let files = "f.mime = 'application/pdf'";
+    let all = count(&world, first, files);
+    // They have the same bytes, and each site its own.
+    assert!(all > 30, "{all}");
+    assert_eq!(count(&world, first, &format!("{files} and f.body_archive is null")), 2);
+    assert_eq!(copies(&world, first).0, all - 2);
+    // Of the next crawl each is a revisit of that record, unless another tag says that it is new.
+    let second = crawl(&world, 1, &again(first)).await;
+    assert_eq!(count(&world, second, &format!("{files} and f.body_archive is null")), 0);
+    assert_eq!(bodies(&world, second).len(), bodies(&world, first).len());
+
+    // Records of other archives are named when those are put.
+    let id = world.start(&settings("any"), None, &[world.graph().home(0)]).await;
+    let worker = world.worker("worker-2", |settings| settings.record_after = Duration::ZERO);
+    world.ended(id).await;
+    worker.finish().await;
+    let (named, elsewhere) = copies(&world, id);
+    assert!(elsewhere > 0 && named < all, "{elsewhere} of {named}");
+    let stored = count(&world, id, &format!("{files} and f.body_archive is null"));
+    assert_eq!(named + stored, all, "each has a record with its body");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -101,7 +101,10 @@ impl SiteGraph {
                 GraphAnswer::new(200, content_type, body).with("etag", tag())
             }
             PageKind::Document => {
-                let text = self.html(page, day);
+                // What all copies of a site show: its first host's home page on the first day.
+                let home = self.home(self.first_host(self.site_of(page.host)));
+                let text =
+                    if self.is_copy(page) { self.html(home, 0) } else { self.html(page, day) };
                 let body = format!("%PDF-1.4\n% {text}\n%%EOF\n");
                 GraphAnswer::new(200, "application/pdf", body).with("etag", tag())
             }

@@ -70,6 +70,8 @@ pub struct GraphSettings {
     /// Share of leaf pages that are media: half are images of the page above them, a quarter are
     /// images that a page links to, a quarter are PDF files.
     pub media: u32,
+    /// Share of PDF files that are the same file as others of their site.
+    pub copies: u32,
     /// Share of leaf pages that forbid to keep a copy: half by a header, half by a meta element.
     pub noarchive: u32,
     /// Share of links in another spelling of the same normalized key: with a session, campaign
@@ -112,6 +114,7 @@ impl Default for GraphSettings {
             nofollow: 20,
             hidden: 20,
             media: 60,
+            copies: 0,
             noarchive: 0,
             variants: 100,
             changing: 100,
@@ -170,7 +173,7 @@ impl GraphSettings {
 
     pub(super) fn check(&self) -> Result<(), TestbedError> {
         let of_hosts = [self.https, self.dead, self.slow, self.crawl_delay, self.no_robots];
-        let of_others = [self.variants, self.changing, self.trap_hosts, self.sitemaps];
+        let of_others = [self.variants, self.changing, self.trap_hosts, self.sitemaps, self.copies];
         let shares = of_hosts.into_iter().chain(of_others);
         let is_suffix = |suffix: &String| {
             let is_letter = |byte: u8| byte.is_ascii_lowercase() || b".-".contains(&byte);

@@ -24,6 +24,7 @@ const DELAY_DRAW: u64 = 15;
 const ROBOTS_DRAW: u64 = 16;
 const TRAP_DRAW: u64 = 17;
 const CHANGE_DRAW: u64 = 18;
+const COPY_DRAW: u64 = 19;
 
 /// A page of a world: the numbers of its host and of the page in it. Page 0 is the home page.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -230,6 +231,13 @@ impl SiteGraph {
     pub fn changes(&self, page: GraphPage) -> bool {
         let mut dice = Dice::of_numbers([self.seed, CHANGE_DRAW, page.host, page.page]);
         dice.permille(u64::from(self.settings.changing))
+    }
+
+    /// True if a page is a PDF file that others of its site are too.
+    #[must_use]
+    pub fn is_copy(&self, page: GraphPage) -> bool {
+        let mut dice = Dice::of_numbers([self.seed, COPY_DRAW, page.host, page.page]);
+        self.kind(page) == PageKind::Document && dice.permille(u64::from(self.settings.copies))
     }
 
     /// True if a host has https, false if it has http.
