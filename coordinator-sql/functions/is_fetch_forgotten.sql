@@ -1,5 +1,5 @@
--- Whether a fetch is forgotten: its URL, or the site of its host, after its body was stored. With
--- the owner's rights, for who fetches from a cursor has its own.
+-- Whether a fetch is forgotten: its URL, the one whose record has its body, or the site of its host,
+-- after its body was stored. With the owner's rights, for who fetches from a cursor has its own.
 create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
 returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare
@@ -13,6 +13,18 @@ begin
     if exists (select from forgotten g
                 where g.kind = 'url' and g.host_hash = p_fetch.host_hash
                   and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
+        return true;
+    end if;
+    if p_fetch.body_url is not null and exists (
+        select from forgotten g
+         cross join crawls c
+         cross join lateral (
+               select f.url from fetches f
+                where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
+                offset 0) f
+         where g.kind = 'url' and stored_at <= g.forgotten_at
+           and coordinator.host_of_url(g.name) = coordinator.host_of_url(p_fetch.body_url)
+           and f.url = p_fetch.body_url) then
         return true;
     end if;
     label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');

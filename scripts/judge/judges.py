@@ -226,7 +226,8 @@ with tempfile.TemporaryDirectory() as work:
         digests = [hashlib.sha256(bytes_of_page).hexdigest() for bytes_of_page in (replayed, body)]
         same(f"the replayed body of {url}", *digests)
 
-replayed_again = sum(page[2] not in set(listed) for page in pages)
+lines_of_revisits = {(place, fields["url"]) for place, fields in unchanged}
+replayed_again = sum(page[:2] in lines_of_revisits for page in pages)
 print(
     f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike "
     f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {len(redirects)} home "

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList};
+use everytab_testbed::{GraphSettings, Settings};
 
 use crate::{
     crawled_tabs::{bucket_of, cdxj_lines, crawled, repeat},
-    environment::{Database, Stores},
-    live_crawls::{crawler, graph, graph_of_sites, key_of, recorded, status},
+    environment::{Database, Stores, internet_with},
+    live_crawls::{crawler, graph, graph_of_sites, key_of, recorded, sites, status},
     setup::{files, run},
 };
 
@@ -27,6 +28,35 @@ fn records(folder: &Path) -> BTreeMap<String, usize> {
         }
     }
     found
+}
+
+/// A file that a site has under many URLs is stored once, and forgotten with the URL of its record.
+#[test]
+fn what_names_a_forgotten_record_is_forgotten_with_it() {
+    let settings = GraphSettings { media: 500, copies: 1_000, ..sites(8, 300) };
+    let internet = internet_with(|scratch| Settings::graph(27, settings, scratch));
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let (_, name) = crawled(&internet, &database);
+    let query = |sql: &str| database.psql(sql).trim().to_owned();
+    let url = query(
+        "select body_url from everytab.fetches where body_url is not null
+          group by body_url order by count(*) desc, body_url limit 1",
+    );
+    let named = format!("from everytab.fetches where body_url = '{url}'");
+    let number: usize = query(&format!("select count(*) {named}")).parse().unwrap();
+    assert!(number > 3, "{number}");
+    let lines = || cdxj_lines(&bucket_of(&internet), &name).len();
+    let before = lines();
+    let forgotten = ["crawl", "forget", "--url", &url];
+    let said = run(database.owner(&forgotten)).expect_code(0).stdout;
+    let all = number + 1;
+    assert_eq!(said.trim(), format!("{all} captures of the url {url} are forgotten"));
+    run(database.owner(&["crawl", "gc"])).expect_code(0);
+    assert_eq!(query(&format!("select count(*) {named} and sha256 is not null")), "0");
+    crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
+    assert_eq!(lines(), before - all);
+    let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
+    assert!(again.contains("0 records taken out of 0 archives"), "{again}");
 }
 
 #[test]
