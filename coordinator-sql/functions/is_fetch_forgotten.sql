@@ -1,5 +1,6 @@
--- Whether a fetch is forgotten: its URL, the one whose record has its body, or the site of its host,
--- after its body was stored. With the owner's rights, for who fetches from a cursor has its own.
+-- Whether a fetch is forgotten: its URL, the one whose record has its body, or the site of its
+-- host, after its body was stored. With the owner's rights, for who fetches from a cursor has its
+-- own.
 create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
 returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

@@ -230,7 +230,8 @@ lines_of_revisits = {(place, fields["url"]) for place, fields in unchanged}
 replayed_again = sum(page[:2] in lines_of_revisits for page in pages)
 print(
     f"judges: {len(listed)} archives whole (warcio), {len(own)} records indexed alike "
-    f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and {len(redirects)} home "
-    f"pages that redirect (DuckDB), {len(revisits)} revisits of records that are there (warcio), "
+    f"(cdxj-indexer), {sum(rows.values())} rows in {len(found_tables)} files and "
+    f"{len(redirects)} home pages that redirect (DuckDB), "
+    f"{len(revisits)} revisits of records that are there (warcio), "
     f"{len(pages)} pages replayed (pywb), {replayed_again} of them revisited"
 )

@@ -20,8 +20,8 @@ use crate::{
 
 /// The outcome of a URL of which its worker died.
 pub(crate) const CRASHED: &str = "crashed";
-/// Bytes of a body from which on a record names another one that has it: the record of a shorter one
-/// is hardly longer than that of a revisit.
+/// Bytes of a body from which on a record names another one that has it: the record of a shorter
+/// one is hardly longer than that of a revisit.
 const MIN_NAMED_BYTES: usize = 1_024;
 /// Bytes of a title that are kept; longer ones are no titles.
 const MAX_TITLE_BYTES: usize = 1_024;
@@ -158,8 +158,8 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
 }
 
 /// Whether a record may name that of another URL of its site which has the same body. A home page,
-/// and what a redirect leads to, has a record of its own: a scan reads it there, and takes its links
-/// as those of the URL of the record.
+/// and what a redirect leads to, has a record of its own: a scan reads it there, and takes its
+/// links as those of the URL of the record.
 fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
     let Answer { fetched, body, .. } = answer;
     let is_home =

@@ -103,8 +103,8 @@ async fn a_body_of_the_same_digest_is_a_revisit_where_no_tag_says_so() {
     assert_eq!(refused, u64::try_from(pages).ok());
 }
 
-/// How many revisits of a crawl name the record of another URL of their site, which is where its own
-/// row says, with their body; and how many of them are in another archive.
+/// How many revisits of a crawl name the record of another URL of their site, which is where its
+/// own row says, with their body; and how many of them are in another archive.
 fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
     let named = "f.body_url is not null and f.record_length > 0 and exists (
         select from everytab.fetches o
