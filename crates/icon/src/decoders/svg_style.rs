@@ -170,6 +170,19 @@ pub(crate) fn parse_work(css: &str) -> f64 {
     (before + css.len()) as f64 * PLACE_WORK
 }
 
+/// The colour that the style of a root element puts behind the picture, as browsers do. Images and
+/// gradients, and what style sheets say, are left out.
+pub(crate) fn background_of(root: Node) -> Option<svgtypes::Color> {
+    let style = without_comments(root.attribute("style")?);
+    // The last one that is a colour counts.
+    style.rsplit(';').find_map(|declaration| {
+        let (property, value) = declaration.split_once(':')?;
+        let is_background = matches!(property.trim(), "background" | "background-color");
+        let value = value.trim().trim_end_matches("!important").trim_end();
+        is_background.then(|| value.parse().ok())?
+    })
+}
+
 /// Iterates over the references in a list of CSS declarations.
 fn declarations(body: &str) -> impl Iterator<Item = (Reference, String)> {
     body.split(';').filter_map(|declaration| {

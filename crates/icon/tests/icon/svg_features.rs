@@ -88,6 +88,29 @@ fn styles_and_the_current_colour_are_obeyed() {
 }
 
 #[test]
+fn the_root_may_have_a_colour_behind_the_picture() {
+    let pixels_of = |style: &str| {
+        let rect = r#"<rect width="16" height="32" fill="red"/>"#;
+        let root = r#"xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32""#;
+        let text = format!(r#"<svg {root} style="{style}">{rect}</svg>"#);
+        decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}")).1
+    };
+    for style in [
+        "background:#00f",
+        "color:red; background-color: blue !important",
+        "background: url(a.png); background: rgb(0, 0, 255); background: linear-gradient(red, red)",
+        "background:/* no */blue;",
+    ] {
+        let pixels = pixels_of(style);
+        assert_eq!((at(&pixels, 4, 16), at(&pixels, 28, 16)), (RED, BLUE), "{style}");
+    }
+    for style in ["", "enable-background:new 0 0 32 32", "background:none", "background:1", "blue"]
+    {
+        assert_eq!(at(&pixels_of(style), 28, 16)[3], 0, "{style}");
+    }
+}
+
+#[test]
 fn embedded_pictures_are_drawn_at_their_place() {
     let png = data_url("image/png", &halves(64, 32));
     let wide = drawn(&format!(r#"<image width="32" height="32" href="{png}"/>"#));
