@@ -508,6 +508,8 @@ CREATE TABLE everytab.fetches (
     body_at timestamp with time zone,
     body_url text,
     is_no_page boolean,
+    body_host_hash bigint,
+    body_url_hash bigint,
     CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
     CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
@@ -1997,9 +1999,9 @@ begin
     return found;
 end $$;
 
--- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], bigint[], bigint[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2052,22 +2054,24 @@ begin
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
-                         body_offset, body_length, body_at, body_url, truncated, is_no_page,
-                         slot, lease_number, epoch)
+                         body_offset, body_length, body_at, body_url, body_host_hash,
+                         body_url_hash, truncated, is_no_page, slot, lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
-           f.body_offset, f.body_length, f.body_at, f.body_url, f.truncated,
+           f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
+           f.truncated,
            nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_body_at, p_body_urls, p_truncated, p_no_pages)
+                  p_body_lengths, p_body_at, p_body_urls, p_body_host_hashes, p_body_url_hashes,
+                  p_truncated, p_no_pages)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
                  record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, truncated, is_no_page)
+                 body_url, body_host_hash, body_url_hash, truncated, is_no_page)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
@@ -2717,7 +2721,7 @@ $$;
 
 -- Name: earlier_fetches(integer, bigint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, mime text, charset text, language text, title text, etag text, last_modified text, body_url text, body_at timestamp with time zone, body_object text, body_offset bigint, body_length integer)
+CREATE FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) RETURNS TABLE(host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, mime text, charset text, language text, title text, etag text, last_modified text, body_url text, body_host_hash bigint, body_url_hash bigint, body_at timestamp with time zone, body_object text, body_offset bigint, body_length integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2731,8 +2735,9 @@ begin
      where c.crawl = p_crawl;
     return query
     select f.host_hash, f.url_hash, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title,
-           f.etag, f.last_modified, coalesce(f.body_url, f.url), coalesce(f.body_at, f.at),
-           a.object, coalesce(f.body_offset, f.record_offset),
+           f.etag, f.last_modified, coalesce(f.body_url, f.url),
+           coalesce(f.body_host_hash, f.host_hash), coalesce(f.body_url_hash, f.url_hash),
+           coalesce(f.body_at, f.at), a.object, coalesce(f.body_offset, f.record_offset),
            coalesce(f.body_length, f.record_length)
       from unnest(p_host_hashes, p_url_hashes) asked (host_hash, url_hash)
       join fetches f on f.crawl = earlier and f.host_hash = asked.host_hash
@@ -3075,48 +3080,33 @@ CREATE FUNCTION coordinator.forgotten_fetches(p_number integer) RETURNS SETOF ev
     LANGUAGE sql STABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    with of_url as materialized (
-        select g.forgotten_at, f.fetch
-          from forgotten g
-         cross join crawls c
-         cross join lateral (
-               select f as fetch from fetches f
-                where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
-                offset 0) f
-         where g.number = p_number and g.kind = 'url'),
-    of_site as (
-        select g.forgotten_at, h.host_hash
-          from forgotten g join frontier_hosts h on h.slot = g.slot and h.site_hash = g.host_hash
-         where g.number = p_number and g.kind = 'site'),
-    -- A record is named by other URLs of its site alone.
-    beside_url as materialized (
-        select distinct u.forgotten_at, (u.fetch).url, h.host_hash
-          from of_url u
-          join frontier_hosts own on own.slot = (u.fetch).slot
-                                 and own.host_hash = (u.fetch).host_hash
-          join frontier_hosts h on h.slot = own.slot and h.site_hash = own.site_hash),
-    found as (
-        select u.forgotten_at, u.fetch from of_url u
-        union all
-        select s.forgotten_at, f.fetch
-          from of_site s
-         cross join crawls c
-         cross join lateral (
-               select f as fetch from fetches f
-                where f.crawl = c.crawl and f.host_hash = s.host_hash offset 0) f
-        union all
-        select b.forgotten_at, f.fetch
-          from beside_url b
-         cross join crawls c
-         cross join lateral (
-               select f as fetch from fetches f
-                where f.crawl = c.crawl and f.host_hash = b.host_hash offset 0) f
-         where (f.fetch).body_url = b.url
-           and not exists (select from of_url u
-                            where (u.fetch).host_hash = (f.fetch).host_hash
-                              and (u.fetch).url_hash = (f.fetch).url_hash))
-    select (f.fetch).* from found f
-     where coalesce((f.fetch).body_at, (f.fetch).at) <= f.forgotten_at;
+    select f.*
+      from forgotten g
+     cross join crawls c
+     cross join lateral (
+           select f.* from fetches f
+            where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
+            offset 0) f
+     where g.number = p_number and g.kind = 'url' and coalesce(f.body_at, f.at) <= g.forgotten_at
+    union all
+    select f.*
+      from forgotten g
+     cross join crawls c
+     cross join lateral (
+           select f.* from fetches f
+            where f.crawl = c.crawl and f.body_host_hash = g.host_hash
+              and f.body_url_hash = g.url_hash
+            offset 0) f
+     where g.number = p_number and g.kind = 'url' and f.body_at <= g.forgotten_at
+    union all
+    select f.*
+      from forgotten g
+      join frontier_hosts h on h.slot = g.slot and h.site_hash = g.host_hash
+     cross join crawls c
+     cross join lateral (
+           select f.* from fetches f
+            where f.crawl = c.crawl and f.host_hash = h.host_hash offset 0) f
+     where g.number = p_number and g.kind = 'site' and coalesce(f.body_at, f.at) <= g.forgotten_at;
 $$;
 
 -- Name: free_jobs(bigint[], everytab.job_state, timestamp with time zone, integer, integer, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3388,16 +3378,10 @@ begin
                   and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
         return true;
     end if;
-    if p_fetch.body_url is not null and exists (
+    if p_fetch.body_url_hash is not null and exists (
         select from forgotten g
-         cross join crawls c
-         cross join lateral (
-               select f.url from fetches f
-                where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
-                offset 0) f
-         where g.kind = 'url' and stored_at <= g.forgotten_at
-           and coordinator.host_of_url(g.name) = coordinator.host_of_url(p_fetch.body_url)
-           and f.url = p_fetch.body_url) then
+         where g.kind = 'url' and g.host_hash = p_fetch.body_host_hash
+           and g.url_hash = p_fetch.body_url_hash and stored_at <= g.forgotten_at) then
         return true;
     end if;
     label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');
@@ -4253,7 +4237,7 @@ end $$;
 
 -- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer)
+CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer, forgotten_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -4292,7 +4276,7 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g)
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;
@@ -6599,6 +6583,10 @@ CREATE INDEX crawls_owner ON everytab.crawls USING btree (owner, crawl) WHERE (s
 
 CREATE INDEX fetch_texts_words ON ONLY everytab.fetch_texts USING gin (words);
 
+-- Name: fetches_body; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX fetches_body ON ONLY everytab.fetches USING btree (crawl, body_host_hash, body_url_hash) WHERE (body_url_hash IS NOT NULL);
+
 -- Name: fetches_feed; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX fetches_feed ON ONLY everytab.fetches USING btree (crawl, epoch, xid, id);
@@ -7083,10 +7071,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
--- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
 -- Name: FUNCTION clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
 

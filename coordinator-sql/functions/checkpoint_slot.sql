@@ -19,8 +19,8 @@ create or replace function coordinator.checkpoint_slot(
     p_languages text[], p_titles text[], p_etags text[], p_last_modified text[],
     p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[],
     p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[],
-    p_body_at timestamptz[], p_body_urls text[], p_truncated text[], p_texts text[],
-    p_no_pages boolean[],
+    p_body_at timestamptz[], p_body_urls text[], p_body_host_hashes bigint[],
+    p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[],
     p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[],
     p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[],
     p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[],
@@ -80,22 +80,24 @@ begin
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
-                         body_offset, body_length, body_at, body_url, truncated, is_no_page,
-                         slot, lease_number, epoch)
+                         body_offset, body_length, body_at, body_url, body_host_hash,
+                         body_url_hash, truncated, is_no_page, slot, lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
-           f.body_offset, f.body_length, f.body_at, f.body_url, f.truncated,
+           f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
+           f.truncated,
            nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_body_at, p_body_urls, p_truncated, p_no_pages)
+                  p_body_lengths, p_body_at, p_body_urls, p_body_host_hashes, p_body_url_hashes,
+                  p_truncated, p_no_pages)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
                  record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, truncated, is_no_page)
+                 body_url, body_host_hash, body_url_hash, truncated, is_no_page)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);

@@ -16,16 +16,10 @@ begin
                   and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
         return true;
     end if;
-    if p_fetch.body_url is not null and exists (
+    if p_fetch.body_url_hash is not null and exists (
         select from forgotten g
-         cross join crawls c
-         cross join lateral (
-               select f.url from fetches f
-                where f.crawl = c.crawl and f.host_hash = g.host_hash and f.url_hash = g.url_hash
-                offset 0) f
-         where g.kind = 'url' and stored_at <= g.forgotten_at
-           and coordinator.host_of_url(g.name) = coordinator.host_of_url(p_fetch.body_url)
-           and f.url = p_fetch.body_url) then
+         where g.kind = 'url' and g.host_hash = p_fetch.body_host_hash
+           and g.url_hash = p_fetch.body_url_hash and stored_at <= g.forgotten_at) then
         return true;
     end if;
     label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');

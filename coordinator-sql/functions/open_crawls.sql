@@ -4,11 +4,13 @@
 -- each call does these chores, in a large one some calls do, by chance.
 -- How many pages a limited crawl may still reserve is among it (null: no limit), and the requests a
 -- second (null: any number) and least delays that hold for the crawl and for all of its owner's;
--- holders says among how many workers such a rate is shared.
+-- holders says among how many workers such a rate is shared, and forgotten_at when something was
+-- forgotten last, in whatever crawl.
 create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,
-               owner_rate double precision, owner_holders integer, owner_min_delay_ms integer)
+               owner_rate double precision, owner_holders integer, owner_min_delay_ms integer,
+               forgotten_at timestamptz)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- A crawl that is younger has not come to all the workers that it will be asked by.
@@ -45,7 +47,7 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g)
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;

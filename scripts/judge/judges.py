@@ -168,9 +168,13 @@ lines_as_rows = [(fields["url"], *record_of(fields)) for _, fields in own]
 rows_left = collections.Counter((url, path, str(offset)) for url, path, offset in table_rows)
 rows_left.subtract(lines_as_rows)
 same("lines without a row", [row for row, amount in rows_left.items() if amount < 0], [])
-redirects = [url for url, _, _ in rows_left.elements()]
+rows_of_redirects = list(rows_left.elements())
+redirects = [url for url, _, _ in rows_of_redirects]
 same("the home pages that redirect", len(redirects), counts["home_redirects"])
 same("other rows without a line", [url for url in redirects if url.count("/") != 3], [])
+host_of = {record_of(fields): fields["url"].split("/")[2] for _, fields in own}
+for url, *place in rows_of_redirects:
+    same(f"the host of the page of {url}", host_of.get(tuple(place)), url.split("/")[2])
 
 # pywb finds pages by cluster.idx and replays the bytes that were archived.
 # Hosts with and without www share their key: what was captured in one second is one to pywb.

@@ -2,7 +2,7 @@
 # Crawls the hosts of a small internet, makes the page of their tabs, and has other people's
 # programs judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again,
 # DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs. The
-# same programs judge a crawl of a graph of sites that is repeated on the next day.
+# same programs judge a crawl of a graph of sites, and that of the next day, which repeats it.
 #
 #   HOSTS=250 GRAPH_HOSTS=24 GRAPH_PAGES=600 REPLAYED=200 scripts/judge/judges.sh    (make judges)
 #

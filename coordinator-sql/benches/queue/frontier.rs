@@ -287,6 +287,7 @@ pub(crate) fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         body_length: None,
         body_at: None,
         body_url: None,
+        body_hashes: None,
         truncated: None,
         text: None,
         is_no_page: false,

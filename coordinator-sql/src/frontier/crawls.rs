@@ -64,6 +64,8 @@ pub struct OpenCrawl {
     pub owner_holders: i32,
     /// The least delay between two requests to a host for its owner, in milliseconds.
     pub owner_min_delay_ms: Option<i32>,
+    /// When something was forgotten last, in whatever crawl.
+    pub forgotten_at: Option<DateTime<Utc>>,
 }
 
 /// A crawl and its sums over all slots.
@@ -216,7 +218,8 @@ from_row!(OpenCrawl {
     min_delay_ms,
     owner_rate,
     owner_holders,
-    owner_min_delay_ms
+    owner_min_delay_ms,
+    forgotten_at
 });
 from_row!(CrawlStatus {
     crawl,

@@ -36,6 +36,8 @@ pub struct EarlierFetch {
     pub last_modified: Option<String>,
     /// The URL of the record that has the body.
     pub body_url: String,
+    /// That URL's hashes, of its host and of its key.
+    pub body_hashes: (u64, u64),
     /// When that record was stored.
     pub body_at: DateTime<Utc>,
     /// The archive that holds it.
@@ -85,6 +87,7 @@ impl FromRow for HashedFetch {
         let sha256 = digest
             .try_into()
             .map_err(|_| Error::Unexpected(format!("a digest of {} bytes", digest.len())))?;
+        let hash = |name| Ok::<_, Error>(unsigned_hash(row.try_get(name)?));
         let fetch = EarlierFetch {
             bytes: row.try_get("bytes")?,
             sha256,
@@ -95,12 +98,12 @@ impl FromRow for HashedFetch {
             etag: row.try_get("etag")?,
             last_modified: row.try_get("last_modified")?,
             body_url: row.try_get("body_url")?,
+            body_hashes: (hash("body_host_hash")?, hash("body_url_hash")?),
             body_at: row.try_get("body_at")?,
             body_object: row.try_get("body_object")?,
             body_offset: row.try_get("body_offset")?,
             body_length: row.try_get("body_length")?,
         };
-        let hash = |name| Ok::<_, Error>(unsigned_hash(row.try_get(name)?));
         Ok(Self { place: (hash("host_hash")?, hash("url_hash")?), fetch })
     }
 }

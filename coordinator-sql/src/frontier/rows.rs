@@ -91,6 +91,8 @@ pub struct FetchRow {
     pub body_at: Option<DateTime<Utc>>,
     /// The URL of that record, where it is another one.
     pub body_url: Option<String>,
+    /// That URL's hashes, of its host and of its key.
+    pub body_hashes: Option<(u64, u64)>,
     /// Why the body is not whole.
     pub truncated: Option<String>,
     /// Its text, at most 64 KiB, where the crawl is searched.

@@ -165,8 +165,8 @@ pub(crate) struct SettingsOfCrawl {
     /// where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) again: Option<Uuid>,
-    /// Seconds after which a copy of that crawl is stored anew, though it is the same: up to ten
-    /// years; 30 days unless it is given.
+    /// Seconds after which a body is stored anew, though it is the same: up to ten years; 30 days
+    /// unless it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store_again_after_s: Option<u64>,
     /// What becomes of a page that is the same: a `revisit`, which names the earlier record, or

@@ -33,7 +33,7 @@ use crate::{
     crawl::Crawl,
     puts_under_way::PutsUnderWay,
     repeat::BodyRecord,
-    stored_bodies::{BodyArchive, BodyPlace, StoredBodies},
+    stored_bodies::{BodyArchive, BodyPlace, LastForgotten, StoredBodies},
 };
 
 /// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
@@ -74,9 +74,9 @@ pub(crate) struct Record {
     pub sha256: [u8; 32],
     /// Which record of an earlier crawl has its body.
     pub body: BodyRecord,
-    /// Hash of the site, of which another record may have the same body, and is named then; none if
-    /// the body is stored in any case.
-    pub copies_of_site: Option<u64>,
+    /// Where another record may be that has the same body and is named then; none if the body is
+    /// stored in any case.
+    pub copies_of: Option<CopiesOf>,
     /// Time of the answer.
     pub duration: Duration,
     /// The host's delay.
@@ -87,6 +87,15 @@ pub(crate) struct Record {
     pub is_urgent: bool,
     /// Name of the text's encoding.
     pub charset: Option<String>,
+}
+
+/// Among what another record may have the body of a record.
+#[derive(Clone, Copy)]
+pub(crate) struct CopiesOf {
+    /// Hash of the site: among its URLs.
+    pub site: u64,
+    /// The URL's own hashes, of its host and of its key.
+    pub hashes: (u64, u64),
 }
 
 /// What is asked of the task that writes.
@@ -107,7 +116,7 @@ pub(crate) struct PutRecord<T> {
     pub object: Option<Arc<str>>,
     /// Where the record is in it.
     pub position: Position,
-    /// The record of another URL of the crawl that has the body, if this one has not.
+    /// The record of this crawl that has the body, where this one names it.
     pub body: Option<BodyPlace>,
 }
 
@@ -155,17 +164,25 @@ fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
     ArchiveKey { crawl: crawl.number, subset, store }
 }
 
-/// A body of a site in an archive of this kind, by its digest with its type.
+/// A body of a site: its crawl, store and kind of archive, the hash of the site, and the digest of
+/// the body and of headers.
 type BodyKey = (ArchiveKey, u64, [u8; 32]);
 
-/// What a body that may be that of another record is called.
+/// The headers that belong to a body: a crawl that repeats this one reads a page that has not
+/// changed with those of the record that is named.
+const HEADERS_OF_A_BODY: [&str; 2] = ["content-type", "x-robots-tag"];
+
+/// The key of a record's body, where another record may have the same one.
 fn body_key(key: ArchiveKey, record: &Record) -> Option<BodyKey> {
     let mut digest = Sha256::new_with_prefix(record.sha256);
-    // The same bytes may be two pages where the servers give them two types.
-    for value in record.fetched.headers.get_all("content-type") {
-        digest.update(value.as_bytes());
+    for name in HEADERS_OF_A_BODY {
+        digest.update([0]);
+        for value in record.fetched.headers.get_all(name) {
+            digest.update(value.as_bytes());
+            digest.update([b'\n']);
+        }
     }
-    Some((key, record.copies_of_site?, digest.finalize().into()))
+    Some((key, record.copies_of?.site, digest.finalize().into()))
 }
 
 /// A record that was written.
@@ -195,18 +212,20 @@ pub(crate) struct Archives<T> {
     number: u64,
     put: mpsc::UnboundedSender<PutArchive<T>>,
     under_way: PutsUnderWay,
+    forgotten: LastForgotten,
 }
 
 impl<T: Send + 'static> Archives<T> {
     /// Makes the task's state; what is put is told to `put`, and what is being put is noted in
-    /// `under_way`.
+    /// `under_way`. Records that were stored before `forgotten` are not named.
     pub(crate) fn new(
         settings: ArchiveSettings,
         put: mpsc::UnboundedSender<PutArchive<T>>,
         under_way: PutsUnderWay,
+        forgotten: LastForgotten,
     ) -> Self {
         let (open, bodies) = (HashMap::new(), StoredBodies::default());
-        Self { settings, open, bodies, number: 0, put, under_way }
+        Self { settings, open, bodies, number: 0, put, under_way, forgotten }
     }
 
     /// Does what it is asked for.
@@ -239,17 +258,20 @@ impl<T: Send + 'static> Archives<T> {
         let body_key = body_key(key, record);
         let open = self.open.get(&key).map(|archive| &archive.names);
         let body = body_key.and_then(|body| self.bodies.named(body, open));
-        let is_young = |at: DateTime<Utc>| record.crawl.may_name_record_of(at, Utc::now());
-        let body = body.filter(|body| is_young(body.at));
+        let may_name = |body: &BodyPlace| {
+            record.crawl.may_name_record_of(body.at, Utc::now())
+                && !self.forgotten.may_concern(body.at)
+        };
+        let body = body.filter(may_name);
         match self.try_write(key, record, body.as_ref()) {
             Ok((position, size)) => {
                 if let Some(archive) = self.open.get_mut(&key) {
                     if record.is_urgent {
                         archive.put_at = archive.put_at.min(Instant::now() + URGENT_AGE);
                     }
-                    if let (Some(body_key), None) = (body_key, &body) {
-                        let place = place_of(record, &archive.names, position);
-                        self.bodies.add(body_key, place, &archive.names);
+                    if let (Some(key), Some(copies), None) = (body_key, record.copies_of, &body) {
+                        let place = place_of(record, copies, &archive.names, position);
+                        self.bodies.add(key, place, &archive.names);
                     }
                     archive.records.push(WrittenRecord { told, position, body });
                 }
@@ -384,9 +406,15 @@ impl<'a> BodyNames<'a> {
 }
 
 /// Where a record is that has its own body.
-fn place_of(record: &Record, archive: &BodyArchive, position: Position) -> BodyPlace {
+fn place_of(
+    record: &Record,
+    copies: CopiesOf,
+    archive: &BodyArchive,
+    position: Position,
+) -> BodyPlace {
     let at = DateTime::from_timestamp_micros(record.date_micros).unwrap_or_default();
-    BodyPlace { url: record.url.as_str().into(), at, object: Arc::clone(&archive.object), position }
+    let (url, object) = (record.url.as_str().into(), Arc::clone(&archive.object));
+    BodyPlace { url, hashes: copies.hashes, at, object, position }
 }
 
 /// An answer in the form in which it is kept: with its body, or without the one that another record

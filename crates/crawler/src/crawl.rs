@@ -98,6 +98,8 @@ pub(crate) struct ListedCrawls {
     pub crawls: OpenCrawls,
     /// What limits them and their owners.
     pub tenants: Tenants,
+    /// When something was forgotten last, if anything was.
+    pub forgotten_at: Option<DateTime<Utc>>,
     /// Whether there are others. Their links cannot be merged here, so slots are for programs that
     /// can.
     pub has_unreadable: bool,
@@ -118,6 +120,7 @@ pub(crate) async fn list_crawls(
     let listed = coordinator.open_crawls().await?;
     let overrides = coordinator.load_robots_overrides().await?;
     let tenants = Tenants::new(&listed, &overrides);
+    let forgotten_at = listed.iter().filter_map(|open| open.forgotten_at).max();
     for open in listed {
         let is_running = open.state == "running";
         let crawl = match known.get(&open.crawl) {
@@ -139,7 +142,7 @@ pub(crate) async fn list_crawls(
         let is_asked_for = is_running && crawl.is_ready();
         crawls.insert(open.crawl, (crawl, is_asked_for));
     }
-    Ok(ListedCrawls { crawls, tenants, has_unreadable })
+    Ok(ListedCrawls { crawls, tenants, forgotten_at, has_unreadable })
 }
 
 /// Reads what a crawl asks for; a text says why this program cannot do so.

@@ -24,6 +24,7 @@ use crate::{
     metrics,
     puts_under_way::PutsUnderWay,
     repeat::{EarlierFetches, answer_questions},
+    stored_bodies::LastForgotten,
     visit::VisitContext,
     worker_settings::CrawlerSettings,
 };
@@ -68,7 +69,9 @@ pub async fn run(
     let (tell_put, put) = mpsc::unbounded_channel();
     let (archives, commands) = mpsc::channel(MAX_WAITING);
     let puts = PutsUnderWay::default();
-    beside.spawn(Archives::new(archive_settings, tell_put, puts.clone()).run(commands));
+    let forgotten = LastForgotten::default();
+    let writing = Archives::new(archive_settings, tell_put, puts.clone(), forgotten.clone());
+    beside.spawn(writing.run(commands));
     let leases = Leases::default();
     let (tell_renewed, renewed) = mpsc::unbounded_channel();
     let worker = settings.worker_id.clone();
@@ -89,6 +92,7 @@ pub async fn run(
         archives,
         put,
         puts,
+        forgotten,
         renewed,
         tell,
         events,

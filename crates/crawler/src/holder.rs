@@ -1,8 +1,9 @@
 //! The holder of slots: one task that owns all that is known of their hosts, and decides what is
 //! asked next. Whatever waits is a task of its own, and tells it by an event.
 //!
-//! Invariants: a URL is answered only when its record is where it stays, and a checkpoint follows;
-//! what a slot's holder knows is dropped with the lease, unrecorded. Must not know: SQL, how a
+//! Invariants: a URL is answered only when its record is where it stays, and that of the robots.txt
+//! that was asked before it, and a checkpoint follows; what a slot's holder knows is dropped with
+//! the lease, unrecorded. Must not know: SQL, how a
 //! request is made, how records are written.
 
 mod answers;
@@ -215,7 +216,10 @@ impl Holder {
     fn crawls_listed(&mut self, listed: ListedCrawls, asked_at: Instant) {
         self.state.calls.is_listing = false;
         self.state.has_listed = true;
-        let ListedCrawls { crawls, tenants, has_unreadable } = listed;
+        let ListedCrawls { crawls, tenants, forgotten_at, has_unreadable } = listed;
+        if let Some(at) = forgotten_at {
+            self.forgotten.note(at);
+        }
         self.state.gates.set(&tenants, Instant::now());
         self.state.tenants = tenants;
         self.state.has_unreadable = has_unreadable;

@@ -187,6 +187,7 @@ mod tests {
             etag: Some("\"a\"".to_owned()),
             last_modified: None,
             body_url: "https://a.test/".to_owned(),
+            body_hashes: (1, 2),
             body_at: Utc::now() - age,
             body_object: object("warc"),
             body_offset: 0,

@@ -62,10 +62,10 @@ pub(crate) struct HostRobots {
     origins: HashMap<String, Origin>,
     /// Whether something is to be kept that was not.
     is_dirty: bool,
-    /// The crawls for which records of it were written that are not put yet. Until they are,
-    /// nothing is kept: who takes the host up after the death of this process asks again, so that
-    /// the crawl has a record.
-    unput: Vec<i32>,
+    /// The crawls, each with an origin, for which records were written that are not put yet. Until
+    /// they are, nothing is kept: who takes the host up after the death of this process asks again,
+    /// so that the crawl has a record.
+    unput: Vec<(i32, String)>,
 }
 
 impl HostRobots {
@@ -94,15 +94,16 @@ impl HostRobots {
         Some((serde_json::to_vec(&kept).ok()?, until))
     }
 
-    /// A record of it is to be put for a crawl.
-    pub(crate) fn record_begins(&mut self, crawl: i32) {
-        self.unput.push(crawl);
+    /// The record of an origin's robots.txt is to be put for a crawl.
+    pub(crate) fn record_begins(&mut self, crawl: i32, origin: &str) {
+        self.unput.push((crawl, origin.to_owned()));
     }
 
     /// The record of an origin's robots.txt was put for a crawl, cannot be written, or is lost with
     /// its archive: then it is asked for again.
     pub(crate) fn record_ends(&mut self, crawl: i32, origin: &str, is_lost: bool) {
-        if let Some(at) = self.unput.iter().position(|of| *of == crawl) {
+        let is_it = |(of, name): &(i32, String)| *of == crawl && name == origin;
+        if let Some(at) = self.unput.iter().position(is_it) {
             self.unput.swap_remove(at);
         }
         if is_lost {
@@ -110,9 +111,9 @@ impl HostRobots {
         }
     }
 
-    /// Whether a crawl waits for a record of it to be put.
-    pub(crate) fn is_unput(&self, crawl: i32) -> bool {
-        self.unput.contains(&crawl)
+    /// Whether the record of an origin's robots.txt is to be put for a crawl.
+    pub(crate) fn is_unput(&self, crawl: i32, origin: &str) -> bool {
+        self.unput.iter().any(|(of, name)| *of == crawl && name == origin)
     }
 
     /// What is to be kept now, and until when it holds at the longest.
@@ -255,17 +256,17 @@ mod tests {
         let mut robots = HostRobots::default();
         let answered = |robots: &mut HostRobots, origin| {
             robots.answered(origin, Outcome::Ok, b"Disallow: /", "everytab", now);
-            robots.record_begins(1);
+            robots.record_begins(1, origin);
         };
         answered(&mut robots, origin);
         answered(&mut robots, "https://a.test");
         assert!(robots.take_unkept().is_none());
-        assert!(robots.is_unput(1) && !robots.is_unput(2));
+        assert!(robots.is_unput(1, origin) && !robots.is_unput(2, origin));
         robots.record_ends(1, origin, false);
         assert!(robots.take_unkept().is_none() && !robots.is_kept(), "one is not put");
-        assert!(robots.is_unput(1));
+        assert!(!robots.is_unput(1, origin) && robots.is_unput(1, "https://a.test"));
         robots.record_ends(1, "https://a.test", false);
-        assert!(!robots.is_unput(1));
+        assert!(!robots.is_unput(1, "https://a.test"));
         let (kept, _) = robots.take_unkept().unwrap();
         assert!(robots.is_kept() && robots.take_unkept().is_none(), "it is kept once");
         let restored = HostRobots::restore(&kept);

@@ -11,7 +11,7 @@ use everytab_fetcher::{Outcome, Retry};
 use everytab_frontier::{Ending, LinkFlags, Turn};
 
 use crate::{
-    archives::Record,
+    archives::{CopiesOf, Record},
     crawl::Crawl,
     repeat::BodyRecord,
     stored_bodies::BodyPlace,
@@ -91,6 +91,7 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
         body_length: None,
         body_at: None,
         body_url: None,
+        body_hashes: None,
         truncated: None,
         text: None,
         is_no_page: turn.attributes.flags.is_no_page(),
@@ -155,11 +156,13 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
     row.body_length = i32::try_from(body.position.length).ok();
     row.body_at = Some(body.at);
     row.body_url = Some(body.url.to_string()).filter(|url| *url != row.url);
+    row.body_hashes = Some(body.hashes).filter(|hashes| *hashes != (row.host_hash, row.url_hash));
 }
 
-/// Whether a record may name that of another URL of its site which has the same body. A home page,
-/// and what a redirect leads to, has a record of its own: a scan reads it there, and takes its
-/// links as those of the URL of the record.
+/// Whether a record may name that of another URL of its site which has the same body. A home page
+/// has a record of its own, and so has what became known by a redirect, as the page to which a home
+/// page leads mostly does: a scan reads it there, and takes its links as those of the URL of the
+/// record.
 fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
     let Answer { fetched, body, .. } = answer;
     let is_home =
@@ -171,17 +174,26 @@ fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
         && !is_home
 }
 
-/// The record of an answer, with what the frontier has of its URL and the hash of its site, which a
-/// robots.txt has not; none if no answer came.
+/// The hashes of a host and of its site.
+#[derive(Clone, Copy)]
+pub(crate) struct HostHashes {
+    pub site: u64,
+    pub host: u64,
+}
+
+/// The record of an answer, with what the frontier has of its URL, which a robots.txt has not; none
+/// if no answer came.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),
     answer: Answer,
-    of: Option<(&Turn, u64)>,
+    of: Option<(&Turn, HostHashes)>,
     delay: Duration,
 ) -> Option<Record> {
     let sha256 = answer.sha256?;
-    let site = of.filter(|(turn, _)| may_name_another(&answer, turn)).map(|(_, site)| site);
+    let copies = of.filter(|(turn, _)| may_name_another(&answer, turn));
+    let copies_of = copies
+        .map(|(turn, HostHashes { site, host })| CopiesOf { site, hashes: (host, turn.hash.0) });
     let found = of.map(|(turn, _)| turn.attributes);
     let Answer { mut fetched, facts, body, .. } = answer;
     let exchange = fetched.exchanges.pop()?;
@@ -197,7 +209,7 @@ pub(crate) fn record_of(
         fetched,
         sha256,
         body,
-        copies_of_site: site,
+        copies_of,
         duration: exchange.duration,
         delay,
         depth: found.map(|found| found.depth),

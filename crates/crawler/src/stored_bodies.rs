@@ -11,7 +11,7 @@ use std::{
     hash::Hash,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
 };
 
@@ -19,14 +19,17 @@ use chrono::{DateTime, Utc};
 use everytab_commoncrawl::warc::write::Position;
 use everytab_coordinator::EarlierFetch;
 
-/// Bodies that are remembered at most, about 200 bytes each; at least half as many are.
-const MAX_REMEMBERED: usize = 1 << 16;
+/// Bodies that are remembered at most, about 300 bytes each: 17 MB. Half as many at least are, each
+/// half in a table that is nearly full at this number.
+const MAX_REMEMBERED: usize = 2 * 28_000;
 
 /// The record that has a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyPlace {
     /// Its URL.
     pub url: Arc<str>,
+    /// The URL's hashes, of its host and of its key.
+    pub hashes: (u64, u64),
     /// When it was asked for.
     pub at: DateTime<Utc>,
     /// Its archive.
@@ -42,10 +45,28 @@ impl BodyPlace {
         let length = u64::try_from(copy.body_length).ok()?;
         Some(Self {
             url: copy.body_url.as_str().into(),
+            hashes: copy.body_hashes,
             at: copy.body_at,
             object: copy.body_object.as_str().into(),
             position: Position { offset, length },
         })
+    }
+}
+
+/// When something was forgotten last, in whatever crawl: records of before may be taken out of
+/// their archives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastForgotten(Arc<AtomicI64>);
+
+impl LastForgotten {
+    /// Something was forgotten at this time.
+    pub(crate) fn note(&self, at: DateTime<Utc>) {
+        self.0.fetch_max(at.timestamp_micros(), Ordering::AcqRel);
+    }
+
+    /// Whether a record that was stored at this time may be forgotten.
+    pub(crate) fn may_concern(&self, stored_at: DateTime<Utc>) -> bool {
+        stored_at.timestamp_micros() <= self.0.load(Ordering::Acquire)
     }
 }
 
@@ -123,7 +144,7 @@ mod tests {
 
     fn place(url: &str) -> BodyPlace {
         let position = Position { offset: 1, length: 2 };
-        BodyPlace { url: url.into(), at: Utc::now(), object: "a".into(), position }
+        BodyPlace { url: url.into(), hashes: (1, 2), at: Utc::now(), object: "a".into(), position }
     }
 
     #[test]

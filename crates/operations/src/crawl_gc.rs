@@ -2,11 +2,12 @@
 //!
 //! Invariants: a record is replaced by one of the same length that says nothing, so that the
 //! positions of all others hold; what is forgotten is noted as cleared only when every archive that
-//! has it was written, so that an interrupted run is finished by the next one. Must not know: how
+//! has it was written, so that an interrupted run is finished by the next one. What has its body in
+//! a record that is forgotten goes with it. Must not know: how
 //! something comes to be forgotten, which captures are given out.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     future::ready,
     sync::Arc,
 };
@@ -83,10 +84,20 @@ impl<'a> Matcher<'a> {
     /// Whether a record is of what is forgotten: what was asked, what came, and what is known of
     /// both.
     fn matches(&self, record: &Record) -> bool {
-        let date = record.date();
-        let date = date.as_deref().and_then(|date| DateTime::parse_from_rfc3339(date).ok());
+        self.is_forgotten(record.target_uri(), record.date())
+    }
+
+    /// Whether a record has its body in one that is forgotten.
+    fn names_forgotten(&self, record: &Record) -> bool {
+        let header = |name| record.headers.text(name);
+        record.record_type == RecordType::Revisit
+            && self.is_forgotten(header("warc-refers-to-target-uri"), header("warc-refers-to-date"))
+    }
+
+    /// Whether what was stored of a URL at a time is forgotten.
+    fn is_forgotten(&self, url: Option<String>, date: Option<String>) -> bool {
+        let date = date.and_then(|date| DateTime::parse_from_rfc3339(&date).ok());
         let is_later = date.is_some_and(|date| date > self.forgotten.forgotten_at);
-        let url = record.target_uri();
         let url = url.and_then(|url| CanonicalUrl::parse(&url, &self.parameters).ok());
         url.filter(|_| !is_later).is_some_and(|url| {
             if self.is_site() {
@@ -102,16 +113,30 @@ impl<'a> Matcher<'a> {
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
         let (mut places, mut unreadable) = (Vec::new(), 0);
+        // The answers whose bodies are forgotten: what belongs to one says so by its id.
+        let mut copies = HashSet::new();
         for (offset, record) in Records::new(archive, limits) {
-            let is_forgotten = match record {
-                Ok(record) => record.record_type != RecordType::Warcinfo && self.matches(&record),
-                Err(_) => {
-                    unreadable += 1;
-                    false
+            let (mut is_forgotten, mut belongs_to) = (false, None);
+            match record {
+                Ok(record) if self.names_forgotten(&record) => {
+                    is_forgotten = true;
+                    copies.extend(record.record_id());
                 }
-            };
-            places.push((usize::try_from(offset).unwrap_or(usize::MAX), is_forgotten));
+                Ok(record) => {
+                    is_forgotten =
+                        record.record_type != RecordType::Warcinfo && self.matches(&record);
+                    belongs_to = record.headers.text("warc-concurrent-to");
+                }
+                Err(_) => unreadable += 1,
+            }
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            places.push((start, is_forgotten, belongs_to));
         }
+        let is_of_copy = |answer: Option<String>| answer.is_some_and(|id| copies.contains(&id));
+        let places: Vec<(usize, bool)> = places
+            .into_iter()
+            .map(|(start, is_one, belongs_to)| (start, is_one || is_of_copy(belongs_to)))
+            .collect();
         let mut bytes = archive.to_vec();
         let mut taken = 0;
         for (index, (start, _)) in places.iter().enumerate().filter(|(_, (_, is_one))| *is_one) {

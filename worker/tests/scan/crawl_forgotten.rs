@@ -46,12 +46,18 @@ fn what_names_a_forgotten_record_is_forgotten_with_it() {
     let number: usize = query(&format!("select count(*) {named}")).parse().unwrap();
     assert!(number > 3, "{number}");
     let lines = || cdxj_lines(&bucket_of(&internet), &name).len();
-    let before = lines();
+    let segments = bucket_of(&internet).join(format!("crawl-data/{name}/segments"));
+    let copies = query(&format!("select url {named}"));
+    let is_forgotten =
+        |key: &str| key == key_of(&url) || copies.lines().any(|copy| key == key_of(copy));
+    let (before, records_before) = (lines(), records(&segments));
     let forgotten = ["crawl", "forget", "--url", &url];
     let said = run(database.owner(&forgotten)).expect_code(0).stdout;
     let all = number + 1;
     assert_eq!(said.trim(), format!("{all} captures of the url {url} are forgotten"));
     run(database.owner(&["crawl", "gc"])).expect_code(0);
+    let kept = records_before.into_iter().filter(|(key, _)| !is_forgotten(key));
+    assert_eq!(records(&segments), kept.collect());
     assert_eq!(query(&format!("select count(*) {named} and sha256 is not null")), "0");
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
     assert_eq!(lines(), before - all);

@@ -80,6 +80,7 @@ pub(crate) fn fetch(crawl: i32, number: i32, outcome: &str) -> FetchRow {
         body_length: None,
         body_at: None,
         body_url: None,
+        body_hashes: None,
         truncated: None,
         text: None,
         is_no_page: false,

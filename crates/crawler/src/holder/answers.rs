@@ -16,7 +16,7 @@ use crate::{
         state::{AfterPut, Fetched, Holder, RobotsRecord},
     },
     known::Chain,
-    rows::{CRASHED, ending_of, may_pass, record_of, row_of},
+    rows::{CRASHED, HostHashes, ending_of, may_pass, record_of, row_of},
     visit::{Answer, Asked, Visited},
 };
 
@@ -100,7 +100,7 @@ impl Holder {
         // Whoever waits for the URL waits for the record too.
         record.is_urgent = self.is_urgent_in(robots.crawl, robots.host_hash);
         if let Some(host) = self.state.hosts.get_mut(&robots.host_hash) {
-            host.robots.record_begins(robots.crawl);
+            host.robots.record_begins(robots.crawl, &robots.origin);
         }
         self.write(robots.fence, record, AfterPut::Robots(robots));
     }
@@ -171,10 +171,9 @@ impl Holder {
             _ => ArchiveSubset::CrawlDiagnostics,
         };
         let delay = self.delay_of(host_hash, crawl);
-        let Some(site) = self.state.hosts.get(&host_hash).map(|host| host.site_hash) else {
-            return;
-        };
-        match record_of(crawl, (subset, fence.slot), answer, Some((turn, site)), delay) {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return };
+        let hashes = HostHashes { site: host.site_hash, host: host_hash };
+        match record_of(crawl, (subset, fence.slot), answer, Some((turn, hashes)), delay) {
             Some(record) if ending != Ending::Refused => {
                 self.write(fence, record, AfterPut::Fetch(Box::new(fetched)));
             }

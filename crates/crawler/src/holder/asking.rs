@@ -25,9 +25,6 @@ use crate::{
 
 /// URLs of a host that are answered without a request before another host has its turn.
 const ANSWERED_AT_A_TIME: usize = 64;
-/// Fetches of a host that may wait for its robots.txt to be put before no more of its URLs are
-/// answered.
-const MAX_AWAITING_ROBOTS: usize = 1_000;
 /// Pause of a host after this machine was in trouble.
 pub(super) const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
 /// Records that may wait to be written before asking stops, each with the fetcher's permit for its
@@ -136,26 +133,28 @@ impl Holder {
 
     /// Decides what is next of a host.
     fn next_of(&mut self, host_hash: u64) -> Next {
-        let awaiting = self.state.awaiting_robots.get(&host_hash).map_or(0, Vec::len);
-        if awaiting >= MAX_AWAITING_ROBOTS {
-            return Next::At(Instant::now() + LOOK_AGAIN);
-        }
         let crawls = match self.standing_of(host_hash) {
             HostStanding::Ready { crawls, .. } => crawls,
             HostStanding::At(at) => return Next::At(at),
             HostStanding::Nothing => return Next::Nothing,
         };
-        match crawls.iter().find(|crawl| self.gated_until(crawl).is_none()) {
-            Some(crawl) => {
-                let turns = self.state.hosts.get(&host_hash).and_then(|host| host.turns.as_ref());
-                let left = turns.and_then(|turns| self.left(&turns.delay));
-                self.next_of_crawl(host_hash, crawl, left)
-            }
-            None => {
-                let open_at = crawls.iter().filter_map(|crawl| self.gated_until(crawl)).min();
-                Next::At(open_at.unwrap_or_else(Instant::now))
-            }
+        let mut at: Option<Instant> = None;
+        for crawl in &crawls {
+            let until = match self.gated_until(crawl) {
+                Some(until) => until,
+                None if self.has_many_awaiting_robots(host_hash, crawl.number) => {
+                    Instant::now() + LOOK_AGAIN
+                }
+                None => {
+                    let host = self.state.hosts.get(&host_hash);
+                    let turns = host.and_then(|host| host.turns.as_ref());
+                    let left = turns.and_then(|turns| self.left(&turns.delay));
+                    return self.next_of_crawl(host_hash, crawl, left);
+                }
+            };
+            at = Some(at.map_or(until, |before| before.min(until)));
         }
+        Next::At(at.unwrap_or_else(Instant::now))
     }
 
     /// Decides what is next of a host that may be asked for a crawl.

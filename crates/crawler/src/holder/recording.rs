@@ -21,7 +21,7 @@ use crate::{
     },
     known::SiteKey,
     metrics,
-    rows::name_body,
+    rows::{name_body, origin_of},
     slot::Taken,
 };
 
@@ -31,6 +31,9 @@ const CHECKPOINTS_AN_ARCHIVE: u32 = 3;
 /// How many times as long as an archive may be written, it may be put before nothing more is asked
 /// for its crawl: a minute.
 const LATE_PUT: u32 = 2;
+/// Fetches of a host that may wait for its robots.txt to be put in a crawl, some hundred bytes
+/// each, before no more of its URLs are answered.
+const MAX_AWAITING_ROBOTS: usize = 1_000;
 /// Pause before a checkpoint is sent again whose answer did not come.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
@@ -78,21 +81,42 @@ impl Holder {
         delay.unwrap_or_default()
     }
 
-    /// A fetch is where it stays, or leaves nothing: its URL is answered, when the robots.txt by
-    /// which it was asked is where it stays too.
+    /// A fetch is where it stays, or leaves nothing: its URL is answered. If the robots.txt of its
+    /// origin was asked for this crawl, that is put before.
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
         let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
         let host = self.state.hosts.get(&host_hash);
-        if !host.is_some_and(|host| host.robots.is_unput(crawl)) || !self.holds(fetched.fence) {
+        let waits = origin_of(&fetched.row.url)
+            .is_some_and(|origin| host.is_some_and(|host| host.robots.is_unput(crawl, origin)));
+        if !waits || !self.holds(fetched.fence) {
             return self.answer(fetched);
         }
-        if fetched.is_urgent
-            && let Some((crawl, _)) = self.state.crawls.get(&crawl)
-        {
-            let put = ArchiveCommand::PutRobots(Arc::clone(crawl), fetched.fence.slot);
-            self.state.unwritten.push(put);
+        let (slot, is_urgent) = (fetched.fence.slot, fetched.is_urgent);
+        let waiting = self.state.awaiting_robots.entry(host_hash).or_default();
+        let is_first = waiting.iter().all(|before| !before.is_urgent);
+        waiting.push(fetched);
+        if is_urgent && is_first {
+            self.put_robots(crawl, slot);
         }
-        self.state.awaiting_robots.entry(host_hash).or_default().push(fetched);
+    }
+
+    /// Has the robots.txt of a slot's hosts put now, as far as they are in one archive of a crawl.
+    fn put_robots(&mut self, crawl: i32, slot: i16) {
+        if let Some((crawl, _)) = self.state.crawls.get(&crawl) {
+            self.state.unwritten.push(ArchiveCommand::PutRobots(Arc::clone(crawl), slot));
+        }
+    }
+
+    /// Whether so many fetches of a host wait for its robots.txt in a crawl that no more of its
+    /// URLs are answered: the robots.txt is put now.
+    pub(super) fn has_many_awaiting_robots(&mut self, host_hash: u64, crawl: i32) -> bool {
+        let Some(waiting) = self.state.awaiting_robots.get(&host_hash) else { return false };
+        let of_crawl = waiting.iter().filter(|fetched| fetched.row.crawl == crawl);
+        let has_many = of_crawl.count() >= MAX_AWAITING_ROBOTS;
+        if has_many && let Some(slot) = waiting.first().map(|fetched| fetched.fence.slot) {
+            self.put_robots(crawl, slot);
+        }
+        has_many
     }
 
     /// A URL is answered.
@@ -169,14 +193,12 @@ impl Holder {
         }
         let Some(host) = self.state.hosts.get_mut(host_hash) else { return };
         host.robots.record_ends(*crawl, origin, is_lost);
-        if host.robots.is_unput(*crawl) && !is_lost {
-            return;
-        }
         let waiting = self.state.awaiting_robots.remove(host_hash).unwrap_or_default();
         for fetched in waiting {
-            match is_lost && fetched.row.crawl == *crawl {
+            let row = &fetched.row;
+            match is_lost && row.crawl == *crawl && origin_of(&row.url) == Some(origin) {
                 true => self.ask_again(&fetched),
-                // Those of another crawl wait for its own record.
+                // Those that wait for another record go on waiting.
                 false => self.record_fetch(fetched),
             }
         }

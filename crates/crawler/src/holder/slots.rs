@@ -155,7 +155,8 @@ impl Holder {
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
         // Records that the store does not take, or of a crawl that has ended, are waited for no
-        // more: their URLs are pending still, or of no interest.
+        // more: their URLs are pending still, or of no interest. A robots.txt that an ended crawl
+        // asked for and needed no more is lost then.
         let gives_up = self.is_out_of_work() || !self.state.late_crawls.is_empty();
         let ready = |slot: &HeldSlot| {
             let is_quiet = slot.asking == 0 && (slot.unput == 0 || gives_up);

@@ -25,6 +25,7 @@ use crate::{
     load::{LinksRead, LoadedSite, PassKind, Readers},
     puts_under_way::PutsUnderWay,
     slot::HeldSlot,
+    stored_bodies::LastForgotten,
     tenants::{Gates, Tenants},
     visit::{Answer, VisitContext, Visited},
     worker_settings::CrawlerSettings,
@@ -116,6 +117,7 @@ pub(crate) struct Holder {
     pub archives: mpsc::Sender<ArchiveCommand<AfterPut>>,
     pub put: mpsc::UnboundedReceiver<PutArchive<AfterPut>>,
     pub puts: PutsUnderWay,
+    pub forgotten: LastForgotten,
     pub renewed: mpsc::UnboundedReceiver<Renewed>,
     pub tell: mpsc::UnboundedSender<Event>,
     pub events: mpsc::UnboundedReceiver<Event>,
@@ -157,7 +159,8 @@ pub(crate) struct State {
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
     /// Fetches, by the hash of their host, that are recorded when the host's robots.txt is put: a
-    /// crawl that ends has the record of each robots.txt that it obeyed.
+    /// crawl that has asked for all its URLs has the record of each robots.txt that was asked for
+    /// it.
     pub awaiting_robots: HashMap<u64, Vec<Fetched>>,
     /// Records that the task that writes has no room for yet.
     pub unwritten: Vec<ArchiveCommand<AfterPut>>,

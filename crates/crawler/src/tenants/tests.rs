@@ -24,6 +24,7 @@ fn open(crawl: i32, owner: &str) -> OpenCrawl {
         owner_rate: None,
         owner_holders: 1,
         owner_min_delay_ms: None,
+        forgotten_at: None,
     }
 }
 

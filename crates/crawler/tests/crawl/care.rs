@@ -192,6 +192,7 @@ async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
     let id = world.start(&settings("any"), None, &[forbidden]).await;
     let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
     until(async || !world.running.access_lines().is_empty()).await;
+    world.waited(id, |status| status.known == 1).await;
     // Long enough for many checkpoints.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let status = world.status(id).await;

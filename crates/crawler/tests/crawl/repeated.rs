@@ -110,6 +110,7 @@ fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
         select from everytab.fetches o
          where o.crawl = f.crawl and o.slot = f.slot and o.url = f.body_url and o.at = f.body_at
            and o.body_archive is null and o.archive = f.body_archive and o.sha256 = f.sha256
+           and (o.host_hash, o.url_hash) = (f.body_host_hash, f.body_url_hash)
            and (o.record_offset, o.record_length) = (f.body_offset, f.body_length))";
     let elsewhere = format!("{named} and f.archive <> f.body_archive");
     (count(world, crawl, named), count(world, crawl, &elsewhere))
@@ -131,11 +132,13 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let first = crawl(&world, 0, &settings("any")).await;
     let files = "f.mime = 'application/pdf'";
     let all = count(&world, first, files);
-    // They have the same bytes, and each site its own.
+    // They have the same bytes, and each site its own. While an archive is being put it is not
+    // named.
     assert!(all > 30, "{all}");
-    assert_eq!(count(&world, first, &format!("{files} and f.body_archive is null")), 2);
-    assert_eq!(copies(&world, first).0, all - 2);
-    // Of the next crawl each is a revisit of that record, unless another tag says that it is new.
+    let stored = count(&world, first, &format!("{files} and f.body_archive is null"));
+    assert!((2..all / 3).contains(&stored), "{stored} of {all}");
+    assert_eq!(copies(&world, first).0, all - stored);
+    // In the next crawl each is a revisit of that record, also where another tag comes with it.
     let second = crawl(&world, 1, &again(first)).await;
     assert_eq!(count(&world, second, &format!("{files} and f.body_archive is null")), 0);
     assert_eq!(bodies(&world, second).len(), bodies(&world, first).len());

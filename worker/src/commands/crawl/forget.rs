@@ -36,7 +36,7 @@ struct What {
     /// All URLs of a site: a registered domain such as example.com
     #[arg(long, env = "EVERYTAB_CRAWL_SITE", value_name = "SITE")]
     site: Option<String>,
-    /// One URL
+    /// One URL, and those of its site that have their body in its record
     #[arg(long, env = "EVERYTAB_CRAWL_URL", value_name = "URL")]
     url: Option<String>,
 }

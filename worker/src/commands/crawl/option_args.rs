@@ -107,7 +107,7 @@ pub(super) struct CrawlOptionArgs {
     /// store only what did. Its id, the beginning of it, or its name
     #[arg(long, env = "EVERYTAB_CRAWL_AGAIN", value_name = "ID")]
     pub(super) again: Option<String>,
-    /// Store what has not changed anew when the copy is older, up to 3650d
+    /// Store what is the same anew when the stored copy is older, up to 3650d
     #[arg(long, env = "EVERYTAB_CRAWL_STORE_AGAIN_AFTER", value_name = "DURATION",
           default_value = "30d", value_parser = parse_time)]
     store_again_after: Duration,
