@@ -11,7 +11,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    decoders::{dib, gif, ico, jpeg, png, svg, webp},
+    decoders::{avif, dib, gif, ico, jpeg, png, svg, webp},
     error::IconError,
     format::Format,
     measure::{Measured, check_sides, measure},
@@ -51,7 +51,7 @@ fn decode_as(format: Format, bytes: &[u8], work: &mut Work) -> Result<Pixels, Ic
         Format::Bmp => dib::decode_bmp(bytes, work).map_err(corrupt),
         Format::Webp => webp::decode(bytes, work).map_err(corrupt),
         Format::Svg => svg::decode(bytes),
-        Format::Avif => Err(IconError::AvifUnsupported),
+        Format::Avif => avif::decode(bytes, work),
     }
 }
 

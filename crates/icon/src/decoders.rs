@@ -5,6 +5,11 @@
 //! size of a tab icon and that an ICO has a picture that suits this size best.
 
 mod apng;
+pub(crate) mod avif;
+mod avif_container;
+mod avif_reader;
+mod avif_rgb;
+mod avif_stream;
 pub(crate) mod dib;
 mod dib_rows;
 pub(crate) mod gif;

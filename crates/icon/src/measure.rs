@@ -6,7 +6,7 @@
 //! icon of 32 pixels best, read from the entry's own header, because the directory is often wrong.
 
 use crate::{
-    decoders::{dib, gif, ico, jpeg, webp},
+    decoders::{avif, dib, gif, ico, jpeg, webp},
     error::IconError,
     format::Format,
     limits::MAX_SIDE_PIXELS,
@@ -45,7 +45,7 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
         Format::Bmp => dib::bmp_sides(bytes),
         Format::Webp => webp::sides(bytes),
         Format::Svg => Some(svg_root::find(bytes).as_ref().map_or((0, 0), svg_sides)),
-        Format::Avif => return Err(IconError::AvifUnsupported),
+        Format::Avif => Some(avif::sides(bytes)?),
     };
     let (width, height) = sides.ok_or_else(|| IconError::corrupt(format, "unreadable header"))?;
     if format != Format::Svg && (width == 0 || height == 0) {

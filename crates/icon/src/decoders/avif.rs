@@ -1,0 +1,153 @@
+//! Decodes AVIF: the primary picture of the file, by `re_rav1d` on one thread, and its opacity.
+//!
+//! Invariants: the sides are known from the container and from the sequence header before the
+//! decoder runs, and it refuses larger frames; each frame of a bitstream is counted as work.
+//! Cropping, turning and mirroring are obeyed as in Chromium, colour profiles are ignored.
+//! `re_rav1d` has `unsafe` code, and a panic in it ends the process: it runs where that costs one
+//! icon (docs/decisions/0099 and 0103).
+
+use re_rav1d::{Decoder, Picture, Settings};
+
+use super::{
+    avif_container::{Item, Primary, Properties, Refusal, primary},
+    avif_rgb::{Matrix, add_opacity, rgba},
+    avif_stream::{Sequence, survey},
+    orientation,
+};
+use crate::{
+    error::IconError, format::Format, limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work,
+};
+
+/// Frames of a bitstream: a picture has one for each of at most four layers.
+const MAX_FRAMES: u32 = 4;
+/// What decoding a pixel costs, in pixels of a plain PNG.
+const PIXEL_COST: u64 = 1;
+
+fn refused(refusal: Refusal) -> IconError {
+    match refusal {
+        Refusal::Corrupt(reason) => corrupt(reason),
+        Refusal::Unsupported => IconError::AvifUnsupported,
+    }
+}
+
+fn corrupt(reason: &str) -> IconError {
+    IconError::corrupt(Format::Avif, reason)
+}
+
+/// Reads the sides of the picture as it is shown, cropped and turned; those of what is stored
+/// where this is too large to be decoded.
+pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
+    Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
+}
+
+fn shown_sides(properties: &Properties) -> (u32, u32) {
+    // The container gives no picture without sides.
+    let stored = properties.sides.unwrap_or_default();
+    if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
+        return stored;
+    }
+    let (width, height) = cropped_sides(properties, stored);
+    if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
+}
+
+/// The sides after cropping. As Chromium it crops only where the upper left corner stays.
+fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
+    let Some([width, height, across, down]) = properties.aperture else { return stored };
+    let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
+    cropped.unwrap_or(stored)
+}
+
+/// The length of a cropped side; `None` if that is no number of pixels from the first one on.
+fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
+    let signed = |number: u32| i64::from(number.cast_signed());
+    let (size, divisor) = (signed(size.0), signed(size.1));
+    let (offset, offset_divisor) = (signed(offset.0), signed(offset.1));
+    if divisor <= 0 || offset_divisor <= 0 || size <= 0 || size % divisor != 0 {
+        return None;
+    }
+    let size = size / divisor;
+    // The centre of what is shown lies `offset` from the centre of what is stored.
+    let less = i64::from(stored) - size;
+    let is_at_start = i128::from(less) * i128::from(offset_divisor) == -2 * i128::from(offset);
+    (less >= 0 && is_at_start).then(|| u32::try_from(size).ok())?
+}
+
+/// Decodes the primary picture.
+pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError> {
+    let Primary { colour, alpha, is_premultiplied } = primary(bytes).map_err(refused)?;
+    let properties = colour.properties;
+    let stored = properties.sides.unwrap_or_default();
+    let (picture, sequence) = decode_item(&colour, stored, work)?;
+    let (matrix, full_range) =
+        properties.colour.unwrap_or((u16::from(sequence.matrix), sequence.full_range));
+    let matrix = Matrix::numbered(matrix).ok_or(IconError::AvifUnsupported)?;
+    let mut rgba = rgba(&picture, matrix, full_range)
+        .ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))?;
+    drop(picture);
+    if let Some(alpha) = alpha {
+        if alpha.properties.sides.is_some_and(|sides| sides != stored) {
+            return Err(corrupt("sides of the opacity differ"));
+        }
+        let (picture, sequence) = decode_item(&alpha, stored, work)?;
+        add_opacity(&mut rgba, &picture, sequence.full_range, is_premultiplied);
+    }
+    let (width, height) = cropped_sides(&properties, stored);
+    if (width, height) != stored {
+        let (row, shown) = (stored.0 as usize * 4, width as usize * 4);
+        let rows = rgba.chunks_exact(row).take(height as usize);
+        rgba = rows.flat_map(|row| &row[..shown]).copied().collect();
+    }
+    let pixels = Pixels::new(width, height, rgba).ok_or_else(|| corrupt("sides out of range"))?;
+    Ok(orientation::upright(pixels, exif_orientation(&properties)))
+}
+
+/// The orientation of a picture by its number in Exif.
+fn exif_orientation(properties: &Properties) -> u8 {
+    let by_turns = match properties.mirror {
+        None => [1, 8, 3, 6],
+        Some(0) => [4, 5, 2, 7],
+        Some(_) => [2, 7, 4, 5],
+    };
+    by_turns[usize::from(properties.turns % 4)]
+}
+
+/// Decodes a bitstream to a picture with the given sides.
+fn decode_item(
+    item: &Item<'_>,
+    sides: (u32, u32),
+    work: &mut Work,
+) -> Result<(Picture, Sequence), IconError> {
+    let bytes = item.stream();
+    let stream = survey(&bytes).ok_or_else(|| corrupt("unreadable sequence header"))?;
+    if sides.0.max(sides.1).max(stream.max_width).max(stream.max_height) > MAX_SIDE_PIXELS {
+        return Err(corrupt("a frame that is larger than the limit"));
+    }
+    if !(1..=MAX_FRAMES).contains(&stream.frames) {
+        return Err(corrupt("no frame, or too many"));
+    }
+    let area = u64::from(sides.0) * u64::from(sides.1);
+    work.spend_pixels(area * u64::from(stream.frames) * PIXEL_COST, bytes.len())
+        .map_err(|spent| corrupt(&String::from(spent)))?;
+    let picture = first_picture(bytes, area as u32)
+        .map_err(|error| IconError::corrupt(Format::Avif, error))?;
+    if (picture.width(), picture.height()) != sides {
+        return Err(corrupt("sides differ from the header's"));
+    }
+    Ok((picture, stream.sequence))
+}
+
+/// Decodes up to the first picture. No frame has more pixels than `area`.
+fn first_picture(bytes: Vec<u8>, area: u32) -> Result<Picture, re_rav1d::Error> {
+    let mut settings = Settings::new();
+    // With one thread the decoder starts none.
+    settings.set_n_threads(1);
+    settings.set_max_frame_delay(1);
+    settings.set_all_layers(false);
+    settings.set_frame_size_limit(area);
+    let mut decoder = Decoder::with_settings(&settings)?;
+    match decoder.send_data(bytes, None, None, None) {
+        Err(error) if !error.is_again() => return Err(error),
+        _ => {}
+    }
+    decoder.get_picture()
+}

@@ -1,0 +1,341 @@
+//! Reads the container of an AVIF: which bytes are the colours and the opacity of its primary
+//! picture, how large this is, and how it is cropped, turned and mirrored.
+//!
+//! Invariants: every length is checked; nothing is allocated but lists that are shorter than the
+//! file. Pictures of several tiles (`grid`), of layers that the file selects, and sequences without
+//! a primary picture are refused by name. Colour profiles are ignored (docs/decisions/0018).
+//! Sources: ISO/IEC 14496-12 (boxes), 23008-12 (HEIF), AV1 Image File Format 1.1.
+//! Must not know: AV1, or pixels.
+
+use super::avif_reader::{Name, Reader};
+
+/// Number of auxiliary pictures of a picture that are looked at, in search of its opacity.
+const MAX_AUXILIARY: usize = 16;
+/// The names by which an auxiliary picture says that it is opacity.
+const OPACITY: [&[u8]; 2] =
+    [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
+/// Selects no layer: all are decoded, and the last one is shown.
+const ALL_LAYERS: u16 = 0xFFFF;
+
+/// Why a file has no primary picture that can be decoded here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It breaks the rules or ends too soon.
+    Corrupt(&'static str),
+    /// It may be valid, but has what is not supported.
+    Unsupported,
+}
+
+/// The primary picture of a file.
+#[derive(Debug)]
+pub(crate) struct Primary<'a> {
+    /// The picture of colours.
+    pub(crate) colour: Item<'a>,
+    /// The picture of opacity.
+    pub(crate) alpha: Option<Item<'a>>,
+    /// True if colours are multiplied by opacity.
+    pub(crate) is_premultiplied: bool,
+}
+
+/// One AV1 picture of a file.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    /// Its number.
+    id: u32,
+    /// What is known of it.
+    pub(crate) properties: Properties,
+    /// The parts of its bitstream, in order.
+    extents: Vec<&'a [u8]>,
+}
+
+impl Item<'_> {
+    /// Returns the bitstream in one piece.
+    pub(crate) fn stream(&self) -> Vec<u8> {
+        self.extents.concat()
+    }
+}
+
+/// What a file says of a picture.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Properties {
+    /// Width and height in pixels, as stored.
+    pub(crate) sides: Option<(u32, u32)>,
+    /// Matrix coefficients by their number in ITU-T H.273, and whether the range is full. They
+    /// override those of the bitstream.
+    pub(crate) colour: Option<(u16, bool)>,
+    /// The part that is shown (`clap`): width, height, and the offset of its centre, each as
+    /// numerator and denominator.
+    pub(crate) aperture: Option<[(u32, u32); 4]>,
+    /// Quarter turns against the clock, after cropping.
+    pub(crate) turns: u8,
+    /// The axis of mirroring, after turning: 0 exchanges top and bottom, 1 left and right.
+    pub(crate) mirror: Option<u8>,
+    has_configuration: bool,
+    is_opacity: bool,
+}
+
+/// Finds the primary picture of a file.
+pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
+    let meta = Reader(bytes).find_box(b"meta");
+    let meta = meta.ok_or_else(|| without_primary(bytes, "no meta box"))?;
+    let meta = Meta::read(bytes, meta).ok_or(Refusal::Corrupt("unreadable meta box"))?;
+    let id = meta.primary.ok_or_else(|| without_primary(bytes, "no primary picture"))?;
+    let colour = meta.item(id)?;
+    if colour.properties.sides.is_none() || !colour.properties.has_configuration {
+        return Err(Refusal::Corrupt("a picture without sides or configuration"));
+    }
+    let alpha = meta.alpha_of(id)?;
+    let is_premultiplied = alpha.as_ref().is_some_and(|alpha| {
+        meta.references(*b"prem").any(|(from, to)| from == id && to == alpha.id)
+    });
+    Ok(Primary { colour, alpha, is_premultiplied })
+}
+
+/// The refusal of a file without primary picture, which may be a sequence of pictures.
+fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
+    match Reader(bytes).find_box(b"moov") {
+        Some(_) => Refusal::Unsupported,
+        None => Refusal::Corrupt(reason),
+    }
+}
+
+/// The boxes that describe the items of a file.
+struct Meta<'a> {
+    file: &'a [u8],
+    primary: Option<u32>,
+    /// The body of `idat`, in which items may lie.
+    data: &'a [u8],
+    locations: &'a [u8],
+    information: &'a [u8],
+    references: &'a [u8],
+    /// The boxes of `ipco`, to which items refer by number.
+    properties: Vec<(Name, &'a [u8])>,
+    /// The bodies of all `ipma`.
+    associations: Vec<&'a [u8]>,
+}
+
+impl<'a> Meta<'a> {
+    fn read(file: &'a [u8], body: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader(body);
+        reader.version_and_flags()?;
+        let find = |name| reader.find_box(name).unwrap_or_default();
+        let primary = match reader.find_box(b"pitm") {
+            Some(body) => {
+                let mut body = Reader(body);
+                let (version, _) = body.version_and_flags()?;
+                Some(body.id(version > 0)?)
+            }
+            None => None,
+        };
+        let mut properties = Reader(find(b"iprp"));
+        let mut container = Reader(properties.find_box(b"ipco").unwrap_or_default());
+        Some(Self {
+            file,
+            primary,
+            data: find(b"idat"),
+            locations: find(b"iloc"),
+            information: find(b"iinf"),
+            references: find(b"iref"),
+            properties: container.boxes().collect(),
+            associations: properties
+                .boxes()
+                .filter(|(name, _)| name == b"ipma")
+                .map(|(_, body)| body)
+                .collect(),
+        })
+    }
+
+    /// Reads all of an AV1 picture but its pixels.
+    fn item(&self, id: u32) -> Result<Item<'a>, Refusal> {
+        let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
+        if kind != Some(*b"av01") {
+            return Err(Refusal::Unsupported);
+        }
+        let properties = self.properties_of(id)?;
+        let extents = self.extents(id)?;
+        Ok(Item { id, properties, extents })
+    }
+
+    /// Finds the picture of opacity of an item.
+    fn alpha_of(&self, id: u32) -> Result<Option<Item<'a>>, Refusal> {
+        let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == id);
+        for (from, _) in auxiliary.take(MAX_AUXILIARY) {
+            // What cannot be read is no opacity; that of a kind that is not supported is.
+            let Ok(properties) = self.properties_of(from) else { continue };
+            if properties.is_opacity {
+                return self.item(from).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The type of an item; `Some(None)` if the item is protected.
+    fn kind(&self, id: u32) -> Option<Option<Name>> {
+        let mut reader = Reader(self.information);
+        let (version, _) = reader.version_and_flags()?;
+        reader.id(version > 0)?;
+        let entry = |mut entry: Reader<'_>| {
+            let (version, _) = entry.version_and_flags()?;
+            let found = entry.id(version > 2)?;
+            let is_protected = entry.u16()? != 0;
+            let kind = entry.array()?;
+            (version >= 2 && found == id).then_some((!is_protected).then_some(kind))
+        };
+        reader.boxes().filter(|(name, _)| name == b"infe").find_map(|(_, body)| entry(Reader(body)))
+    }
+
+    /// All references of a kind: from which item, to which one.
+    fn references(&self, kind: Name) -> impl Iterator<Item = (u32, u32)> {
+        let mut reader = Reader(self.references);
+        let is_long = reader.version_and_flags().is_some_and(|(version, _)| version > 0);
+        let boxes = std::iter::from_fn(move || reader.next_box());
+        boxes.filter(move |(name, _)| *name == kind).flat_map(move |(_, body)| {
+            let mut body = Reader(body);
+            let from = body.id(is_long);
+            let count = body.u16().unwrap_or(0);
+            (0..count).map_while(move |_| Some((from?, body.id(is_long)?)))
+        })
+    }
+
+    /// Reads the properties of an item.
+    fn properties_of(&self, id: u32) -> Result<Properties, Refusal> {
+        let mut properties = Properties::default();
+        for association in &self.associations {
+            let unreadable = Refusal::Corrupt("unreadable properties");
+            for (index, is_essential) in associated(association, id).ok_or(unreadable)? {
+                let Some(index) = index.checked_sub(1) else { continue };
+                let (name, body) = self.properties.get(index).ok_or(unreadable)?;
+                if !properties.add(*name, Reader(body)).ok_or(unreadable)? && is_essential {
+                    return Err(Refusal::Unsupported);
+                }
+            }
+        }
+        Ok(properties)
+    }
+
+    /// Finds the parts of the file in which an item lies.
+    fn extents(&self, id: u32) -> Result<Vec<&'a [u8]>, Refusal> {
+        let unreadable = Refusal::Corrupt("unreadable locations");
+        let location = Location::find(self.locations, id).ok_or(unreadable)?;
+        let source = match location.method {
+            0 => self.file,
+            1 => self.data,
+            _ => return Err(Refusal::Unsupported),
+        };
+        let part = |(offset, length): (u64, u64)| {
+            let start = usize::try_from(location.base.checked_add(offset)?).ok()?;
+            let part = source.get(start..)?;
+            part.get(..usize::try_from(length).ok()?)
+        };
+        let missing = Refusal::Corrupt("a picture that is not in the file");
+        let extents: Option<Vec<&[u8]>> = location.extents.into_iter().map(part).collect();
+        let extents = extents.ok_or(missing)?;
+        // Extents may overlap; together they are still no longer than the file.
+        let length: usize = extents.iter().map(|extent| extent.len()).sum();
+        if length == 0 || length > self.file.len() {
+            return Err(missing);
+        }
+        Ok(extents)
+    }
+}
+
+/// Reads which properties an item has, by their number from 1, and whether each is essential.
+fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
+    let mut reader = Reader(body);
+    let (version, flags) = reader.version_and_flags()?;
+    let mut found = Vec::new();
+    for _ in 0..reader.u32()? {
+        let entry = reader.id(version > 0)?;
+        for _ in 0..reader.u8()? {
+            let (index, is_essential) = if flags & 1 == 1 {
+                let index = reader.u16()?;
+                (index & 0x7FFF, index > 0x7FFF)
+            } else {
+                let index = reader.u8()?;
+                (u16::from(index & 0x7F), index > 0x7F)
+            };
+            if entry == id {
+                found.push((usize::from(index), is_essential));
+            }
+        }
+    }
+    Some(found)
+}
+
+impl Properties {
+    /// Adds a property. `Some(false)` if it is of no kind that is known, `None` if it is not whole.
+    fn add(&mut self, name: Name, mut body: Reader<'_>) -> Option<bool> {
+        match &name {
+            b"ispe" => {
+                body.version_and_flags()?;
+                self.sides = Some((body.u32()?, body.u32()?));
+            }
+            b"av1C" => {
+                body.array::<4>()?;
+                self.has_configuration = true;
+            }
+            b"colr" if body.array()? == *b"nclx" => {
+                body.array::<4>()?;
+                self.colour = Some((body.u16()?, body.u8()? & 0x80 != 0));
+            }
+            b"clap" => {
+                let mut fraction = || Some((body.u32()?, body.u32()?));
+                self.aperture = Some([fraction()?, fraction()?, fraction()?, fraction()?]);
+            }
+            b"irot" => self.turns = body.u8()? & 3,
+            b"imir" => self.mirror = Some(body.u8()? & 1),
+            b"auxC" => {
+                body.version_and_flags()?;
+                self.is_opacity = OPACITY.iter().any(|name| body.0.starts_with(name));
+            }
+            b"a1op" => return Some(body.u8()? == 0),
+            b"lsel" => return Some(body.u16()? == ALL_LAYERS),
+            b"colr" | b"pixi" | b"pasp" | b"a1lx" | b"clli" | b"mdcv" | b"amve" => {}
+            _ => return Some(false),
+        }
+        Some(true)
+    }
+}
+
+/// Where an item lies.
+struct Location {
+    /// 0: in the file, 1: in `idat`.
+    method: u16,
+    base: u64,
+    /// Offset and length of each part.
+    extents: Vec<(u64, u64)>,
+}
+
+impl Location {
+    fn find(body: &[u8], id: u32) -> Option<Self> {
+        let mut reader = Reader(body);
+        let (version, _) = reader.version_and_flags()?;
+        let [sizes, more_sizes] = reader.array()?;
+        let (offset_bytes, length_bytes) = (sizes >> 4, sizes & 15);
+        let has_method = matches!(version, 1 | 2);
+        let (base_bytes, index_bytes) =
+            (more_sizes >> 4, if has_method { more_sizes & 15 } else { 0 });
+        if length_bytes == 0 {
+            // Millions of parts would have no bytes here.
+            return None;
+        }
+        for _ in 0..reader.id(version > 1)? {
+            let found = reader.id(version > 1)?;
+            let method = if has_method { reader.u16()? & 15 } else { 0 };
+            reader.u16()?;
+            let base = reader.sized(base_bytes)?;
+            let mut extents = Vec::new();
+            for _ in 0..reader.u16()? {
+                reader.sized(index_bytes)?;
+                let extent = (reader.sized(offset_bytes)?, reader.sized(length_bytes)?);
+                if found == id {
+                    extents.push(extent);
+                }
+            }
+            if found == id {
+                return Some(Self { method, base, extents });
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,139 @@
+//! Bounds-checked reads of the boxes of an ISO base media file (ISO/IEC 14496-12) and of bits.
+//!
+//! Each read returns `None` where the bytes end too soon. Must not know: what a box means.
+
+/// The name of a box.
+pub(crate) type Name = [u8; 4];
+
+/// Reads numbers in big-endian order from the front of some bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Reads an array of bytes.
+    pub(crate) fn array<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
+        let (array, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*array)
+    }
+
+    /// Reads 8 bits.
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// Reads 16 bits.
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// Reads 32 bits.
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// Reads a number of 0, 4 or 8 bytes. `None` for any other length.
+    pub(crate) fn sized(&mut self, bytes: u8) -> Option<u64> {
+        match bytes {
+            0 => Some(0),
+            4 => self.u32().map(u64::from),
+            8 => self.array().map(u64::from_be_bytes),
+            _ => None,
+        }
+    }
+
+    /// Reads the number of an item, which has 32 bits if `is_long`, else 16.
+    pub(crate) fn id(&mut self, is_long: bool) -> Option<u32> {
+        if is_long { self.u32() } else { self.u16().map(u32::from) }
+    }
+
+    /// Reads version and flags, with which a full box begins.
+    pub(crate) fn version_and_flags(&mut self) -> Option<(u8, u32)> {
+        let [version, flags @ ..] = self.array::<4>()?;
+        Some((version, u32::from_be_bytes([0, flags[0], flags[1], flags[2]])))
+    }
+
+    /// Reads a box: its name and what is in it. `None` if it is not whole.
+    pub(crate) fn next_box(&mut self) -> Option<(Name, &'a [u8])> {
+        let mut reader = *self;
+        let (size, name) = (reader.u32()?, reader.array()?);
+        let length = match size {
+            0 => reader.0.len(),
+            1 => usize::try_from(reader.sized(8)?.checked_sub(16)?).ok()?,
+            _ => size.checked_sub(8)? as usize,
+        };
+        let (body, rest) = reader.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some((name, body))
+    }
+
+    /// Reads boxes until one is not whole, and returns what is in the first one of a name.
+    pub(crate) fn find_box(mut self, name: &Name) -> Option<&'a [u8]> {
+        self.boxes().find(|(found, _)| found == name).map(|(_, body)| body)
+    }
+
+    /// Reads boxes until one is not whole.
+    pub(crate) fn boxes(&mut self) -> impl Iterator<Item = (Name, &'a [u8])> {
+        std::iter::from_fn(|| self.next_box())
+    }
+}
+
+/// Reads bits, the most significant one of each byte first.
+#[derive(Debug)]
+pub(crate) struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Bits<'a> {
+    /// Begins with the first bit of `bytes`.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Reads one bit.
+    pub(crate) fn flag(&mut self) -> Option<bool> {
+        let byte = self.bytes.get(self.at / 8)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Some(bit == 1)
+    }
+
+    /// Reads a number of up to 32 bits.
+    pub(crate) fn number(&mut self, bits: u32) -> Option<u32> {
+        let mut number = 0;
+        for _ in 0..bits {
+            number = number << 1 | u32::from(self.flag()?);
+        }
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_read_whole_or_not() {
+        let long = b"\0\0\0\x01long\0\0\0\0\0\0\0\x12xy\0\0\0\0lastz";
+        assert_eq!(Reader(long).find_box(b"long"), Some(b"xy".as_slice()));
+        assert_eq!(Reader(long).find_box(b"last"), Some(b"z".as_slice()));
+        let none: [&[u8]; 5] = [
+            b"\0\0\0\x09name",
+            b"\0\0\0\x07name",
+            b"\0\0\0\x01name\0\0\0\0\0\0\0\x0f",
+            b"\0\0\0\x01name\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"\0\0\0\x08nam",
+        ];
+        for bytes in none {
+            assert_eq!(Reader(bytes).next_box(), None, "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn bits_are_read_from_the_most_significant_one() {
+        let mut bits = Bits::new(&[0b1011_0000, 0b1000_0000]);
+        assert_eq!((bits.flag(), bits.number(3), bits.number(5)), (Some(true), Some(3), Some(1)));
+        assert_eq!((bits.number(7), bits.flag(), bits.number(0)), (Some(0), None, Some(0)));
+    }
+}

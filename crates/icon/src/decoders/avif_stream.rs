@@ -1,0 +1,198 @@
+//! Looks at an AV1 bitstream before it is decoded: its frames are counted and its sequence header
+//! is read, so that the decoder's memory and work are known before it runs.
+//!
+//! Source: AV1 Bitstream & Decoding Process Specification, 5.3 (OBUs) and 5.5 (sequence header).
+
+use super::avif_reader::{Bits, Reader};
+
+/// The types of OBUs that are told apart.
+const SEQUENCE_HEADER: u8 = 1;
+const FRAME_HEADER: u8 = 3;
+const FRAME: u8 = 6;
+/// The number by which a sequence says that a property of its colours is unknown.
+const UNSPECIFIED: u8 = 2;
+
+/// What is known of a bitstream without decoding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stream {
+    /// The first sequence header.
+    pub(crate) sequence: Sequence,
+    /// Greatest width of a frame in pixels, over all sequence headers.
+    pub(crate) max_width: u32,
+    /// Greatest height of a frame in pixels, over all sequence headers.
+    pub(crate) max_height: u32,
+    /// Number of headers of frames. Each may make the decoder decode or copy a picture.
+    pub(crate) frames: u32,
+}
+
+/// The fields of a sequence header that are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sequence {
+    /// Greatest width of a frame in pixels.
+    pub(crate) width: u32,
+    /// Greatest height of a frame in pixels.
+    pub(crate) height: u32,
+    /// Matrix coefficients by their number in ITU-T H.273.
+    pub(crate) matrix: u8,
+    /// True if samples use all values of their bits.
+    pub(crate) full_range: bool,
+}
+
+/// Walks over the OBUs up to one that is not whole, where the decoder stops too. `None` if there is
+/// no sequence header or one that cannot be read.
+pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
+    let mut found: Option<Stream> = None;
+    let mut frames = 0_u32;
+    while let Some((kind, body, rest)) = obu(stream) {
+        stream = rest;
+        match kind {
+            SEQUENCE_HEADER => {
+                let sequence = sequence(body)?;
+                let Sequence { width, height, .. } = sequence;
+                let all = found.get_or_insert(Stream {
+                    sequence,
+                    max_width: width,
+                    max_height: height,
+                    frames: 0,
+                });
+                all.max_width = all.max_width.max(width);
+                all.max_height = all.max_height.max(height);
+            }
+            FRAME_HEADER | FRAME => frames += 1,
+            _ => {}
+        }
+    }
+    found.map(|stream| Stream { frames, ..stream })
+}
+
+/// Splits off an OBU: its type, its payload, and what follows it.
+fn obu(stream: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let mut reader = Reader(stream);
+    let header = reader.u8()?;
+    // The first bit is forbidden: the decoder would refuse it.
+    let (kind, has_extension, has_size) = (header >> 3 & 15, header & 4 != 0, header & 2 != 0);
+    if has_extension {
+        reader.u8()?;
+    }
+    if !has_size {
+        return Some((kind, reader.0, &[]));
+    }
+    let mut length = 0_u64;
+    for group in 0..8 {
+        let byte = reader.u8()?;
+        length |= u64::from(byte & 0x7F) << (7 * group);
+        if byte & 0x80 == 0 {
+            let (body, rest) = reader.0.split_at_checked(usize::try_from(length).ok()?)?;
+            return Some((kind, body, rest));
+        }
+    }
+    None
+}
+
+/// Reads a sequence header up to its colour range (5.5.1).
+fn sequence(body: &[u8]) -> Option<Sequence> {
+    let bits = &mut Bits::new(body);
+    let profile = bits.number(3)?;
+    bits.flag()?;
+    let is_reduced = bits.flag()?;
+    if is_reduced {
+        bits.number(5)?;
+    } else {
+        skip_operating_points(bits)?;
+    }
+    let (width_bits, height_bits) = (bits.number(4)? + 1, bits.number(4)? + 1);
+    let (width, height) = (bits.number(width_bits)? + 1, bits.number(height_bits)? + 1);
+    if !is_reduced && bits.flag()? {
+        bits.number(4 + 3)?;
+    }
+    bits.number(3)?;
+    if !is_reduced {
+        skip_tools(bits)?;
+    }
+    bits.number(3)?;
+    let (matrix, full_range) = colour(bits, profile)?;
+    Some(Sequence { width, height, matrix, full_range })
+}
+
+/// Skips what a sequence header says of time and operating points.
+fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
+    let mut delay_bits = None;
+    if bits.flag()? {
+        bits.number(32)?;
+        bits.number(32)?;
+        if bits.flag()? {
+            skip_uvlc(bits)?;
+        }
+        if bits.flag()? {
+            delay_bits = Some(bits.number(5)? + 1);
+            bits.number(32)?;
+            bits.number(5 + 5)?;
+        }
+    }
+    let has_display_delay = bits.flag()?;
+    for _ in 0..bits.number(5)? + 1 {
+        bits.number(12)?;
+        if bits.number(5)? > 7 {
+            bits.flag()?;
+        }
+        if let Some(delay_bits) = delay_bits
+            && bits.flag()?
+        {
+            bits.number(delay_bits)?;
+            bits.number(delay_bits)?;
+            bits.flag()?;
+        }
+        if has_display_delay && bits.flag()? {
+            bits.number(4)?;
+        }
+    }
+    Some(())
+}
+
+/// Skips a number in the variable-length code of 4.10.3.
+fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
+    let mut zeros = 0;
+    while !bits.flag()? {
+        zeros += 1;
+    }
+    if zeros < 32 {
+        bits.number(zeros)?;
+    }
+    Some(())
+}
+
+/// Skips the tools that only sequences of several frames have.
+fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
+    bits.number(4)?;
+    let has_order = bits.flag()?;
+    if has_order {
+        bits.number(2)?;
+    }
+    let may_force_screen = bits.flag()? || bits.flag()?;
+    if may_force_screen && !bits.flag()? {
+        bits.flag()?;
+    }
+    if has_order {
+        bits.number(3)?;
+    }
+    Some(())
+}
+
+/// Reads matrix coefficients and range from the colour configuration (5.5.2).
+fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(u8, bool)> {
+    let is_deep = bits.flag()?;
+    if profile == 2 && is_deep {
+        bits.flag()?;
+    }
+    let is_grey = profile != 1 && bits.flag()?;
+    let mut described = [UNSPECIFIED; 3];
+    if bits.flag()? {
+        for number in &mut described {
+            *number = bits.number(8)? as u8;
+        }
+    }
+    let [_, _, matrix] = described;
+    // sRGB stored as it is always has the full range.
+    let full_range = !is_grey && described == [1, 13, 0] || bits.flag()?;
+    Some((matrix, full_range))
+}
