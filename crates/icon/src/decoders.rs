@@ -7,6 +7,7 @@
 mod apng;
 pub(crate) mod avif;
 mod avif_container;
+mod avif_matrix;
 mod avif_reader;
 mod avif_rgb;
 mod avif_stream;

@@ -10,8 +10,9 @@ use re_rav1d::{Decoder, Picture, Settings};
 
 use super::{
     avif_container::{Item, Primary, Properties, Refusal, primary},
-    avif_rgb::{Matrix, add_opacity, rgba},
-    avif_stream::{Sequence, survey},
+    avif_matrix::Matrix,
+    avif_rgb::{add_opacity, rgba},
+    avif_stream::{Colour, Sequence, survey},
     orientation,
 };
 use crate::{
@@ -78,9 +79,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     let properties = colour.properties;
     let stored = properties.sides.unwrap_or_default();
     let (picture, sequence) = decode_item(&colour, stored, work)?;
-    let (matrix, full_range) =
-        properties.colour.unwrap_or((u16::from(sequence.matrix), sequence.full_range));
-    let matrix = Matrix::numbered(matrix).ok_or(IconError::AvifUnsupported)?;
+    let Colour { primaries, matrix, full_range } = properties.colour.unwrap_or(sequence.colour);
+    let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
     let mut rgba = rgba(&picture, matrix, full_range)
         .ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))?;
     drop(picture);
@@ -89,7 +89,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
             return Err(corrupt("sides of the opacity differ"));
         }
         let (picture, sequence) = decode_item(&alpha, stored, work)?;
-        add_opacity(&mut rgba, &picture, sequence.full_range, is_premultiplied);
+        add_opacity(&mut rgba, &picture, sequence.colour.full_range, is_premultiplied);
     }
     let (width, height) = cropped_sides(&properties, stored);
     if (width, height) != stored {

@@ -7,7 +7,10 @@
 //! Sources: ISO/IEC 14496-12 (boxes), 23008-12 (HEIF), AV1 Image File Format 1.1.
 //! Must not know: AV1, or pixels.
 
-use super::avif_reader::{Name, Reader};
+use super::{
+    avif_reader::{Name, Reader},
+    avif_stream::Colour,
+};
 
 /// Number of auxiliary pictures of a picture that are looked at, in search of its opacity.
 const MAX_AUXILIARY: usize = 16;
@@ -60,9 +63,8 @@ impl Item<'_> {
 pub(crate) struct Properties {
     /// Width and height in pixels, as stored.
     pub(crate) sides: Option<(u32, u32)>,
-    /// Matrix coefficients by their number in ITU-T H.273, and whether the range is full. They
-    /// override those of the bitstream.
-    pub(crate) colour: Option<(u16, bool)>,
+    /// What samples mean. It overrides what the bitstream says.
+    pub(crate) colour: Option<Colour>,
     /// The part that is shown (`clap`): width, height, and the offset of its centre, each as
     /// numerator and denominator.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
@@ -275,8 +277,10 @@ impl Properties {
                 self.has_configuration = true;
             }
             b"colr" if body.array()? == *b"nclx" => {
-                body.array::<4>()?;
-                self.colour = Some((body.u16()?, body.u8()? & 0x80 != 0));
+                let primaries = body.u16()?;
+                body.u16()?;
+                let (matrix, full_range) = (body.u16()?, body.u8()? & 0x80 != 0);
+                self.colour = Some(Colour { primaries, matrix, full_range });
             }
             b"clap" => {
                 let mut fraction = || Some((body.u32()?, body.u32()?));

@@ -10,7 +10,7 @@ const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 /// The number by which a sequence says that a property of its colours is unknown.
-const UNSPECIFIED: u8 = 2;
+const UNSPECIFIED: u16 = 2;
 
 /// What is known of a bitstream without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +32,17 @@ pub(crate) struct Sequence {
     pub(crate) width: u32,
     /// Greatest height of a frame in pixels.
     pub(crate) height: u32,
-    /// Matrix coefficients by their number in ITU-T H.273.
-    pub(crate) matrix: u8,
+    /// What samples mean.
+    pub(crate) colour: Colour,
+}
+
+/// What samples mean, by numbers in ITU-T H.273.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Colour {
+    /// Chromaticities of red, green and blue.
+    pub(crate) primaries: u16,
+    /// Matrix coefficients.
+    pub(crate) matrix: u16,
     /// True if samples use all values of their bits.
     pub(crate) full_range: bool,
 }
@@ -110,8 +119,7 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
         skip_tools(bits)?;
     }
     bits.number(3)?;
-    let (matrix, full_range) = colour(bits, profile)?;
-    Some(Sequence { width, height, matrix, full_range })
+    Some(Sequence { width, height, colour: colour(bits, profile)? })
 }
 
 /// Skips what a sequence header says of time and operating points.
@@ -178,8 +186,8 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads matrix coefficients and range from the colour configuration (5.5.2).
-fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(u8, bool)> {
+/// Reads the colour configuration up to the range (5.5.2).
+fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<Colour> {
     let is_deep = bits.flag()?;
     if profile == 2 && is_deep {
         bits.flag()?;
@@ -188,11 +196,11 @@ fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(u8, bool)> {
     let mut described = [UNSPECIFIED; 3];
     if bits.flag()? {
         for number in &mut described {
-            *number = bits.number(8)? as u8;
+            *number = bits.number(8)? as u16;
         }
     }
-    let [_, _, matrix] = described;
+    let [primaries, _, matrix] = described;
     // sRGB stored as it is always has the full range.
     let full_range = !is_grey && described == [1, 13, 0] || bits.flag()?;
-    Some((matrix, full_range))
+    Some(Colour { primaries, matrix, full_range })
 }
