@@ -57,6 +57,13 @@ function differences(one, other) {
   return { onBlack: onBlack / samples, onWhite: onWhite / samples };
 }
 
+/** A picture as if its opacity were from 16 to 235. */
+function withLimitedOpacity(picture) {
+  const bytes = Uint8ClampedArray.from(Buffer.from(picture.rgba, "base64"), (value, i) =>
+    i % 4 === 3 ? (value - 16) * 255 / 219 : value);
+  return { ...picture, rgba: Buffer.from(bytes).toString("base64") };
+}
+
 function difference(one, other) {
   const { onBlack, onWhite } = differences(one, other);
   return Math.max(onBlack, onWhite);
@@ -90,6 +97,7 @@ function compare(theirs) {
     row.onBlack = differences(managed, our.fitted).onBlack;
     row.scaling = difference(theirs.fitted, our.fitted);
     if (raw) row.raw = difference(raw, our.fitted);
+    row.limitedOpacity = difference(managed, withLimitedOpacity(our.fitted));
     if (theirs.averaged) row.ownError = difference(theirs.averaged, theirs.fitted);
   }
   row.differs = row.theirs.shown !== row.ours.shown || row.decoding > NEAR;

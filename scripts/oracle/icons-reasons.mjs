@@ -14,6 +14,7 @@ const MOST_EDGES = 10;
 
 const text = ({ bytes }) => bytes.toString("latin1");
 const isSvg = ({ theirs }) => Boolean(theirs.averaged);
+const isAvif = (row) => /^....ftypavi[fs]/s.test(text(row).slice(0, 12));
 /** BMP's compression fields of run lengths: RLE8, RLE4. */
 const hasRuns = ({ bytes }) => bytes.toString("latin1", 0, 2) === "BM" && bytes.length > 34 &&
   [1, 2].includes(bytes.readUInt32LE(30));
@@ -41,6 +42,20 @@ export const REASONS = [{
   name: "bmp_untouched",
   means: "pixels that no run of a bitmap touches are transparent as in Firefox, in Chromium black",
   told: (row) => hasRuns(row) && row.onBlack <= NEAR,
+}, {
+  name: "avif_unsupported",
+  means: "an AVIF of several tiles, or of a kind that hardly exists, is refused (decision 0103)",
+  told: ({ ours }) => ours.kind === "avif_unsupported",
+}, {
+  name: "avif_opacity",
+  means: "Chromium takes the opacity of an AVIF for one of a limited range, though the file says " +
+    "that it is full; ours and libavif do not",
+  told: (row) => isAvif(row) && row.limitedOpacity <= NEAR,
+}, {
+  name: "avif_sequence",
+  means: "of an AVIF sequence ours shows the primary picture, Chromium the first one of the " +
+    "animation, whose full range it takes for a limited one",
+  told: (row) => isAvif(row) && text(row).slice(8, 12) === "avis",
 }, {
   name: "svg_text",
   means: "ours draws text in one bundled font, Chromium in what the machine has " +

@@ -68,6 +68,7 @@ seed() {
         frontier_url | surt) urls "$2" 'https\?://' ;;
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$corpus/icons" -size -64k ;;
+        icon_avif) copies "$2" crates/icon/vectors -name '*.avif' ;;
         icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;
         index) copies "$2" "$corpus/index" -name '*.parquet' -size -256k ;;
         markup) pages "$2" '' ;;
@@ -90,8 +91,9 @@ for one in "${targets[@]}"; do
     seed "$one" "$seeds"
     say "$one, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds"
     # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
+    # --release: which assertions are on is said in fuzz/Cargo.toml, crate by crate.
     # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.
-    cargo +nightly fuzz run --sanitizer none "$one" "fuzz/corpus/$one" "$seeds" -- \
+    cargo +nightly fuzz run --release --sanitizer none "$one" "fuzz/corpus/$one" "$seeds" -- \
         -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=4096 -max_len=262144 \
         -print_final_stats=1
     rm -r "$seeds"

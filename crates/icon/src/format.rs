@@ -17,7 +17,7 @@ pub enum Format {
     Bmp,
     /// WebP: lossy, lossless or extended.
     Webp,
-    /// AVIF image or image sequence. It is recognised, but not decoded.
+    /// AVIF image, or the primary picture of an AVIF sequence.
     Avif,
     /// SVG as uncompressed XML.
     Svg,

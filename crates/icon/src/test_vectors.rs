@@ -15,9 +15,13 @@ use crate::{
     png::{Colours, encode, encode_by},
 };
 
-/// A gradient as baseline JPEG (4:2:0) and as lossy WebP, formats that this crate cannot write.
-const FILES: [&[u8]; 2] =
-    [include_bytes!("../vectors/gradient.jpg"), include_bytes!("../vectors/gradient.webp")];
+/// A gradient as baseline JPEG (4:2:0), as lossy WebP, and as AVIF (4:2:0, 10 bits of a limited
+/// range, with opacity), formats that this crate cannot write.
+const FILES: [&[u8]; 3] = [
+    include_bytes!("../vectors/gradient.jpg"),
+    include_bytes!("../vectors/gradient.webp"),
+    include_bytes!("../vectors/gradient.avif"),
+];
 
 /// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes and opacity.
 const SVG: &str = concat!(

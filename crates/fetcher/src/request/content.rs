@@ -48,7 +48,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
         IconError::NotAnImage => Outcome::NotImageOther,
         IconError::TooLarge { .. } => Outcome::ImageTooBig,
         IconError::SvgRefused { .. } => Outcome::SvgRejected,
-        // AVIF is an image that is archived and not drawn here; selection puts it last.
+        // An AVIF of a kind that is not decoded is archived and not drawn; selection puts it last.
         IconError::AvifUnsupported => {
             let content_type = Format::Avif.content_type();
             return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));

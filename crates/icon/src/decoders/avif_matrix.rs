@@ -114,7 +114,7 @@ impl Conversion {
 
     fn of_libyuv([yg, yb, ub, ug, vg, vr]: Libyuv) -> Self {
         Self {
-            luma: (0..256).map(|value| (value * 257 * yg >> 16) + yb).collect(),
+            luma: (0..256).map(|value| ((value * 257 * yg) >> 16) + yb).collect(),
             grey: 128,
             factors: [[0, vr, 1], [-ug, -vg, 1], [ub, 0, 1]],
             fraction: 6,

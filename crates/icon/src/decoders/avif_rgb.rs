@@ -73,7 +73,7 @@ impl Chroma {
         // Rows are weighted 3 to 1, and so are columns; without rows to weigh all is as it is.
         if self.layout == PixelLayout::I420 {
             self.rows.read(y / 2, &mut self.near);
-            let far = if y % 2 == 0 { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
+            let far = if y.is_multiple_of(2) { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
             self.rows.read(far, &mut self.far);
             for (near, far) in self.near.iter_mut().zip(&self.far) {
                 *near = *near * 3 + far;
@@ -91,7 +91,7 @@ impl Chroma {
             let near = x / 2;
             let far = match x {
                 _ if x == apart => near,
-                _ if x % 2 == 0 => near.saturating_sub(1),
+                _ if x.is_multiple_of(2) => near.saturating_sub(1),
                 _ => (near + 1).min(last),
             };
             (self.near[near] * 3 + self.near[far] + (1 << (shift - 1))) >> shift

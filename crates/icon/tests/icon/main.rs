@@ -8,6 +8,7 @@
     reason = "a test reads files and runs programs, and fails by panicking"
 )]
 
+mod avif;
 mod corpus;
 mod cost;
 mod hostile_svg;

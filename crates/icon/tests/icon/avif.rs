@@ -1,0 +1,314 @@
+//! AVIF: the vectors of `vectors/avif` beside their PNGs, which libavif's `avifdec` decoded, and
+//! containers that are generated here around the bitstream of one of them.
+
+use everytab_icon::{
+    Format, IconError, Pixels,
+    convert::to_tab_icon,
+    decode::{decode, decode_counted},
+    measure::measure,
+    work::Work,
+};
+
+/// Sides of all vectors.
+const SIDES: (u32, u32) = (27, 21);
+/// A vector with one item, whose bitstream is all of its `mdat`.
+const PLAIN: &[u8] = include_bytes!("../../vectors/avif/yuv420.avif");
+const SEQUENCE: &[u8] = include_bytes!("../../vectors/avif/sequence.avif");
+
+fn boxed(name: &[u8; 4], body: &[u8]) -> Vec<u8> {
+    [&(body.len() as u32 + 8).to_be_bytes(), name.as_slice(), body].concat()
+}
+
+fn full(name: &[u8; 4], version: u8, body: &[u8]) -> Vec<u8> {
+    boxed(name, &[&[version, 0, 0, 0], body].concat())
+}
+
+fn ispe(width: u32, height: u32) -> Vec<u8> {
+    full(b"ispe", 0, &[width.to_be_bytes(), height.to_be_bytes()].concat())
+}
+
+fn clap(fractions: [u32; 8]) -> Vec<u8> {
+    boxed(b"clap", &fractions.map(u32::to_be_bytes).concat())
+}
+
+fn stream() -> Vec<u8> {
+    let at = PLAIN.windows(4).position(|name| name == b"mdat").unwrap();
+    PLAIN[at + 4..].to_vec()
+}
+
+/// A file with one item, number 7.
+struct Container {
+    stream: Vec<u8>,
+    kind: [u8; 4],
+    ispe: Vec<u8>,
+    /// More properties, all of which are essential.
+    properties: Vec<Vec<u8>>,
+    /// The version of `iloc`.
+    locations: u8,
+    /// 0: in the file, 1: in `idat`.
+    method: u8,
+    /// Parts into which the bitstream is cut.
+    parts: usize,
+    /// The bitstream comes before its description, in a box with a length of 64 bits.
+    is_first: bool,
+}
+
+impl Default for Container {
+    fn default() -> Self {
+        Self {
+            stream: stream(),
+            kind: *b"av01",
+            ispe: ispe(SIDES.0, SIDES.1),
+            properties: Vec::new(),
+            locations: 0,
+            method: 0,
+            parts: 1,
+            is_first: false,
+        }
+    }
+}
+
+impl Container {
+    fn with(properties: &[Vec<u8>]) -> Vec<u8> {
+        Self { properties: properties.to_vec(), ..Self::default() }.file()
+    }
+
+    fn file(&self) -> Vec<u8> {
+        let kind = boxed(b"ftyp", b"avif\0\0\0\0mif1avif");
+        let long = [b"\0\0\0\x01mdat".as_slice(), &(self.stream.len() as u64 + 16).to_be_bytes()];
+        if self.is_first {
+            let meta = self.meta(kind.len() + 16);
+            return [kind, long.concat(), self.stream.clone(), meta].concat();
+        }
+        // The length of the description does not depend on the offset in it.
+        let offset = if self.method == 1 { 0 } else { kind.len() + self.meta(0).len() + 8 };
+        [kind, self.meta(offset), boxed(b"mdat", &self.stream)].concat()
+    }
+
+    fn meta(&self, offset: usize) -> Vec<u8> {
+        let item = [&[0, 7, 0, 0], self.kind.as_slice(), b"\0"].concat();
+        let configuration = boxed(b"av1C", &[0x81, 0, 0x0C, 0]);
+        let container = [&[self.ispe.clone(), configuration], self.properties.as_slice()].concat();
+        let count = 2 + self.properties.len() as u8;
+        let associations: Vec<u8> = (1..=count).map(|index| index | 0x80).collect();
+        let associations = [&[0, 0, 0, 1, 0, 7, count], associations.as_slice()].concat();
+        let properties = [boxed(b"ipco", &container.concat()), full(b"ipma", 0, &associations)];
+        let boxes = [
+            full(b"pitm", 0, &[0, 7]),
+            self.iloc(offset),
+            full(b"iinf", 0, &[&[0, 1], full(b"infe", 2, &item).as_slice()].concat()),
+            boxed(b"iprp", &properties.concat()),
+            if self.method == 1 { boxed(b"idat", &self.stream) } else { Vec::new() },
+        ];
+        full(b"meta", 0, &boxes.concat())
+    }
+
+    fn iloc(&self, offset: usize) -> Vec<u8> {
+        // Offsets have 4 bytes, lengths too, the base 8 and indices none.
+        let mut body = vec![0x44, 0x80];
+        let id: &[u8] = if self.locations > 1 { &[0, 0, 0, 7] } else { &[0, 7] };
+        let one: &[u8] = if self.locations > 1 { &[0, 0, 0, 1] } else { &[0, 1] };
+        body.extend([one, id].concat());
+        if self.locations > 0 {
+            body.extend([0, self.method]);
+        }
+        body.extend([0, 0]);
+        body.extend((offset as u64).to_be_bytes());
+        body.extend((self.parts as u16).to_be_bytes());
+        let length = self.stream.len().div_ceil(self.parts.max(1)).max(1);
+        for start in (0..self.stream.len()).step_by(length) {
+            body.extend((start as u32).to_be_bytes());
+            body.extend((length.min(self.stream.len() - start) as u32).to_be_bytes());
+        }
+        full(b"iloc", self.locations, &body)
+    }
+}
+
+fn pixels(file: &[u8]) -> Pixels {
+    let (measured, pixels) = decode(file).unwrap();
+    assert_eq!((measured.format, measured.content_type), (Format::Avif, "image/avif"));
+    assert_eq!((measured.width, measured.height), (pixels.width(), pixels.height()));
+    assert_eq!(measure(file), Ok(measured));
+    pixels
+}
+
+fn kind(file: &[u8]) -> &'static str {
+    decode(file).unwrap_err().kind()
+}
+
+fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
+    pixels.iter().nth((y * pixels.width() + x) as usize).unwrap()
+}
+
+#[test]
+fn each_vector_is_as_avifdec_decodes_it() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/avif");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "avif") {
+            continue;
+        }
+        seen += 1;
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let ours = pixels(&std::fs::read(&path).unwrap());
+        let (_, reference) = decode(&std::fs::read(path.with_extension("png")).unwrap()).unwrap();
+        assert_eq!((ours.width(), ours.height()), SIDES, "{name}");
+        // libavif divides by opacity less exactly, and converts 10 bits with opacity by libyuv.
+        let most = if name.starts_with("opacity-") { 2 } else { 1 };
+        for (ours, reference) in ours.iter().zip(reference.iter()) {
+            let is_near = |(a, b): (&u8, &u8)| a.abs_diff(*b) <= most;
+            let is_unseen = ours[3] == 0 && reference[3] == 0;
+            let all_near = ours.iter().zip(&reference).all(is_near);
+            assert!(is_unseen || all_near, "{name}: {ours:?}, {reference:?}");
+        }
+    }
+    assert_eq!(seen, 16);
+}
+
+#[test]
+fn the_container_may_be_written_in_many_ways() {
+    let plain = pixels(PLAIN);
+    let ways = [
+        Container::default(),
+        Container { locations: 1, ..Container::default() },
+        Container { locations: 2, parts: 3, ..Container::default() },
+        Container { locations: 1, method: 1, parts: 2, ..Container::default() },
+        Container { is_first: true, ..Container::default() },
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        assert_eq!(pixels(&way.file()), plain, "{number}");
+    }
+    // What follows the picture does not matter, and neither does a property that is only advice.
+    let mut stream = stream();
+    stream.extend([0x0A, 0xFF, 0xFF]);
+    assert_eq!(pixels(&Container { stream, ..Container::default() }.file()), plain);
+    assert_eq!(pixels(&Container::with(&[boxed(b"pasp", &[0; 8])])), plain);
+}
+
+#[test]
+fn a_picture_is_cropped_then_turned_then_mirrored() {
+    let plain = pixels(PLAIN);
+    let (right, bottom) = (SIDES.0 - 1, SIDES.1 - 1);
+    let turned = pixels(&Container::with(&[boxed(b"irot", &[1])]));
+    assert_eq!((turned.width(), turned.height()), (SIDES.1, SIDES.0));
+    // Against the clock: the right column becomes the top row.
+    assert_eq!(at(&turned, 0, 0), at(&plain, right, 0));
+    assert_eq!(at(&turned, bottom, 0), at(&plain, right, bottom));
+    let mirrored = pixels(&Container::with(&[boxed(b"imir", &[1])]));
+    assert_eq!(at(&mirrored, 0, 0), at(&plain, right, 0));
+    let both = pixels(&Container::with(&[boxed(b"irot", &[1]), boxed(b"imir", &[0])]));
+    assert_eq!(at(&both, 0, 0), at(&plain, 0, 0));
+    assert_eq!(at(&both, 0, right), at(&plain, right, 0));
+    // 20 by 10 pixels from the upper left corner: the centre is moved by 7/2 and 11/2.
+    let corner = clap([20, 1, 10, 1, 7_u32.wrapping_neg(), 2, 11_u32.wrapping_neg(), 2]);
+    let cropped = pixels(&Container::with(std::slice::from_ref(&corner)));
+    assert_eq!((cropped.width(), cropped.height()), (20, 10));
+    assert_eq!(at(&cropped, 19, 9), at(&plain, 19, 9));
+    let all = pixels(&Container::with(&[corner, boxed(b"irot", &[3])]));
+    assert_eq!(at(&all, 9, 0), at(&plain, 0, 0));
+    // Chromium ignores what begins elsewhere, or is no number of pixels.
+    for fractions in
+        [[20, 1, 10, 1, 0, 1, 0, 1], [20, 0, 10, 1, 0, 0, 0, 1], [7, 2, 9, 2, 0, 1, 0, 1]]
+    {
+        assert_eq!(pixels(&Container::with(&[clap(fractions)])), plain);
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let colours =
+        |matrix: u8| boxed(b"colr", &[b"nclx\0\x09\0\x10\0".as_slice(), &[matrix, 0]].concat());
+    let files = [
+        Container { kind: *b"grid", ..Container::default() }.file(),
+        Container { kind: *b"hvc1", ..Container::default() }.file(),
+        Container { locations: 1, method: 2, ..Container::default() }.file(),
+        Container::with(&[boxed(b"what", b"")]),
+        Container::with(&[boxed(b"lsel", &[0, 1])]),
+        Container::with(&[boxed(b"a1op", &[1])]),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        assert_eq!(kind(file), "avif_unsupported", "{number}");
+        assert_eq!(measure(file), Err(IconError::AvifUnsupported), "{number}");
+    }
+    // ICtCp: the sides are known.
+    let file = Container::with(&[colours(14)]);
+    assert_eq!(kind(&file), "avif_unsupported");
+    assert_eq!(measure(&file).unwrap().width, SIDES.0);
+    // A sequence has its first picture as the primary one. Without it, it is refused.
+    let mut sequence = SEQUENCE.to_vec();
+    let at = sequence.windows(4).position(|name| name == b"meta").unwrap();
+    sequence[at..at + 4].copy_from_slice(b"free");
+    assert_eq!(kind(&sequence), "avif_unsupported");
+}
+
+#[test]
+fn a_file_that_ends_early_is_corrupt() {
+    for end in 24..PLAIN.len() {
+        let kind = kind(&PLAIN[..end]);
+        assert!(matches!(kind, "image_corrupt"), "{end}: {kind}");
+    }
+    assert_eq!(
+        kind(&Container { ispe: Vec::new(), ..Container::default() }.file()),
+        "image_corrupt"
+    );
+    let empty = Container { stream: Vec::new(), ..Container::default() };
+    assert_eq!(kind(&Container { parts: 0, ..empty }.file()), "image_corrupt");
+}
+
+#[test]
+fn any_byte_of_a_container_may_be_wrong() {
+    let file = Container { locations: 1, parts: 2, ..Container::default() }.file();
+    let end = file.len() - stream().len();
+    for at in 24..end {
+        for wrong in [0x00, 0x01, 0x7F, 0x80, 0xFF] {
+            let mut file = file.clone();
+            file[at] = wrong;
+            if let Err(error) = to_tab_icon(&file) {
+                let known = ["image_corrupt", "avif_unsupported", "image_too_big"];
+                assert!(known.contains(&error.kind()), "{at}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sides_are_checked_before_pixels_are_decoded() {
+    let with_sides = |width, height| {
+        let file = Container { ispe: ispe(width, height), ..Container::default() }.file();
+        decode_counted(&file)
+    };
+    assert_eq!(with_sides(2049, 9).0.unwrap_err().kind(), "image_too_big");
+    // Cropping makes no picture small enough.
+    let corner = clap([20, 1, 10, 1, -2029_i32 as u32, 2, 11_u32.wrapping_neg(), 2]);
+    let large =
+        Container { ispe: ispe(2049, 21), properties: vec![corner], ..Container::default() };
+    assert_eq!(kind(&large.file()), "image_too_big");
+    // More than the work of a file: nothing is decoded.
+    let (result, work) = with_sides(1255, 1255);
+    assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
+    for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1254, 1254)] {
+        let (result, work) = with_sides(width, height);
+        assert_eq!(result.unwrap_err().kind(), "image_corrupt");
+        assert_eq!(work.pixels, u64::from(width * height * 8));
+    }
+}
+
+#[test]
+fn each_frame_and_the_opacity_are_counted() {
+    let pixels = u64::from(SIDES.0 * SIDES.1);
+    let work_of = |frames: usize| {
+        let file = Container { stream: stream().repeat(frames), ..Container::default() }.file();
+        decode_counted(&file)
+    };
+    for frames in 1..=4 {
+        let (result, work) = work_of(frames);
+        assert!(result.is_ok());
+        let bytes = (stream().len() * frames) as u64;
+        assert_eq!(work, Work { pixels: 8 * pixels * frames as u64, bytes });
+    }
+    let (result, work) = work_of(5);
+    assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
+    let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
+    assert_eq!(decode_counted(opacity).1.pixels, (8 + 4) * pixels);
+}
