@@ -69,6 +69,7 @@ seed() {
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$corpus/icons" -size -64k ;;
         icon_avif) copies "$2" crates/icon/vectors -name '*.avif' ;;
+        icon_cost) copies "$2" "$corpus/icons/broken" crates/icon/vectors -size -32k ;;
         icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;
         index) copies "$2" "$corpus/index" -name '*.parquet' -size -256k ;;
         markup) pages "$2" '' ;;

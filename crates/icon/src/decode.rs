@@ -2,8 +2,9 @@
 //!
 //! Invariants: width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is
 //! allocated for the pixels; every decoder runs inside `catch_unwind`, so a panic in third-party
-//! code costs one icon (but for that of AV1, see `decoders::avif`); decoders run without SIMD where SIMD could give other pixels, so that the
-//! pixels are the same on every machine (SVG is drawn with floats, see `decoders::svg`).
+//! code costs one icon (not so in that of AV1, see `decoders::avif`); decoders run without SIMD
+//! where SIMD could give other pixels, so that the pixels are the same on every machine (SVG is
+//! drawn with floats, see `decoders::svg`).
 //! Must not know: files, or what the pixels are for.
 //!
 //! [`MAX_SIDE_PIXELS`]: crate::limits::MAX_SIDE_PIXELS

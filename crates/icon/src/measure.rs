@@ -2,8 +2,9 @@
 //!
 //! Invariant: a decoder of a raster format returns exactly these sides or an error, so that its
 //! memory is known before it runs. (Width and height are exchanged where the EXIF orientation says
-//! that a JPEG lies on its side. Those of an AVIF are of the picture as it is shown.) For ICO and CUR the sides are those of the entry that suits a tab
-//! icon of 32 pixels best, read from the entry's own header, because the directory is often wrong.
+//! that a JPEG lies on its side. Those of an AVIF are of the picture as it is shown.) For ICO and
+//! CUR the sides are those of the entry that suits a tab icon of 32 pixels best, read from the
+//! entry's own header, because the directory is often wrong.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, webp},

@@ -162,7 +162,7 @@ impl<'a> Meta<'a> {
     fn alpha_of(&self, id: u32) -> Result<Option<Item<'a>>, Refusal> {
         let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
-            // What cannot be read is no opacity; that of a kind that is not supported is.
+            // An auxiliary picture whose properties cannot be read may be no opacity.
             let Ok(properties) = self.properties_of(from) else { continue };
             if properties.is_opacity {
                 return self.item(from).map(Some);
@@ -276,6 +276,7 @@ impl Properties {
                 body.array::<4>()?;
                 self.has_configuration = true;
             }
+            // Of other types it is a colour profile.
             b"colr" if body.array()? == *b"nclx" => {
                 let primaries = body.u16()?;
                 body.u16()?;
