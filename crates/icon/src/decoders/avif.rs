@@ -131,10 +131,10 @@ fn decode_item(
     if sides.0.max(sides.1).max(stream.max_width).max(stream.max_height) > MAX_SIDE_PIXELS {
         return Err(corrupt("a frame that is larger than the limit"));
     }
-    if !(1..=MAX_FRAMES).contains(&stream.frames) {
+    let area = u64::from(sides.0) * u64::from(sides.1);
+    if area == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
         return Err(corrupt("no frame, or too many"));
     }
-    let area = u64::from(sides.0) * u64::from(sides.1);
     work.spend_pixels(area * u64::from(stream.frames) * pixel_cost, bytes.len())
         .map_err(|spent| corrupt(&String::from(spent)))?;
     let picture = first_picture(bytes, area as u32)
