@@ -50,7 +50,8 @@ export const REASONS = [{
   name: "avif_opacity",
   means: "Chromium takes the opacity of an AVIF for one of a limited range, though the file says " +
     "that it is full; ours and libavif do not",
-  told: (row) => isAvif(row) && row.limitedOpacity <= NEAR,
+  // Colours that are multiplied by opacity stay the same on black.
+  told: (row) => isAvif(row) && Math.min(row.limitedOpacity, row.onBlack) <= NEAR,
 }, {
   name: "avif_sequence",
   means: "of an AVIF sequence ours shows the primary picture, Chromium the first one of the " +
