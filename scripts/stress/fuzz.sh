@@ -97,7 +97,8 @@ for one in "${targets[@]}"; do
     # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
     # --release: which assertions are on is said in fuzz/Cargo.toml, crate by crate.
     # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.
-    ${heap[@]+"${heap[@]}"} cargo +nightly fuzz run --release --sanitizer none "$one" "fuzz/corpus/$one" "$seeds" -- \
+    ${heap[@]+"${heap[@]}"} cargo +nightly fuzz run --release --sanitizer none \
+        "$one" "fuzz/corpus/$one" "$seeds" -- \
         -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=4096 -max_len=262144 \
         -print_final_stats=1
     rm -r "$seeds"
