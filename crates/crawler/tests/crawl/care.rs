@@ -209,6 +209,24 @@ async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
     assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
+/// They wait for the robots.txt to be put, and more of them than may wait do not stop their host.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_number_of_urls_is_answered_by_a_robots_txt_that_disallows_them() {
+    let plain = GraphSettings::plain(1, 1, 4_000);
+    let graph = GraphSettings { forbidden: 1_000, no_robots: 0, links: 400, ..plain };
+    let world = World::new(27, graph).await;
+    let home = world.graph().home(0);
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    let expected = world.expected(crawl);
+    let disallowed = expected.values().filter(|outcome| *outcome == "robots_disallowed").count();
+    assert!(disallowed > 2_000, "{disallowed}");
+    let id = world.start(&settings("any"), None, &[home]).await;
+    let worker = world.worker("worker-1", |settings| settings.record_after = NEVER);
+    world.ended(id).await;
+    worker.finish().await;
+    assert_same(&world.recorded(id).await, &expected);
+}
+
 /// The files below a folder.
 fn walkdir(folder: &std::path::Path) -> Vec<String> {
     let mut files = Vec::new();
