@@ -41,6 +41,8 @@ use crate::{
 const MAX_OPEN: usize = 64;
 /// Time after which an archive is put that has a record for which somebody waits.
 const URGENT_AGE: Duration = Duration::from_secs(1);
+/// How many times as soon as others an archive of robots.txt is put.
+const ROBOTS_SOONER: u32 = 3;
 /// Pause before an archive is put again after the first failure; each further one doubles it.
 const FIRST_PUT_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause before an archive is put again.
@@ -365,7 +367,10 @@ impl<T: Send + 'static> Archives<T> {
             fields: &info.fields(),
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
-        let (crawl, put_at) = (Arc::clone(crawl), Instant::now() + self.settings.max_age);
+        // Fetches of a host wait in memory for its robots.txt.
+        let is_robots = key.subset == ArchiveSubset::RobotsTxt;
+        let sooner = if is_robots { ROBOTS_SOONER } else { 1 };
+        let (crawl, put_at) = (Arc::clone(crawl), Instant::now() + self.settings.max_age / sooner);
         let (names, records) = (BodyArchive::new(&name.object()), Vec::new());
         Ok(OpenArchive { crawl, store: key.store, names, path, writer, put_at, records })
     }
