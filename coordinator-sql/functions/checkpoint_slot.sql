@@ -86,8 +86,7 @@ begin
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
            f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
-           f.truncated,
-           nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
+           f.truncated, nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,

@@ -5,7 +5,7 @@ create or replace function coordinator.earlier_fetches(
     p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[])
 returns table (host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, mime text,
                charset text, language text, title text, etag text, last_modified text,
-               body_url text, body_host_hash bigint, body_url_hash bigint, body_at timestamptz, 
+               body_url text, body_host_hash bigint, body_url_hash bigint, body_at timestamptz,
                body_object text, body_offset bigint, body_length integer)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column

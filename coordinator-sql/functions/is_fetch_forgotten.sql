@@ -12,14 +12,10 @@ begin
         return false;
     end if;
     if exists (select from forgotten g
-                where g.kind = 'url' and g.host_hash = p_fetch.host_hash
-                  and g.url_hash = p_fetch.url_hash and stored_at <= g.forgotten_at) then
-        return true;
-    end if;
-    if p_fetch.body_url_hash is not null and exists (
-        select from forgotten g
-         where g.kind = 'url' and g.host_hash = p_fetch.body_host_hash
-           and g.url_hash = p_fetch.body_url_hash and stored_at <= g.forgotten_at) then
+                where g.kind = 'url' and stored_at <= g.forgotten_at
+                  and (g.host_hash, g.url_hash) in (
+                      (p_fetch.host_hash, p_fetch.url_hash),
+                      (p_fetch.body_host_hash, p_fetch.body_url_hash))) then
         return true;
     end if;
     label := string_to_array(coordinator.host_of_url(p_fetch.url), '.');

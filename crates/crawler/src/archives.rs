@@ -176,6 +176,7 @@ const HEADERS_OF_A_BODY: [&str; 2] = ["content-type", "x-robots-tag"];
 
 /// The key of a record's body, where another record may have the same one.
 fn body_key(key: ArchiveKey, record: &Record) -> Option<BodyKey> {
+    let copies = record.copies_of?;
     let mut digest = Sha256::new_with_prefix(record.sha256);
     for name in HEADERS_OF_A_BODY {
         digest.update([0]);
@@ -184,7 +185,7 @@ fn body_key(key: ArchiveKey, record: &Record) -> Option<BodyKey> {
             digest.update([b'\n']);
         }
     }
-    Some((key, record.copies_of?.site, digest.finalize().into()))
+    Some((key, copies.site, digest.finalize().into()))
 }
 
 /// A record that was written.

@@ -3,8 +3,7 @@
 //!
 //! Invariants: a URL is answered only when its record is where it stays, and that of the robots.txt
 //! that was asked before it, and a checkpoint follows; what a slot's holder knows is dropped with
-//! the lease, unrecorded. Must not know: SQL, how a
-//! request is made, how records are written.
+//! the lease, unrecorded. Must not know: SQL, how a request is made, how records are written.
 
 mod answers;
 mod asking;

@@ -8,7 +8,7 @@ use chrono::Utc;
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::FetchRow;
 use everytab_fetcher::{Outcome, Retry};
-use everytab_frontier::{Ending, LinkFlags, Turn};
+use everytab_frontier::{Ending, LinkFlags, Turn, is_home_page};
 
 use crate::{
     archives::{CopiesOf, Record},
@@ -165,35 +165,25 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
 /// record.
 fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
     let Answer { fetched, body, .. } = answer;
-    let is_home =
-        origin_of(&turn.url).is_some_and(|origin| turn.url.get(origin.len()..) == Some("/"));
     matches!(body, BodyRecord::Own)
         && is_whole(fetched)
         && fetched.body.len() >= MIN_NAMED_BYTES
         && turn.attributes.hops == 0
-        && !is_home
+        && !is_home_page(&turn.url)
 }
 
-/// The hashes of a host and of its site.
-#[derive(Clone, Copy)]
-pub(crate) struct HostHashes {
-    pub site: u64,
-    pub host: u64,
-}
-
-/// The record of an answer, with what the frontier has of its URL, which a robots.txt has not; none
-/// if no answer came.
+/// The record of an answer, with what the frontier has of its URL and where copies of it may be,
+/// which a robots.txt has not; none if no answer came.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),
     answer: Answer,
-    of: Option<(&Turn, HostHashes)>,
+    of: Option<(&Turn, CopiesOf)>,
     delay: Duration,
 ) -> Option<Record> {
     let sha256 = answer.sha256?;
-    let copies = of.filter(|(turn, _)| may_name_another(&answer, turn));
-    let copies_of = copies
-        .map(|(turn, HostHashes { site, host })| CopiesOf { site, hashes: (host, turn.hash.0) });
+    let copies_of =
+        of.filter(|(turn, _)| may_name_another(&answer, turn)).map(|(_, copies)| copies);
     let found = of.map(|(turn, _)| turn.attributes);
     let Answer { mut fetched, facts, body, .. } = answer;
     let exchange = fetched.exchanges.pop()?;

@@ -103,8 +103,7 @@ impl CanonicalUrl {
         if let Some(query) = url.query() {
             push_query(&mut key, query, parameters);
         }
-        let is_home = key.get(path_start..) == Some("/");
-        let fetched = if is_home { key.clone() } else { String::from(url) };
+        let fetched = if is_home_page(&key) { key.clone() } else { String::from(url) };
         if fetched.len() > MAX_URL_BYTES || key.len() > MAX_URL_BYTES {
             return Err(UrlError::TooLong);
         }
@@ -224,6 +223,14 @@ fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
         key.push_str(piece);
         separator = '&';
     }
+}
+
+/// Whether a URL in the form of the URL Standard is that of a home page: `https://host/`, of any
+/// port.
+#[must_use]
+pub fn is_home_page(url: &str) -> bool {
+    let rest = url.split_once("://").map(|(_, rest)| rest);
+    rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, path)| path.is_empty())
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ mod trap;
 mod turned_away;
 
 pub use budget::{SiteBudget, SiteUse};
-pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash};
+pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash, is_home_page};
 pub use chunk::{
     ChunkError, ChunkKind, MAX_LINKS_PER_CHUNK, UnpackedLinks, kind_of_chunk, pack_links,
     unpack_links,

@@ -3,8 +3,8 @@
 //! Invariants: a record is replaced by one of the same length that says nothing, so that the
 //! positions of all others hold; what is forgotten is noted as cleared only when every archive that
 //! has it was written, so that an interrupted run is finished by the next one. What has its body in
-//! a record that is forgotten goes with it. Must not know: how
-//! something comes to be forgotten, which captures are given out.
+//! a record that is forgotten goes with it. Must not know: how something comes to be forgotten,
+//! which captures are given out.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

@@ -9,14 +9,14 @@ use everytab_fetcher::Outcome;
 use everytab_frontier::{Ending, LinkFlags, Turn};
 
 use crate::{
-    archives::{ArchiveCommand, Record},
+    archives::{ArchiveCommand, CopiesOf, Record},
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
         state::{AfterPut, Fetched, Holder, RobotsRecord},
     },
     known::Chain,
-    rows::{CRASHED, HostHashes, ending_of, may_pass, record_of, row_of},
+    rows::{CRASHED, ending_of, may_pass, record_of, row_of},
     visit::{Answer, Asked, Visited},
 };
 
@@ -172,8 +172,8 @@ impl Holder {
         };
         let delay = self.delay_of(host_hash, crawl);
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
-        let hashes = HostHashes { site: host.site_hash, host: host_hash };
-        match record_of(crawl, (subset, fence.slot), answer, Some((turn, hashes)), delay) {
+        let copies = CopiesOf { site: host.site_hash, hashes: (host_hash, turn.hash.0) };
+        match record_of(crawl, (subset, fence.slot), answer, Some((turn, copies)), delay) {
             Some(record) if ending != Ending::Refused => {
                 self.write(fence, record, AfterPut::Fetch(Box::new(fetched)));
             }

@@ -143,6 +143,8 @@ impl Holder {
             let until = match self.gated_until(crawl) {
                 Some(until) => until,
                 None if self.has_many_awaiting_robots(host_hash, crawl.number) => {
+                    let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
+                    slot.into_iter().for_each(|slot| self.put_robots(crawl.number, slot));
                     Instant::now() + LOOK_AGAIN
                 }
                 None => {

@@ -101,22 +101,18 @@ impl Holder {
     }
 
     /// Has the robots.txt of a slot's hosts put now, as far as they are in one archive of a crawl.
-    fn put_robots(&mut self, crawl: i32, slot: i16) {
+    pub(super) fn put_robots(&mut self, crawl: i32, slot: i16) {
         if let Some((crawl, _)) = self.state.crawls.get(&crawl) {
             self.state.unwritten.push(ArchiveCommand::PutRobots(Arc::clone(crawl), slot));
         }
     }
 
     /// Whether so many fetches of a host wait for its robots.txt in a crawl that no more of its
-    /// URLs are answered: the robots.txt is put now.
-    pub(super) fn has_many_awaiting_robots(&mut self, host_hash: u64, crawl: i32) -> bool {
-        let Some(waiting) = self.state.awaiting_robots.get(&host_hash) else { return false };
-        let of_crawl = waiting.iter().filter(|fetched| fetched.row.crawl == crawl);
-        let has_many = of_crawl.count() >= MAX_AWAITING_ROBOTS;
-        if has_many && let Some(slot) = waiting.first().map(|fetched| fetched.fence.slot) {
-            self.put_robots(crawl, slot);
-        }
-        has_many
+    /// URLs are answered.
+    pub(super) fn has_many_awaiting_robots(&self, host_hash: u64, crawl: i32) -> bool {
+        let waiting = self.state.awaiting_robots.get(&host_hash).into_iter().flatten();
+        let of_crawl = waiting.filter(|fetched| fetched.row.crawl == crawl);
+        of_crawl.count() >= MAX_AWAITING_ROBOTS
     }
 
     /// A URL is answered.

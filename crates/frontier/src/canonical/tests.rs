@@ -135,3 +135,13 @@ fn a_home_page_is_fetched_as_its_key_says_and_no_other_page_is() {
     assert_eq!(fetched("https://a.com/?id=1&gclid=2"), "https://a.com/?id=1&gclid=2");
     assert_eq!(fetched("https://a.com/b?gclid=2"), "https://a.com/b?gclid=2");
 }
+
+#[test]
+fn a_home_page_has_no_path_and_no_query() {
+    for url in ["http://a.example/", "https://a.example:8443/", "http://[::1]/"] {
+        assert!(is_home_page(url), "{url}");
+    }
+    for url in ["http://a.example/a", "http://a.example/?", "http://a.example", "mailto:a@b/"] {
+        assert!(!is_home_page(url), "{url}");
+    }
+}

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use everytab_coordinator::{Coordinator, IndexRow};
-use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_frontier::{CanonicalUrl, ParameterList, is_home_page};
 
 use super::index_row::host_of;
 use crate::job::JobError;
@@ -31,7 +31,7 @@ struct Redirect {
 impl HomeRedirects {
     /// Notes those among some fetches.
     pub(crate) fn note(&mut self, rows: &[IndexRow]) {
-        let homes = rows.iter().filter(|row| is_home(&row.url));
+        let homes = rows.iter().filter(|row| is_home_page(&row.url));
         self.0.extend(homes.filter_map(|row| next_hop(&row.url, row)));
     }
 
@@ -68,7 +68,7 @@ impl HomeRedirects {
                 let Some(row) = rows.get(&url) else { continue };
                 match row.status {
                     // A home page of its own has its own row.
-                    Some(200) if !is_home(&row.url) => {
+                    Some(200) if !is_home_page(&row.url) => {
                         found.push((chain.home.clone(), row.clone()));
                     }
                     _ => next.extend(next_hop(&chain.home, row)),
@@ -95,25 +95,4 @@ fn next_hop(home: &str, row: &IndexRow) -> Option<Redirect> {
         host_hash: row.host_hash,
         target: target.clone(),
     })
-}
-
-/// Whether a URL is that of a home page: `https://host/`, of any port.
-fn is_home(url: &str) -> bool {
-    let rest = url.split_once("://").map(|(_, rest)| rest);
-    rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, path)| path.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_home_page_has_no_path_and_no_query() {
-        for url in ["http://a.example/", "https://a.example:8443/", "http://[::1]/"] {
-            assert!(is_home(url), "{url}");
-        }
-        for url in ["http://a.example/a", "http://a.example/?", "http://a.example", "mailto:a@b/"] {
-            assert!(!is_home(url), "{url}");
-        }
-    }
 }
