@@ -3,7 +3,9 @@
 //!
 //!     make_bundles list CORPUS                      one line an icon: url, title, file
 //!     make_bundles keep LIST FOLDER all|small       lines whose icon the bundles of FOLDER hold
+//!     make_bundles pack LIST ARCHIVE                LIST with places in ARCHIVE instead of files
 //!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
+//!     make_bundles bundles LIST FOLDER MODE THREADS ARCHIVE   the same from a packed list
 //!     make_bundles sizes LIST                       bytes beside another encoder's, by mode
 //!     make_bundles parts LIST MODE                  microseconds by format and step
 //!
@@ -14,7 +16,9 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashSet},
-    io::Read,
+    fs::File,
+    io::{BufWriter, Read, Write},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
@@ -42,8 +46,11 @@ fn main() {
     match args.as_slice() {
         ["list", corpus] => list(Path::new(corpus)),
         ["keep", list, folder, which] => keep(list, Path::new(folder), *which == "small"),
-        ["bundles", list, folder, colours, threads] => {
-            bundles(list, Path::new(folder), mode(colours), threads.parse().unwrap());
+        ["pack", list, archive] => pack(list, archive),
+        ["bundles", list, folder, colours, threads, archive @ ..] if archive.len() < 2 => {
+            let archive = archive.first().map(|path| File::open(path).unwrap());
+            let threads = threads.parse().unwrap();
+            bundles(list, Path::new(folder), mode(colours), threads, archive.as_ref());
         }
         ["sizes", list] => sizes(list),
         ["parts", list, colours] => parts(list, mode(colours)),
@@ -114,30 +121,66 @@ fn fields(line: &str) -> [&str; 3] {
     line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
+/// Writes the icons of LIST one after the other, as a shard's archive has them. Prints LIST with
+/// the offset and the length of each instead of its file.
+fn pack(list: &str, archive: &str) {
+    let mut archive = BufWriter::new(File::create(archive).unwrap());
+    let mut offset = 0;
+    for line in std::fs::read_to_string(list).unwrap().lines() {
+        let [url, title, file] = fields(line);
+        let icon = std::fs::read(file).unwrap();
+        archive.write_all(&icon).unwrap();
+        println!("{url}\t{title}\t{offset}+{}", icon.len());
+        offset += icon.len();
+    }
+    archive.flush().unwrap();
+}
+
+/// The place of an icon in an archive: offset and length.
+fn place(field: &str) -> (u64, usize) {
+    let (offset, length) = field.split_once('+').unwrap();
+    (offset.parse().unwrap(), length.parse().unwrap())
+}
+
 thread_local! {
-    /// The file that is being converted.
+    /// The file that is being converted, or the part of an archive with the icons of a bundle.
     static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Icons to bundles in `folder`, each thread a bundle at a time.
-fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
+/// Icons to bundles in `folder`, each thread a bundle at a time. From an archive the icons of a
+/// bundle are one read, as a job reads its shard's.
+fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, archive: Option<&File>) {
     let text = std::fs::read_to_string(list).unwrap();
     std::fs::create_dir_all(folder).unwrap();
     let started = Instant::now();
     let lines: Vec<&str> = text.lines().collect();
     let parts: Vec<&[&str]> = lines.chunks(TABS).collect();
     let (next, bytes, refused) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let tab = |line: &&str| {
-        let [url, title, file] = fields(line);
-        let icon = FILE.with_borrow_mut(|bytes| {
-            bytes.clear();
-            std::fs::File::open(file).unwrap().read_to_end(bytes).unwrap();
-            to_tab_icon_with(bytes, colours)
-        });
+    let tab = |line: &str, icon: &[u8]| {
+        let [url, title, _] = fields(line);
+        let icon = to_tab_icon_with(icon, colours);
         refused.fetch_add(usize::from(icon.is_err()), Ordering::Relaxed);
         let icon =
             icon.ok().map(|TabIcon { png, width, height, .. }| BundleIcon { png, width, height });
         Tab { url: url.to_owned(), title: title.to_owned(), icon, iframe_ok: true }
+    };
+    let from_file = |line: &&str| {
+        FILE.with_borrow_mut(|bytes| {
+            bytes.clear();
+            File::open(fields(line)[2]).unwrap().read_to_end(bytes).unwrap();
+            tab(line, bytes)
+        })
+    };
+    let from_archive = |lines: &[&str], archive: &File| -> Vec<Tab> {
+        let places: Vec<(u64, usize)> = lines.iter().map(|line| place(fields(line)[2])).collect();
+        let first = places[0].0;
+        FILE.with_borrow_mut(|bytes| {
+            bytes.resize(places.iter().map(|(_, length)| length).sum(), 0);
+            archive.read_exact_at(bytes, first).unwrap();
+            let icon =
+                |(offset, length): (u64, usize)| &bytes[(offset - first) as usize..][..length];
+            lines.iter().zip(places).map(|(line, place)| tab(line, icon(place))).collect()
+        })
     };
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -145,7 +188,10 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(lines) = parts.get(number) else { break };
-                    let tabs: Vec<Tab> = lines.iter().map(tab).collect();
+                    let tabs = match archive {
+                        Some(archive) => from_archive(lines, archive),
+                        None => lines.iter().map(from_file).collect(),
+                    };
                     let bundle = bundle::write(&tabs);
                     bytes.fetch_add(bundle.len(), Ordering::Relaxed);
                     std::fs::write(folder.join(format!("{number:04}.json")), bundle).unwrap();

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), else all colours.
+    /// A picture of more than 32,768 pixels, which no tab icon has, keeps all colours.
     ///
     /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
     #[default]
     Auto,
-    /// At most 64 colours, even if the change is visible.
+    /// At most 64 colours, even if the change is visible; with more than 32,768 pixels all colours.
     Palette,
     /// All colours: the PNG decodes to exactly the given pixels.
     Lossless,

@@ -7,9 +7,9 @@
 use crate::pixels::Pixels;
 
 /// Weights of the squared differences of red, green and blue: the eye sees green best.
-pub(super) const WEIGHTS: [i64; 3] = [4, 8, 3];
+pub(super) const WEIGHTS: [i32; 3] = [4, 8, 3];
 /// Sum of the [`WEIGHTS`].
-pub(super) const WEIGHT_SUM: i64 = 4 + 8 + 3;
+pub(super) const WEIGHT_SUM: i32 = 4 + 8 + 3;
 /// Greatest mean difference, in hundredths, that counts as invisible. Found by looking at 2,165
 /// icons (`make icons-sheet`): at twofold magnification, pictures with a mean of 2,000 differed
 /// from their originals by visible steps in smooth gradients, pictures with 1,400 by nothing.
@@ -49,17 +49,18 @@ impl Difference {
     pub(super) fn of(
         width: usize,
         height: usize,
-        mut distances: impl Iterator<Item = i64>,
+        mut distances: impl Iterator<Item = i32>,
     ) -> Self {
         let across = width.div_ceil(SQUARE_PIXELS);
         let mut squares = vec![0; across * height.div_ceil(SQUARE_PIXELS)];
         for y in 0..height {
             let row = &mut squares[y / SQUARE_PIXELS * across..][..across];
             for (x, distance) in distances.by_ref().take(width).enumerate() {
-                row[x / SQUARE_PIXELS] += distance;
+                row[x / SQUARE_PIXELS] += i64::from(distance);
             }
         }
-        let mean = |sum: i64, pixels: usize| sum * 100 / (2 * WEIGHT_SUM * pixels as i64);
+        let mean =
+            |sum: i64, pixels: usize| sum * 100 / (i64::from(2 * WEIGHT_SUM) * pixels as i64);
         Self {
             mean: mean(squares.iter().sum(), width * height),
             worst: mean(squares.iter().copied().max().unwrap_or(0), SQUARE_PIXELS * SQUARE_PIXELS),
@@ -68,16 +69,18 @@ impl Difference {
 }
 
 /// A colour: red, green and blue times alpha, and alpha, each 0..=255.
-pub(super) type Coordinates = [i64; 4];
+pub(super) type Coordinates = [i32; 4];
 
 /// Multiplies red, green and blue with alpha.
-pub(super) fn premultiplied(pixel: [u8; 4]) -> Coordinates {
-    let [red, green, blue, alpha] = pixel.map(i64::from);
-    [red, green, blue, 255].map(|channel| (channel * alpha + 127) / 255)
+#[inline(always)]
+pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
+    let channel =
+        |byte: u8| i32::from((u16::from(byte) * u16::from(alpha)).wrapping_add(127) / 255);
+    [channel(red), channel(green), channel(blue), i32::from(alpha)]
 }
 
 /// Returns the weighted squared distance over black plus that over white.
-pub(super) fn distance(one: Coordinates, other: Coordinates) -> i64 {
+pub(super) fn distance(one: Coordinates, other: Coordinates) -> i32 {
     let alpha = one[3] - other[3];
     let channel = |index: usize| {
         let over_black = one[index] - other[index];

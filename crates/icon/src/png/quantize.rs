@@ -17,6 +17,9 @@ use crate::pixels::Pixels;
 /// Greatest number of colours that remain, not counting the fully transparent one: 64 with it, an
 /// index of 6 bits.
 const MAX_COLOURS: usize = 63;
+/// Pixels of the largest picture whose colours are merged, so that sums fit into 32 bits. A tab
+/// icon has at most 1,024.
+const MAX_PIXELS: usize = 1 << 15;
 /// Number of rounds of k-means. More rounds change few pixels.
 const ROUNDS: usize = 2;
 /// Mean difference, in hundredths, below which boxes are split no further: a fifth of the greatest
@@ -31,14 +34,18 @@ pub(super) struct Merged {
 }
 
 /// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference of at most
-/// `enough` (in hundredths). `None` if they have at most 63 visible ones already.
+/// `enough` (in hundredths). `None` if they have at most 63 visible ones already, or the picture
+/// is too large.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
+    if census.of_pixel.len() > MAX_PIXELS {
+        return None;
+    }
     let colours = visible(census);
     if colours.len() <= MAX_COLOURS {
         return None;
     }
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
-    let enough = enough * (width * height) as i64 * 2 * WEIGHT_SUM / 100;
+    let enough = enough * (width * height) as i64 * i64::from(2 * WEIGHT_SUM) / 100;
     let blocks: Vec<SearchBlock> = colours.chunks(BLOCK).map(SearchBlock::of).collect();
     let mut palette = Palette::of(&split(&colours, enough));
     let mut nearest = vec![0; blocks.len() * BLOCK];
@@ -60,7 +67,7 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
     Pixels::new(pixels.width(), pixels.height(), rgba).map(|pixels| Merged { pixels, difference })
 }
 
-/// A visible colour of the picture. A picture of many pixels takes some 140 bytes for each.
+/// A visible colour of the picture.
 struct Colour {
     /// Its index in the census.
     index: usize,
@@ -86,77 +93,83 @@ fn visible(census: &Census) -> Vec<Colour> {
     colours
 }
 
-/// Sums over the pixels of some colours.
+/// Sums over the pixels of some colours, as one row of numbers, which the compiler adds at once:
+/// the number of pixels; red, green, blue and alpha; the squares of red, green and blue over black,
+/// of the same over white, and of alpha.
 #[derive(Clone, Copy, Default)]
-struct Sums {
-    count: i64,
-    sum: Coordinates,
-    /// Sums of squares: of red, green and blue over black, of the same over white, and of alpha.
-    squares: [i64; 7],
-}
+struct Sums([i32; 12]);
+
+// The greatest square of all pixels of a picture.
+const _: () = assert!(MAX_PIXELS as u64 * 255 * 255 <= i32::MAX as u64);
 
 impl Sums {
     /// The sums over `count` pixels of one colour.
-    fn of(at: Coordinates, count: i64) -> Self {
+    fn of(at: Coordinates, count: i32) -> Self {
         let [red, green, blue, alpha] = at;
-        let values = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
-        Self {
-            count,
-            sum: at.map(|value| value * count),
-            squares: values.map(|value| value * value * count),
+        let [white_red, white_green, white_blue] = [red, green, blue].map(|value| value - alpha);
+        let squares = [red, green, blue, white_red, white_green, white_blue, alpha];
+        let mut sums = [count; 12];
+        for (sum, value) in sums[1..5].iter_mut().zip(at) {
+            *sum *= value;
         }
+        for (sum, value) in sums[5..].iter_mut().zip(squares) {
+            *sum *= value * value;
+        }
+        Self(sums)
     }
 
-    /// Adds other pixels. Like [`without`](Self::without) it is vectorised, since it does not check
-    /// for overflows, which the sides of a picture exclude.
-    fn add(&mut self, other: &Self) {
-        self.count = self.count.wrapping_add(other.count);
-        for (sum, other) in self.sum.iter_mut().zip(other.sum) {
-            *sum = sum.wrapping_add(other);
-        }
-        for (squares, other) in self.squares.iter_mut().zip(other.squares) {
-            *squares = squares.wrapping_add(other);
+    /// Adds other pixels where `mask` is -1, and nothing where it is 0. There is no check for
+    /// overflows, which [`MAX_PIXELS`] excludes.
+    fn add(&mut self, other: &Self, mask: i32) {
+        for (sum, other) in self.0.iter_mut().zip(other.0) {
+            *sum = sum.wrapping_add(other & mask);
         }
     }
 
     /// What is left without a part.
     fn without(mut self, part: &Self) -> Self {
-        self.count = self.count.wrapping_sub(part.count);
-        for (sum, part) in self.sum.iter_mut().zip(part.sum) {
+        for (sum, part) in self.0.iter_mut().zip(part.0) {
             *sum = sum.wrapping_sub(part);
         }
-        for (squares, part) in self.squares.iter_mut().zip(part.squares) {
-            *squares = squares.wrapping_sub(part);
-        }
         self
+    }
+
+    /// Number of pixels.
+    fn count(&self) -> i64 {
+        i64::from(self.0[0])
+    }
+
+    /// Red, green, blue and alpha.
+    fn channels(&self) -> [i64; 4] {
+        [self.0[1], self.0[2], self.0[3], self.0[4]].map(i64::from)
     }
 
     /// Returns the sums of squared differences from the mean of the values whose squares are
     /// summed.
     fn spreads(&self) -> [i64; 7] {
-        let [red, green, blue, alpha] = self.sum;
+        let [red, green, blue, alpha] = self.channels();
         let sums = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
-        let mut spreads = self.squares;
-        for (spread, sum) in spreads.iter_mut().zip(sums) {
-            *spread -= quotient(sum * sum, self.count);
+        let mut spreads = [0; 7];
+        for ((spread, sum), &square) in spreads.iter_mut().zip(sums).zip(&self.0[5..]) {
+            *spread = i64::from(square) - quotient(sum * sum, self.count());
         }
         spreads
     }
 
     /// Returns the mean as a colour with straight alpha.
     fn rgba(&self) -> [u8; 4] {
-        let alpha = self.sum[3].max(1);
+        let channels = self.channels();
+        let alpha = channels[3].max(1);
         // A premultiplied sum exceeds that of alpha by rounding at most, hence the clamp.
         let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
-        let [red, green, blue, _] = self.sum.map(straight);
-        let mean = quotient(self.sum[3] + self.count / 2, self.count);
+        let [red, green, blue, _] = channels.map(straight);
+        let mean = quotient(channels[3] + self.count() / 2, self.count());
         [red, green, blue, mean.clamp(1, 255) as u8]
     }
 }
 
 /// The whole part of a quotient of numbers that are not negative, by a division of floats, which
-/// takes a third of the time. It is exact below 2^53, which sums over a tab icon's pixels do not
-/// reach; beyond, it is the same on every machine.
+/// takes a third of the time. It is exact below 2^53, which the square of a sum does not reach.
 fn quotient(number: i64, divisor: i64) -> i64 {
     (number as f64 / divisor.max(1) as f64) as i64
 }
@@ -180,10 +193,11 @@ struct ColourBox {
 impl ColourBox {
     fn of(range: std::ops::Range<usize>, sums: Sums) -> Self {
         let spreads = sums.spreads();
-        let error = |index: usize| WEIGHTS[index] * (spreads[index] + spreads[index + 3]);
+        let error =
+            |index: usize| i64::from(WEIGHTS[index]) * (spreads[index] + spreads[index + 3]);
         let along = |index: usize| match index {
-            3 => WEIGHT_SUM * spreads[6],
-            _ => 2 * WEIGHTS[index] * spreads[index],
+            3 => i64::from(WEIGHT_SUM) * spreads[6],
+            _ => i64::from(2 * WEIGHTS[index]) * spreads[index],
         };
         let widest = (0..4).rev().max_by_key(|&index| along(index)).unwrap_or(1);
         Self { range, sums, error: error(0) + error(1) + error(2), widest }
@@ -193,26 +207,31 @@ impl ColourBox {
 /// Splits the colours into boxes, the one with the greatest error first, until the total error is
 /// at most `enough` or the number of boxes reaches [`MAX_COLOURS`].
 fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
-    let mut order: Vec<usize> = (0..colours.len()).collect();
+    let mut order: Vec<u32> = (0..colours.len() as u32).collect();
     let mut whole = Sums::default();
-    colours.iter().for_each(|colour| whole.add(&colour.sums));
+    colours.iter().for_each(|colour| whole.add(&colour.sums, -1));
     let mut boxes = vec![ColourBox::of(0..colours.len(), whole)];
     let mut total = boxes[0].error;
     while boxes.len() < MAX_COLOURS && total > enough {
         // Of boxes with equal error it is the first.
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
-        let mean = quotient(sums.sum[widest], sums.count);
-        // Those up to the mean move to the front.
-        let (mut low, mut cut) = (Sums::default(), range.start);
-        for place in range.clone() {
-            let colour = &colours[order[place]];
-            if colour.at[widest] <= mean {
-                low.add(&colour.sums);
-                order.swap(cut, place);
-                cut += 1;
-            }
+        let mean = quotient(sums.channels()[widest], sums.count()) as i32;
+        // Those up to the mean move to the front. A mask does it without a branch, since no
+        // processor foresees which these are.
+        let (mut low, mut cut) = (Sums::default(), 0);
+        let part = &mut order[range.clone()];
+        for place in 0..part.len() {
+            let (index, first_high) = (part[place], part[cut]);
+            let colour = &colours[index as usize];
+            let mask = (colour.at[widest] - mean - 1) >> 31;
+            low.add(&colour.sums, mask);
+            let swapped = (index ^ first_high) & mask.cast_unsigned();
+            part[place] = index ^ swapped;
+            part[cut] = first_high ^ swapped;
+            cut += (mask & 1) as usize;
         }
+        let cut = range.start + cut;
         total -= error;
         if cut == range.start || cut == range.end {
             // All coordinates are equal: a further split gains nothing.
@@ -227,7 +246,7 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     }
     let group = |ColourBox { range, sums, .. }: ColourBox| Group {
         sums,
-        only: (range.len() == 1).then(|| colours[order[range.start]].rgba),
+        only: (range.len() == 1).then(|| colours[order[range.start] as usize].rgba),
     };
     boxes.into_iter().map(group).collect()
 }
@@ -238,10 +257,10 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
         (0..entries).map(|_| Group { sums: Sums::default(), only: None }).collect();
     for (colour, &entry) in colours.iter().zip(nearest) {
         let group = &mut groups[entry as usize];
-        group.only = (group.sums.count == 0).then_some(colour.rgba);
-        group.sums.add(&colour.sums);
+        group.only = (group.sums.count() == 0).then_some(colour.rgba);
+        group.sums.add(&colour.sums, -1);
     }
-    groups.retain(|group| group.sums.count > 0);
+    groups.retain(|group| group.sums.count() > 0);
     groups
 }
 
@@ -329,6 +348,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn colours_of_the_largest_picture_are_merged_and_those_of_a_larger_one_kept() {
+        // White in all but some pixels, so that a sum of squares is as great as it can be.
+        let colour = |i: u32| if i < 300 { [255, 255, (i % 200) as u8, 255] } else { [255; 4] };
+        let picture = |width: u32| {
+            let pixels = Pixels::new(width, 128, (0..width * 128).flat_map(colour).collect());
+            let pixels = pixels.unwrap();
+            let census = Census::of(&pixels);
+            (pixels, census)
+        };
+        let (pixels, census) = picture(256);
+        assert_eq!(census.of_pixel.len(), MAX_PIXELS);
+        let merged_colours = merged(&pixels, &census, 0).map(|merged| Census::of(&merged.pixels));
+        assert!((2..=MAX_COLOURS).contains(&merged_colours.unwrap().colours.len()));
+        let (pixels, census) = picture(257);
+        assert!(merged(&pixels, &census, 0).is_none());
+    }
 
     proptest! {
         #[test]
