@@ -25,12 +25,16 @@ use crate::{
 
 /// Frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// What decoding a pixel of colours costs, in pixels of a plain PNG. Measured were 9 to 18; with 8
-/// and half of that for opacity, which has one plane, a picture of 1024x1024 with opacity is within
-/// the limit of a file, and an opaque one of 1254x1254.
+/// What decoding a pixel of colours, one of opacity, and a byte of a bitstream cost, in pixels of a
+/// plain PNG, as measured of the dearest pictures (docs/decisions/0106): a byte is some symbols
+/// whatever picture it makes, a pixel is predicted and filtered whatever its bytes. An opaque
+/// picture of 1024x1024 is within the limit of a file in as many bytes as are fetched.
 const COLOUR_COST: u64 = 8;
-const ALPHA_COST: u64 = COLOUR_COST / 2;
-const _: () = assert!((COLOUR_COST + ALPHA_COST) * 1024 * 1024 <= MAX_FILE_PIXELS);
+const ALPHA_COST: u64 = 3;
+const BYTE_COST: u64 = 6;
+const _: () =
+    assert!((COLOUR_COST + ALPHA_COST) * 1024 * 1024 + BYTE_COST * 128 * 1024 <= MAX_FILE_PIXELS);
+const _: () = assert!(COLOUR_COST * 1024 * 1024 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
 
 fn refused(refusal: Refusal) -> IconError {
     match refusal {
@@ -135,8 +139,8 @@ fn decode_item(
     if area == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
         return Err(corrupt("no frame, or too many"));
     }
-    work.spend_pixels(area * u64::from(stream.frames) * pixel_cost, bytes.len())
-        .map_err(|spent| corrupt(&String::from(spent)))?;
+    let pixels = area * u64::from(stream.frames) * pixel_cost + bytes.len() as u64 * BYTE_COST;
+    work.spend_pixels(pixels, bytes.len()).map_err(|spent| corrupt(&String::from(spent)))?;
     let picture = first_picture(bytes, area as u32)
         .map_err(|error| IconError::corrupt(Format::Avif, error))?;
     if (picture.width(), picture.height()) != sides {

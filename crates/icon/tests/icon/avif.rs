@@ -289,15 +289,15 @@ fn sides_are_checked_before_pixels_are_decoded() {
     // More than the work of a file: nothing is decoded.
     let (result, work) = with_sides(1255, 1255);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
-    for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1254, 1254)] {
+    for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1250, 1250)] {
         let (result, work) = with_sides(width, height);
         assert_eq!(result.unwrap_err().kind(), "image_corrupt");
-        assert_eq!(work.pixels, u64::from(width * height * 8));
+        assert_eq!(work.pixels, u64::from(width * height * 8) + 6 * work.bytes);
     }
 }
 
 #[test]
-fn each_frame_and_the_opacity_are_counted() {
+fn each_frame_each_byte_and_the_opacity_are_counted() {
     let pixels = u64::from(SIDES.0 * SIDES.1);
     let work_of = |frames: usize| {
         let file = Container { stream: stream().repeat(frames), ..Container::default() }.file();
@@ -307,10 +307,17 @@ fn each_frame_and_the_opacity_are_counted() {
         let (result, work) = work_of(frames);
         assert!(result.is_ok());
         let bytes = (stream().len() * frames) as u64;
-        assert_eq!(work, Work { pixels: 8 * pixels * frames as u64, bytes });
+        assert_eq!(work, Work { pixels: 8 * pixels * frames as u64 + 6 * bytes, bytes });
     }
     let (result, work) = work_of(5);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
-    assert_eq!(decode_counted(opacity).1.pixels, (8 + 4) * pixels);
+    let (_, work) = decode_counted(opacity);
+    assert_eq!(work.pixels, (8 + 3) * pixels + 6 * work.bytes);
+    // Bytes that follow the frames are counted too: they might be symbols.
+    let padding = [&[0x7A, 0x80, 0x80, 0x80, 0x01][..], &vec![0; 2 << 20]].concat();
+    let longer = [stream(), padding].concat();
+    let (result, work) =
+        decode_counted(&Container { stream: longer, ..Container::default() }.file());
+    assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
 }
