@@ -152,6 +152,8 @@ names! {
         Candidates "candidates";
         /// Icon candidates that were left out, such as duplicates and those over the limit.
         CandidatesLeftOut "candidates_left_out";
+        /// Home pages that declare an icon for other media, such as dark pages.
+        WithIconForOtherMedia "with_icon_for_other_media";
         /// Different URLs among a shard's candidates.
         DistinctUrls "distinct_urls";
         /// Candidates whose URL another candidate of the shard has.

@@ -92,8 +92,10 @@ for one in "${targets[@]}"; do
     seed "$one" "$seeds"
     say "$one, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds"
     # The heap of glibc is fragmented by what the decoder of AV1 loses (docs/decisions/0103).
-    heap=()
-    [ "$one" != icon_avif ] || heap=(env MALLOC_MMAP_THRESHOLD_=16384)
+    case "$one" in
+        icon | icon_avif | icon_cost) heap=(env MALLOC_MMAP_THRESHOLD_=16384) ;;
+        *) heap=() ;;
+    esac
     # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
     # --release: which assertions are on is said in fuzz/Cargo.toml, crate by crate.
     # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.

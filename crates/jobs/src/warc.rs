@@ -114,6 +114,8 @@ pub async fn read_home_pages(
                 .count(CountName::IframeRestricted, u64::from(row.outcome == OK && !row.frameable));
             stats.count(CountName::Candidates, counts.candidates);
             stats.count(CountName::CandidatesLeftOut, counts.left_out);
+            let for_other_media = u64::from(counts.has_icon_for_other_media);
+            stats.count(CountName::WithIconForOtherMedia, for_other_media);
             rows.push(row);
         }
     }
@@ -236,6 +238,7 @@ async fn read_member(
 struct PageCounts {
     candidates: u64,
     left_out: u64,
+    has_icon_for_other_media: bool,
 }
 
 /// A row for each member. A member whose handling panics gets the outcome `crashed`; the others are
@@ -307,6 +310,7 @@ fn with_page(host: &WarcHost, page: &Page) -> (PageRow, PageCounts) {
             + left_out.no_url
             + left_out.no_icon
             + left_out.other_media) as u64,
+        has_icon_for_other_media: left_out.other_media > 0,
     };
     let title = tab_title(&page.title.text);
     let outcome = match (page.title.state, title.is_empty()) {
@@ -378,8 +382,8 @@ mod tests {
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
     }
 
-    /// The outcomes of hosts with these records, in order of the hosts.
-    async fn outcomes(records: &[String]) -> Result<Vec<String>, JobError> {
+    /// The outcomes of hosts with these records, in order of the hosts, and what was counted.
+    async fn outcomes(records: &[String]) -> Result<(Vec<String>, Stats), JobError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
         std::fs::write(folder.path().join("a.warc"), records.concat()).unwrap();
@@ -406,7 +410,7 @@ mod tests {
         assert_eq!(heartbeat.count(), rows.len() as u64);
         let numbers: Vec<_> = rows.iter().map(|row| row.host_no as usize).collect();
         assert_eq!(numbers, (0..records.len()).collect::<Vec<_>>());
-        Ok(rows.into_iter().map(|row| row.outcome).collect())
+        Ok((rows.into_iter().map(|row| row.outcome).collect(), stats))
     }
 
     #[tokio::test]
@@ -420,7 +424,7 @@ mod tests {
             String::new(),
         ];
         records.extend((0..100).map(|_| record("response", PAGE)));
-        let outcomes = outcomes(&records).await.unwrap();
+        let (outcomes, _) = outcomes(&records).await.unwrap();
         assert_eq!(
             outcomes[..6],
             [
@@ -433,6 +437,21 @@ mod tests {
             ]
         );
         assert!(outcomes[6..].iter().all(|outcome| outcome == "ok"));
+    }
+
+    #[tokio::test]
+    async fn home_pages_with_an_icon_for_dark_pages_are_counted() {
+        let icon = |media: &str| format!("{PAGE}<link rel=icon href=/{media} media='{media}'>");
+        let [light, dark] = ["light", "dark"].map(|scheme| {
+            let media = format!("(prefers-color-scheme: {scheme})");
+            icon(&media)
+        });
+        let pages = [PAGE.to_owned(), light.clone(), dark.clone(), light + &dark.repeat(3)];
+        let records = pages.map(|page| record("response", &page));
+        let (_, stats) = outcomes(&records).await.unwrap();
+        let counts = serde_json::to_value(&stats).unwrap()["counts"].take();
+        assert_eq!(counts["with_icon_for_other_media"], 2, "{counts}");
+        assert_eq!(counts["candidates_left_out"], 1 + 3, "{counts}");
     }
 
     #[tokio::test]
