@@ -41,6 +41,8 @@ pub(crate) struct Process {
     input: BufWriter<ChildStdin>,
     output: BufReader<ChildStdout>,
     pub(crate) confinement: Confinement,
+    /// Number of items that it was sent.
+    pub(crate) items: usize,
 }
 
 impl Process {
@@ -74,10 +76,11 @@ impl Process {
                 });
             }
         };
-        Ok(Self { child, input, output, confinement })
+        Ok(Self { child, input, output, confinement, items: 0 })
     }
 
     pub(crate) fn send(&mut self, items: &[&[u8]]) -> io::Result<()> {
+        self.items += items.len();
         write_batch(&mut self.input, items)
     }
 

@@ -15,6 +15,9 @@ use crate::{
 /// Deaths of its own doing after which an item has crashed, and deaths by another hand after which
 /// that is trouble of this machine.
 const DEATHS: usize = 2;
+/// Items after which a process is ended, with its batch, and another one started, so that what a
+/// decoder loses of its memory never amounts to much. Starting one takes 3 ms.
+const MAX_PROCESS_ITEMS: usize = 4_096;
 
 /// An item that ended two processes by its own doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +62,7 @@ impl Sandbox {
     pub fn confinement(&self) -> Result<Confinement, SandboxError> {
         let process = self.take()?;
         let confinement = process.confinement;
-        self.idle.lock().push(process);
+        self.keep(process);
         Ok(confinement)
     }
 
@@ -82,7 +85,7 @@ impl Sandbox {
             let mut process = self.take()?;
             match answers(&mut process, batch, |i, answer| answered(first + i, Ok(answer))) {
                 Ok(()) => {
-                    self.idle.lock().push(process);
+                    self.keep(process);
                     first += batch.len();
                 }
                 Err(Failure { number, item, error }) => {
@@ -119,7 +122,7 @@ impl Sandbox {
             let mut answer = Vec::new();
             match answers(&mut process, &[item], |_, bytes| answer = bytes) {
                 Ok(()) => {
-                    self.idle.lock().push(process);
+                    self.keep(process);
                     return Ok(Ok(answer));
                 }
                 Err(failure) => death = process.death(&failure.error),
@@ -130,6 +133,13 @@ impl Sandbox {
     fn take(&self) -> Result<Process, SandboxError> {
         let idle = self.idle.lock().pop();
         idle.map_or_else(|| self.start(), Ok)
+    }
+
+    /// Keeps a process for the next batch, unless it has performed its share.
+    fn keep(&self, process: Process) {
+        if process.items < MAX_PROCESS_ITEMS {
+            self.idle.lock().push(process);
+        }
     }
 
     fn start(&self) -> Result<Process, SandboxError> {

@@ -37,6 +37,21 @@ fn items_are_answered_in_order_by_processes_that_are_kept() {
 }
 
 #[test]
+fn a_process_ends_after_its_share_of_items_and_another_one_goes_on() {
+    let sandbox = sandbox();
+    // Each answer is how many items its process has had.
+    let last = |count: usize| {
+        let answers = answers(&sandbox, &vec!["items"; count]).unwrap();
+        answers.last().unwrap().clone().unwrap()
+    };
+    assert_eq!(last(4_095), "4095");
+    assert_eq!(last(1), "4096", "the same process");
+    assert_eq!(last(1), "1", "another one");
+    // Of a long list each batch: the first one ends that of the line before.
+    assert_eq!(last(4_096 * 2 + 5), "5");
+}
+
+#[test]
 fn what_an_item_does_to_its_process_crashes_that_item_alone() {
     let sandbox = sandbox();
     for (does, how) in [

@@ -10,8 +10,11 @@ const LIMITS: ProcessLimits =
     ProcessLimits { address_space: 512 << 20, processor_time: Duration::from_secs(1) };
 
 fn main() -> process::ExitCode {
-    serve(LIMITS, |item| {
+    let mut items = 0;
+    serve(LIMITS, move |item| {
+        items += 1;
         let said = match item {
+            b"items" => items.to_string(),
             b"abort" => process::abort(),
             b"panic" => panic!("as a decoder may"),
             b"exit" => process::exit(0),
