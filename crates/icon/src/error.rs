@@ -54,8 +54,8 @@ pub enum IconError {
         /// The limit that it exceeds, or the feature.
         reason: &'static str,
     },
-    /// The image is an AVIF of a kind that is not decoded: one of several tiles, a sequence without
-    /// a primary picture, one that needs a property or matrix that is not known here.
+    /// The image is an AVIF of a kind that is not decoded: an overlay, a sequence without a primary
+    /// picture, one that needs a property or matrix that is not known here.
     #[error("avif unsupported")]
     AvifUnsupported,
     /// A third-party decoder panicked. Only this icon is lost.

@@ -9,9 +9,9 @@
 use re_rav1d::{Decoder, Picture, Settings};
 
 use super::{
-    avif_container::{Item, Primary, Properties, Refusal, primary},
+    avif_container::{Item, Primary, Properties, Refusal, Tile, primary},
     avif_matrix::Matrix,
-    avif_rgb::{add_opacity, rgba},
+    avif_rgb::{add_opacity, opacity, rgba},
     avif_stream::{Colour, Sequence, survey},
     orientation,
 };
@@ -90,18 +90,24 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     let Primary { colour, alpha, is_premultiplied } = primary(bytes).map_err(refused)?;
     let properties = colour.properties;
     let stored = properties.sides.unwrap_or_default();
-    let (picture, sequence) = decode_item(&colour, stored, COLOUR_COST, work)?;
-    let Colour { primaries, matrix, full_range } = properties.colour.unwrap_or(sequence.colour);
-    let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
-    let mut rgba = rgba(&picture, matrix, full_range)
-        .ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))?;
-    drop(picture);
+    if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
+        return Err(corrupt("a picture that is larger than the limit"));
+    }
+    let of_picture = properties.colour;
+    let mut rgba = canvas(&colour, stored, COLOUR_COST, work, |picture, sequence| {
+        let Colour { primaries, matrix, full_range } = of_picture.unwrap_or(sequence.colour);
+        let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
+        let rgba = rgba(picture, matrix, full_range);
+        rgba.ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))
+    })?;
     if let Some(alpha) = alpha {
         if alpha.properties.sides.is_some_and(|sides| sides != stored) {
             return Err(corrupt("sides of the opacity differ"));
         }
-        let (picture, sequence) = decode_item(&alpha, stored, ALPHA_COST, work)?;
-        add_opacity(&mut rgba, &picture, sequence.colour.full_range, is_premultiplied);
+        let opacity = canvas(&alpha, stored, ALPHA_COST, work, |picture, sequence| {
+            Ok(opacity(picture, sequence.colour.full_range))
+        })?;
+        add_opacity(&mut rgba, &opacity, is_premultiplied);
     }
     let (width, height) = cropped_sides(&properties, stored);
     if (width, height) != stored {
@@ -123,14 +129,48 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes a bitstream to a picture with the given sides.
-fn decode_item(
+/// Decodes the tiles of a picture with the given sides and puts together what `converted` makes of
+/// each: the same number of bytes for each pixel.
+fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
     pixel_cost: u64,
     work: &mut Work,
+    converted: impl Fn(&Picture, &Sequence) -> Result<Vec<u8>, IconError>,
+) -> Result<Vec<u8>, IconError> {
+    let mut canvas = Vec::new();
+    for (number, tile) in item.tiles.iter().enumerate() {
+        let (picture, sequence) = decode_tile(tile, pixel_cost, work)?;
+        let bytes = converted(&picture, &sequence)?;
+        if tile.sides == sides {
+            return Ok(bytes);
+        }
+        let ((width, height), (across, down)) = (usizes(sides), usizes(tile.sides));
+        let pixel_bytes = bytes.len() / (across * down);
+        canvas.resize(width * height * pixel_bytes, 0);
+        let (left, top) = (number % item.columns * across, number / item.columns * down);
+        // The container has checked that each tile begins within the picture.
+        let row_bytes = across.min(width - left) * pixel_bytes;
+        let rows = canvas.chunks_exact_mut(width * pixel_bytes).skip(top);
+        for (row, tile_row) in rows.zip(bytes.chunks_exact(across * pixel_bytes)) {
+            row[left * pixel_bytes..][..row_bytes].copy_from_slice(&tile_row[..row_bytes]);
+        }
+    }
+    Ok(canvas)
+}
+
+fn usizes((width, height): (u32, u32)) -> (usize, usize) {
+    (width as usize, height as usize)
+}
+
+/// Decodes a bitstream to a picture with the sides that the container says.
+fn decode_tile(
+    tile: &Tile<'_>,
+    pixel_cost: u64,
+    work: &mut Work,
 ) -> Result<(Picture, Sequence), IconError> {
-    let bytes = item.stream();
+    let sides = tile.sides;
+    let bytes = tile.stream();
     let stream = survey(&bytes).ok_or_else(|| corrupt("unreadable sequence header"))?;
     if sides.0.max(sides.1).max(stream.max_width).max(stream.max_height) > MAX_SIDE_PIXELS {
         return Err(corrupt("a frame that is larger than the limit"));

@@ -2,8 +2,8 @@
 //! picture, how large this is, and how it is cropped, turned and mirrored.
 //!
 //! Invariants: every length is checked; nothing is allocated but lists that are shorter than the
-//! file. Pictures of several tiles (`grid`), of layers that the file selects, and sequences without
-//! a primary picture are refused by name. Colour profiles are ignored (docs/decisions/0018).
+//! file. Pictures of layers that the file selects, overlays, and sequences without a primary
+//! picture are refused by name. Colour profiles are ignored (docs/decisions/0018).
 //! Sources: ISO/IEC 14496-12 (boxes), 23008-12 (HEIF), AV1 Image File Format 1.1.
 //! Must not know: AV1, or pixels.
 
@@ -14,6 +14,8 @@ use super::{
 
 /// Number of auxiliary pictures of a picture that are looked at, in search of its opacity.
 const MAX_AUXILIARY: usize = 16;
+/// Greatest number of tiles of a picture: the boxes of the file are walked for each.
+const MAX_TILES: usize = 64;
 /// The names by which an auxiliary picture says that it is opacity.
 const OPACITY: [&[u8]; 2] =
     [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
@@ -40,18 +42,31 @@ pub(crate) struct Primary<'a> {
     pub(crate) is_premultiplied: bool,
 }
 
-/// One AV1 picture of a file.
+/// A picture of a file: one bitstream, or several that are laid out as a grid.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
     /// Its number.
     id: u32,
     /// What is known of it.
     pub(crate) properties: Properties,
+    /// Number of tiles in a row, at least 1.
+    pub(crate) columns: usize,
+    /// Its tiles, row by row: one at least.
+    pub(crate) tiles: Vec<Tile<'a>>,
+}
+
+/// One AV1 picture.
+#[derive(Debug)]
+pub(crate) struct Tile<'a> {
+    /// Its number.
+    id: u32,
+    /// Width and height in pixels, the same for all tiles of a picture.
+    pub(crate) sides: (u32, u32),
     /// The parts of its bitstream, in order.
     extents: Vec<&'a [u8]>,
 }
 
-impl Item<'_> {
+impl Tile<'_> {
     /// Returns the bitstream in one piece.
     pub(crate) fn stream(&self) -> Vec<u8> {
         self.extents.concat()
@@ -82,11 +97,8 @@ pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     let meta = meta.ok_or_else(|| without_primary(bytes, "no meta box"))?;
     let meta = Meta::read(bytes, meta).ok_or(Refusal::Corrupt("unreadable meta box"))?;
     let id = meta.primary.ok_or_else(|| without_primary(bytes, "no primary picture"))?;
-    let colour = meta.item(id)?;
-    if colour.properties.sides.is_none() || !colour.properties.has_configuration {
-        return Err(Refusal::Corrupt("a picture without sides or configuration"));
-    }
-    let alpha = meta.alpha_of(id)?;
+    let colour = meta.item(id, None)?;
+    let alpha = meta.alpha_of(&colour)?;
     let is_premultiplied = alpha.as_ref().is_some_and(|alpha| {
         meta.references(*b"prem").any(|(from, to)| from == id && to == alpha.id)
     });
@@ -147,28 +159,72 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads all of an AV1 picture but its pixels.
-    fn item(&self, id: u32) -> Result<Item<'a>, Refusal> {
+    /// Reads all of a picture but its pixels. The sides of one that goes with another picture are
+    /// those of the other where it does not say its own.
+    fn item(&self, id: u32, others: Option<(u32, u32)>) -> Result<Item<'a>, Refusal> {
         let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
-        if kind != Some(*b"av01") {
+        let properties = self.properties_of(id)?;
+        let (columns, tiles) = match kind.as_ref() {
+            Some(b"av01") => (1, vec![self.tile(id, others)?]),
+            Some(b"grid") => self.grid(id, &properties)?,
+            _ => return Err(Refusal::Unsupported),
+        };
+        Ok(Item { id, properties, columns, tiles })
+    }
+
+    /// Reads all of an AV1 picture but its pixels.
+    fn tile(&self, id: u32, others: Option<(u32, u32)>) -> Result<Tile<'a>, Refusal> {
+        if self.kind(id) != Some(Some(*b"av01")) {
             return Err(Refusal::Unsupported);
         }
         let properties = self.properties_of(id)?;
-        let extents = self.extents(id)?;
-        Ok(Item { id, properties, extents })
+        let own = properties.sides.filter(|_| properties.has_configuration || others.is_some());
+        let sides =
+            own.or(others).ok_or(Refusal::Corrupt("a picture without sides or configuration"))?;
+        Ok(Tile { id, sides, extents: self.extents(id)? })
     }
 
-    /// Finds the picture of opacity of an item.
-    fn alpha_of(&self, id: u32) -> Result<Option<Item<'a>>, Refusal> {
-        let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == id);
+    /// Reads how many tiles make a row of a grid, and the tiles.
+    fn grid(&self, id: u32, properties: &Properties) -> Result<(usize, Vec<Tile<'a>>), Refusal> {
+        let grid = Grid::read(&self.extents(id)?.concat());
+        let Grid { columns, rows, sides } = grid.ok_or(Refusal::Corrupt("an unreadable grid"))?;
+        if columns * rows > MAX_TILES {
+            return Err(Refusal::Unsupported);
+        }
+        let tiles = self.references(*b"dimg").filter(|&(from, _)| from == id);
+        let tiles: Vec<u32> = tiles.map(|(_, to)| to).take(columns * rows + 1).collect();
+        if tiles.len() != columns * rows {
+            return Err(Refusal::Corrupt("a grid with another number of tiles"));
+        }
+        let tiles: Vec<Tile<'_>> =
+            tiles.into_iter().map(|tile| self.tile(tile, None)).collect::<Result<_, _>>()?;
+        let (width, height) = tiles[0].sides;
+        let covers = |side: u32, tiles: usize, whole: u32| {
+            let others = u64::from(side) * (tiles as u64 - 1);
+            // The last tile of a row or column may be cut, and has a pixel in the picture.
+            (others + 1..=others + u64::from(side)).contains(&u64::from(whole))
+        };
+        let is_whole = properties.sides == Some(sides)
+            && tiles.iter().all(|tile| tile.sides == (width, height))
+            && covers(width, columns, sides.0)
+            && covers(height, rows, sides.1);
+        if is_whole { Ok((columns, tiles)) } else { Err(Refusal::Corrupt("tiles that do not fit")) }
+    }
+
+    /// Finds the picture of opacity of another one.
+    fn alpha_of(&self, colour: &Item<'_>) -> Result<Option<Item<'a>>, Refusal> {
+        let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == colour.id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
             // An auxiliary picture whose properties cannot be read may be no opacity.
             let Ok(properties) = self.properties_of(from) else { continue };
             if properties.is_opacity {
-                return self.item(from).map(Some);
+                return self.item(from, colour.properties.sides).map(Some);
             }
         }
-        Ok(None)
+        // Tiles of a grid may have an opacity each.
+        let is_of_tile = |to: u32| colour.tiles.iter().any(|tile| tile.id == to);
+        let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to != colour.id);
+        if auxiliary.any(|(_, to)| is_of_tile(to)) { Err(Refusal::Unsupported) } else { Ok(None) }
     }
 
     /// The type of an item; `Some(None)` if the item is protected.
@@ -238,6 +294,25 @@ impl<'a> Meta<'a> {
             return Err(missing);
         }
         Ok(extents)
+    }
+}
+
+/// The body of an item of the type `grid`.
+struct Grid {
+    columns: usize,
+    rows: usize,
+    /// Width and height of the picture in pixels.
+    sides: (u32, u32),
+}
+
+impl Grid {
+    fn read(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader(body);
+        let (version, flags) = (reader.u8()?, reader.u8()?);
+        let (rows, columns) = (usize::from(reader.u8()?) + 1, usize::from(reader.u8()?) + 1);
+        let mut side = || if flags & 1 == 1 { reader.u32() } else { reader.u16().map(u32::from) };
+        let sides = (side()?, side()?);
+        (version == 0).then_some(Self { columns, rows, sides })
     }
 }
 

@@ -133,26 +133,27 @@ pub(crate) fn rgba(picture: &Picture, matrix: Matrix, full_range: bool) -> Optio
     Some(rgba)
 }
 
-/// Sets the opacity of `rgba` to the luma of a picture with the same sides, and divides colours
-/// that were multiplied by it.
-pub(crate) fn add_opacity(
-    rgba: &mut [u8],
-    picture: &Picture,
-    full_range: bool,
-    is_premultiplied: bool,
-) {
+/// Reads the opacity of each pixel: the luma of a picture.
+pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     let luma = Rows::new(picture, PlanarImageComponent::Y);
     let conversion = Conversion::new(Matrix::Identity, picture.bit_depth(), full_range);
+    let mut opacity = Vec::with_capacity(luma.width * luma.height);
     let mut row = Vec::new();
-    for (y, pixels) in rgba.chunks_exact_mut(luma.width * 4).enumerate() {
+    for y in 0..luma.height {
         luma.read(y, &mut row);
-        for (pixel, &sample) in pixels.as_chunks_mut::<4>().0.iter_mut().zip(&row) {
-            pixel[3] = conversion.grey(sample);
-            if is_premultiplied && pixel[3] > 0 {
-                let opacity = u32::from(pixel[3]);
-                for colour in &mut pixel[..3] {
-                    *colour = ((u32::from(*colour) * 255 + opacity / 2) / opacity).min(255) as u8;
-                }
+        opacity.extend(row.iter().map(|&sample| conversion.grey(sample)));
+    }
+    opacity
+}
+
+/// Sets the opacity of `rgba`, and divides colours that were multiplied by it.
+pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
+    for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
+        pixel[3] = opacity;
+        if is_premultiplied && opacity > 0 {
+            let opacity = u32::from(opacity);
+            for colour in &mut pixel[..3] {
+                *colour = ((u32::from(*colour) * 255 + opacity / 2) / opacity).min(255) as u8;
             }
         }
     }

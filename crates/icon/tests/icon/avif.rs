@@ -1,7 +1,7 @@
-//! AVIF: the vectors of `vectors/avif` beside their PNGs, and containers that are generated here
-//! around the bitstream of one of them. The vectors are synthetic pictures that avifenc 0.11.1
-//! encoded, with libaom. avifdec 0.11.1 decoded them, and libavif 1.4.2 the grey one, of which the
-//! older one ignores the range.
+//! AVIF: the vectors of `vectors/avif` beside their PNGs, those of `vectors/avif_grid`, which have
+//! several tiles, and containers that are generated here around the bitstream of one of them. The
+//! vectors are synthetic pictures that avifenc 0.11.1 encoded, with libaom. avifdec 0.11.1 decoded
+//! them, and libavif 1.4.2 the grey one, of which the older one ignores the range.
 
 use everytab_icon::{
     Format, IconError, Pixels,
@@ -11,7 +11,7 @@ use everytab_icon::{
     work::Work,
 };
 
-/// Sides of all vectors.
+/// Sides of the vectors in one piece.
 const SIDES: (u32, u32) = (27, 21);
 /// A vector with one item, whose bitstream is all of its `mdat`.
 const PLAIN: &[u8] = include_bytes!("../../vectors/avif/yuv420.avif");
@@ -222,7 +222,7 @@ fn what_is_not_supported_is_refused_by_name() {
     let colours =
         |matrix: u8| boxed(b"colr", &[b"nclx\0\x09\0\x10\0".as_slice(), &[matrix, 0]].concat());
     let files = [
-        Container { kind: *b"grid", ..Container::default() }.file(),
+        Container { kind: *b"iovl", ..Container::default() }.file(),
         Container { kind: *b"hvc1", ..Container::default() }.file(),
         Container { locations: 1, method: 2, ..Container::default() }.file(),
         Container::with(&[boxed(b"what", b"")]),
@@ -320,4 +320,93 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
     let (result, work) =
         decode_counted(&Container { stream: longer, ..Container::default() }.file());
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
+}
+
+const GRID: &[u8] = include_bytes!("../../vectors/avif_grid/444.avif");
+
+/// The grid vector with other bytes in some of its places.
+fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut file = GRID.to_vec();
+    for (old, new) in places {
+        let at = file.windows(old.len()).position(|found| found == *old).unwrap();
+        file[at..at + new.len()].copy_from_slice(new);
+    }
+    file
+}
+
+/// The body of the grid: three columns and two rows that make 192x128 pixels.
+const LAYOUT: &[u8] = &[0, 0, 1, 2, 0, 192, 0, 128];
+/// The property with the sides of the grid.
+const GRID_SIDES: &[u8] = &[0, 0, 0, 192, 0, 0, 0, 128];
+
+#[test]
+fn tiles_of_a_grid_make_one_picture() {
+    let vector = |png: &[u8]| decode(png).unwrap().1;
+    let whole = pixels(GRID);
+    assert_eq!((whole.width(), whole.height()), (192, 128));
+    assert_eq!(whole, vector(include_bytes!("../../vectors/avif_grid/444.png")));
+    let opacity = pixels(include_bytes!("../../vectors/avif_grid/opacity.avif"));
+    assert_eq!(opacity, vector(include_bytes!("../../vectors/avif_grid/opacity.png")));
+    // libavif interpolates chroma across the edges of tiles, we do within each.
+    let halved = pixels(include_bytes!("../../vectors/avif_grid/420.avif"));
+    let theirs = vector(include_bytes!("../../vectors/avif_grid/420.png"));
+    for (at, (ours, theirs)) in (0..).zip(halved.iter().zip(theirs.iter())) {
+        let (x, y) = (at % 192_u32, at / 192);
+        let is_edge = [63, 64, 127, 128].contains(&x) || [63, 64].contains(&y);
+        let near = ours.iter().zip(theirs).all(|(ours, theirs)| ours.abs_diff(theirs) <= 1);
+        assert!(near || is_edge, "{x} {y}: {ours:?} {theirs:?}");
+    }
+    // The tiles may be larger than the picture, which is cut at the right and at the bottom.
+    let cut = pixels(&changed(&[
+        (LAYOUT, &[0, 0, 1, 2, 0, 129, 0, 100]),
+        (GRID_SIDES, &[0, 0, 0, 129, 0, 0, 0, 100]),
+    ]));
+    assert_eq!((cut.width(), cut.height()), (129, 100));
+    for (x, y) in (0..100).flat_map(|y| (0..129).map(move |x| (x, y))) {
+        assert_eq!(at(&cut, x, y), at(&whole, x, y), "{x} {y}");
+    }
+}
+
+#[test]
+fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
+    let sides = |width: u8, height: u8| -> Vec<u8> {
+        changed(&[
+            (LAYOUT, &[0, 0, 1, 2, 0, width, 0, height]),
+            (GRID_SIDES, &[0, 0, 0, width, 0, 0, 0, height]),
+        ])
+    };
+    let files = [
+        // A column without a pixel, a column that is missing, and the same of rows.
+        sides(128, 128),
+        sides(193, 128),
+        sides(192, 64),
+        sides(192, 129),
+        // The sides of the grid are not those of its property.
+        changed(&[(LAYOUT, &[0, 0, 1, 2, 0, 191, 0, 128])]),
+        // Fewer and more tiles than there are.
+        changed(&[(LAYOUT, &[0, 0, 1, 1, 0, 192, 0, 128])]),
+        changed(&[(LAYOUT, &[0, 0, 1, 3, 0, 192, 0, 128])]),
+        // Another version, and sides of 32 bits that are not there.
+        changed(&[(LAYOUT, &[1])]),
+        changed(&[(LAYOUT, &[0, 1])]),
+        // A tile with other sides than the first one: its own property.
+        changed(&[(&[0, 0, 0, 64, 0, 0, 0, 64], &[0, 0, 0, 64, 0, 0, 0, 63])]),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        assert_eq!(kind(file), "image_corrupt", "{number}");
+    }
+    // The opacity is that of a tile.
+    let mut file = include_bytes!("../../vectors/avif_grid/opacity.avif").to_vec();
+    let at = file.windows(4).position(|name| name == b"auxl").unwrap();
+    assert_eq!(file[at + 6..at + 10], [0, 1, 0, 1], "one reference, to the first item");
+    file[at + 9] = 2;
+    assert_eq!(kind(&file), "avif_unsupported");
+    // More tiles than are looked for.
+    assert_eq!(kind(&changed(&[(LAYOUT, &[0, 0, 7, 8])])), "avif_unsupported");
+}
+
+#[test]
+fn each_tile_is_counted_before_it_is_decoded() {
+    let (_, work) = decode_counted(GRID);
+    assert_eq!(work.pixels, 8 * 192 * 128 + 6 * work.bytes);
 }
