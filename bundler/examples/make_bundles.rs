@@ -3,9 +3,9 @@
 //!
 //!     make_bundles list CORPUS                      one line an icon: url, title, file
 //!     make_bundles keep LIST FOLDER all|small       lines whose icon the bundles of FOLDER hold
-//!     make_bundles pack LIST ARCHIVE                LIST with places in ARCHIVE instead of files
+//!     make_bundles pack LIST ICONS                  LIST with places in ICONS instead of files
 //!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
-//!     make_bundles bundles LIST FOLDER MODE THREADS ARCHIVE   the same from a packed list
+//!     make_bundles bundles LIST FOLDER MODE THREADS ICONS   the same from a packed list
 //!     make_bundles sizes LIST                       bytes beside another encoder's, by mode
 //!     make_bundles parts LIST MODE                  microseconds by format and step
 //!
@@ -46,11 +46,11 @@ fn main() {
     match args.as_slice() {
         ["list", corpus] => list(Path::new(corpus)),
         ["keep", list, folder, which] => keep(list, Path::new(folder), *which == "small"),
-        ["pack", list, archive] => pack(list, archive),
-        ["bundles", list, folder, colours, threads, archive @ ..] if archive.len() < 2 => {
-            let archive = archive.first().map(|path| File::open(path).unwrap());
+        ["pack", list, packed] => pack(list, packed),
+        ["bundles", list, folder, colours, threads, packed @ ..] if packed.len() < 2 => {
+            let packed = packed.first().map(|path| File::open(path).unwrap());
             let threads = threads.parse().unwrap();
-            bundles(list, Path::new(folder), mode(colours), threads, archive.as_ref());
+            bundles(list, Path::new(folder), mode(colours), threads, packed.as_ref());
         }
         ["sizes", list] => sizes(list),
         ["parts", list, colours] => parts(list, mode(colours)),
@@ -121,35 +121,35 @@ fn fields(line: &str) -> [&str; 3] {
     line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
-/// Writes the icons of LIST one after the other, as a shard's archive has them. Prints LIST with
-/// the offset and the length of each instead of its file.
-fn pack(list: &str, archive: &str) {
-    let mut archive = BufWriter::new(File::create(archive).unwrap());
+/// Writes the icons of LIST one after the other into a file. Prints LIST with the offset and the
+/// length of each instead of its own file.
+fn pack(list: &str, packed: &str) {
+    let mut packed = BufWriter::new(File::create(packed).unwrap());
     let mut offset = 0;
     for line in std::fs::read_to_string(list).unwrap().lines() {
         let [url, title, file] = fields(line);
         let icon = std::fs::read(file).unwrap();
-        archive.write_all(&icon).unwrap();
+        packed.write_all(&icon).unwrap();
         println!("{url}\t{title}\t{offset}+{}", icon.len());
         offset += icon.len();
     }
-    archive.flush().unwrap();
+    packed.flush().unwrap();
 }
 
-/// The place of an icon in an archive: offset and length.
+/// The place of an icon in one file with all: offset and length.
 fn place(field: &str) -> (u64, usize) {
     let (offset, length) = field.split_once('+').unwrap();
     (offset.parse().unwrap(), length.parse().unwrap())
 }
 
 thread_local! {
-    /// The file that is being converted, or the part of an archive with the icons of a bundle.
+    /// The file that is being converted, or the icons of a bundle from one file.
     static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Icons to bundles in `folder`, each thread a bundle at a time. From an archive the icons of a
-/// bundle are one read, as a job reads its shard's.
-fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, archive: Option<&File>) {
+/// Icons to bundles in `folder`, each thread a bundle at a time. From one file with all of them
+/// the icons of a bundle are one read.
+fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: Option<&File>) {
     let text = std::fs::read_to_string(list).unwrap();
     std::fs::create_dir_all(folder).unwrap();
     let started = Instant::now();
@@ -171,12 +171,12 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, archive:
             tab(line, bytes)
         })
     };
-    let from_archive = |lines: &[&str], archive: &File| -> Vec<Tab> {
+    let from_packed = |lines: &[&str], packed: &File| -> Vec<Tab> {
         let places: Vec<(u64, usize)> = lines.iter().map(|line| place(fields(line)[2])).collect();
         let first = places[0].0;
         FILE.with_borrow_mut(|bytes| {
             bytes.resize(places.iter().map(|(_, length)| length).sum(), 0);
-            archive.read_exact_at(bytes, first).unwrap();
+            packed.read_exact_at(bytes, first).unwrap();
             let icon =
                 |(offset, length): (u64, usize)| &bytes[(offset - first) as usize..][..length];
             lines.iter().zip(places).map(|(line, place)| tab(line, icon(place))).collect()
@@ -188,8 +188,8 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, archive:
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(lines) = parts.get(number) else { break };
-                    let tabs = match archive {
-                        Some(archive) => from_archive(lines, archive),
+                    let tabs = match packed {
+                        Some(packed) => from_packed(lines, packed),
                         None => lines.iter().map(from_file).collect(),
                     };
                     let bundle = bundle::write(&tabs);

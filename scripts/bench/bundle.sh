@@ -5,8 +5,8 @@
 #   RUNS=5 REPEAT=3 CORE=0 scripts/bench/bundle.sh
 #
 # Two lists: every icon that ours and the peer decode (the mix), and those of them of at most 64
-# pixels a side (small). REPEAT is how often an icon stands in them. Go and Pillow read each icon
-# from its file, ours also from an archive, a read a bundle, as a job reads its shard's icons. The
+# pixels a side (small). REPEAT is how often an icon stands in them. Every program reads each
+# icon from its file, ours also from one file with all of them (one-file), a read a bundle. The
 # numbers are medians of RUNS runs; the runs of all programs take turns, so that a busy machine is
 # busy for all. CPU is user and system time: on a shared machine it says more than the clock. Then
 # the bytes: a tab's, as they are and compressed; an icon's by each effort, beside the image crate's
@@ -51,7 +51,7 @@ rm -rf "$folder/kept"
 for list in all small; do
     "$ours" keep "$tried" "$folder/kept" "$list" >"$folder/kept-$list.tsv"
     for _ in $(seq "$repeat"); do cat "$folder/kept-$list.tsv"; done >"$folder/$list-repeated.tsv"
-    "$ours" pack "$folder/$list-repeated.tsv" "$folder/$list.archive" >"$folder/$list-packed.tsv"
+    "$ours" pack "$folder/$list-repeated.tsv" "$folder/$list.icons" >"$folder/$list-packed.tsv"
 done
 
 # Appends wall and CPU seconds; what the program says goes to a file of its name.
@@ -74,9 +74,9 @@ for _ in $(seq "$runs"); do
         for colours in lossless auto palette; do
             measured "$list-$colours" "$one" \
                 "$ours" bundles "$file" "$folder/out-$list-$colours" "$colours" 1
-            measured "$list-$colours-archive" "$one" \
-                "$ours" bundles "$folder/$list-packed.tsv" "$folder/out-$list-$colours-archive" \
-                "$colours" 1 "$folder/$list.archive"
+            measured "$list-$colours-one-file" "$one" \
+                "$ours" bundles "$folder/$list-packed.tsv" "$folder/out-$list-$colours-one-file" \
+                "$colours" 1 "$folder/$list.icons"
         done
         [ -z "$go" ] || GOMAXPROCS=1 measured "$list-go" "$one" \
             "$go" bundles -workers 1 -out "$folder/out-$list-go" "$file"
@@ -91,14 +91,14 @@ for _ in $(seq "$runs"); do
 done
 
 echo "$me: medians of $runs, $(circumstances)"
-printf '%-23s %7s %10s %13s %14s\n' what icons 'hosts/s' 'hosts/CPU s' 'us CPU/host'
-for name in {all,small}-{{lossless,auto,palette}{,-archive},go,pillow} cores-{auto,go}; do
+printf '%-24s %7s %10s %13s %14s\n' what icons 'hosts/s' 'hosts/CPU s' 'us CPU/host'
+for name in {all,small}-{{lossless,auto,palette}{,-one-file},go,pillow} cores-{auto,go}; do
     [ -s "$folder/$name.times" ] || continue
     hosts="$(sed -E 's/.*hosts=([0-9]+) .*/\1/' <(tail -n 1 "$folder/$name.said"))"
     wall="$(cut -d ' ' -f 1 "$folder/$name.times" | median)"
     cpu="$(cut -d ' ' -f 2 "$folder/$name.times" | median)"
     awk -v name="$name" -v hosts="$hosts" -v wall="$wall" -v cpu="$cpu" 'BEGIN {
-        printf "%-23s %7d %10.0f %13.0f %14.1f\n", name, hosts, hosts / wall, hosts / cpu,
+        printf "%-24s %7d %10.0f %13.0f %14.1f\n", name, hosts, hosts / wall, hosts / cpu,
             cpu / hosts * 1e6
     }'
 done

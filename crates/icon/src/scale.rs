@@ -120,7 +120,7 @@ const FULL_LIGHT: u64 = 65535 * 255;
 #[inline(always)]
 fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     let factor = u64::from(alpha).wrapping_mul(SAMPLE_ONE as u64);
-    // The result is at most SAMPLE_ONE.
+    // A product is below 2^40, and the result at most SAMPLE_ONE.
     let channel = |light: u16| {
         u64::from(light).wrapping_mul(factor).wrapping_add(FULL_LIGHT / 2) / FULL_LIGHT
     };
@@ -180,12 +180,12 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     }
 }
 
-/// The means of cells whose pixels `paired` converts.
+/// The mean of each cell. `convert` converts a pixel to pairs of channels.
 fn means(
     pixels: &Pixels,
     across: usize,
     down: usize,
-    paired: impl Fn([u8; 4]) -> [u64; 2],
+    convert: impl Fn([u8; 4]) -> [u64; 2],
 ) -> Vec<Samples> {
     let width = pixels.width() as usize;
     let mut cells = Vec::with_capacity(width.div_ceil(across));
@@ -199,7 +199,7 @@ fn means(
                     // A cell has at most 32 x 47 pixels of 15 bits (of 2048 x 95 that become
                     // 32 x 1): a sum is below 2^26 and never overflows into the other channel of
                     // its word.
-                    let pair = paired(pixel);
+                    let pair = convert(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
                 }

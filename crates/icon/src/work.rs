@@ -1,4 +1,4 @@
-//! The work of decoding one file, counted in pixels and bytes instead of seconds.
+//! The work of decoding one file, counted in pixels of a plain PNG and bytes instead of seconds.
 //!
 //! Invariants: work is spent before it is done, so that a decoder that fails late has paid as well;
 //! no file spends more than [`MAX_FILE_PIXELS`]. A count is the same on every machine, which a
@@ -10,27 +10,28 @@ use crate::limits::MAX_SIDE_PIXELS;
 /// Pixels of the largest picture that is decoded.
 pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
 
-/// Greatest number of pixels that decoders may visit for one file, over all entries of an ICO and
-/// all attempts: no file costs more than three times the largest plain PNG.
+/// Greatest work that decoders may do for one file, in pixels of a plain PNG, over all entries of
+/// an ICO and all attempts: no file costs more than three times the largest plain PNG.
 pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 
 /// What decoding a file has cost, or would have cost where a decoder failed early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pixels of all pictures that a decoder has begun, a picture once for each attempt.
+    /// What all pictures that a decoder has begun cost, in pixels of a plain PNG, a picture once
+    /// for each attempt. A pixel is one for most formats, some for AVIF, of which bytes cost too.
     pub pixels: u64,
     /// Bytes that all attempts were given.
     pub bytes: u64,
 }
 
-/// The error of [`Work::spend`]: the file has no pixels left to spend.
+/// The error of [`Work::spend`]: the file has no work left to spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
 impl From<BudgetSpent> for String {
     /// Decoders give their reasons as text.
     fn from(_: BudgetSpent) -> Self {
-        "more pixels to decode than one file may have".to_owned()
+        "more work to decode than one file may cost".to_owned()
     }
 }
 

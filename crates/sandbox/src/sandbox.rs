@@ -15,9 +15,9 @@ use crate::{
 /// Deaths of its own doing after which an item has crashed, and deaths by another hand after which
 /// that is trouble of this machine.
 const DEATHS: usize = 2;
-/// Items after which a process is ended, with its batch, and another one started, so that what a
-/// decoder loses of its memory never amounts to much. Starting one takes 3 ms.
-const MAX_PROCESS_ITEMS: usize = 4_096;
+/// Items after which a process is ended and another one started, which takes 3 ms. A decoder may
+/// lose 250 KB of memory with each item: together half of the address space that icons have.
+const MAX_PROCESS_ITEMS: usize = 1_024;
 
 /// An item that ended two processes by its own doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +81,9 @@ impl Sandbox {
         }
         let mut first = 0;
         while let Some(rest) = items.get(first..).filter(|rest| !rest.is_empty()) {
-            let batch = rest.get(..batch_length(rest)).unwrap_or(rest);
             let mut process = self.take()?;
+            let most = MAX_PROCESS_ITEMS.saturating_sub(process.items);
+            let batch = rest.get(..batch_length(rest, most)).unwrap_or(rest);
             match answers(&mut process, batch, |i, answer| answered(first + i, Ok(answer))) {
                 Ok(()) => {
                     self.keep(process);
@@ -135,7 +136,7 @@ impl Sandbox {
         idle.map_or_else(|| self.start(), Ok)
     }
 
-    /// Keeps a process for the next batch, unless it has performed its share.
+    /// Keeps a process for the next batch, unless it has performed as many items as it may.
     fn keep(&self, process: Process) {
         if process.items < MAX_PROCESS_ITEMS {
             self.idle.lock().push(process);
@@ -171,14 +172,14 @@ fn answers<'a>(
     Ok(())
 }
 
-/// How many of the items make a batch: one at least.
-fn batch_length(items: &[&[u8]]) -> usize {
+/// How many of the items make a batch: one at least, and no more than `most`.
+fn batch_length(items: &[&[u8]], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |item: &&&[u8]| {
         bytes += item.len();
         bytes <= MAX_BATCH_BYTES
     };
-    items.iter().take(MAX_BATCH_ITEMS).take_while(fits).count().max(1)
+    items.iter().take(MAX_BATCH_ITEMS.min(most)).take_while(fits).count().max(1)
 }
 
 #[cfg(test)]
@@ -188,10 +189,11 @@ mod tests {
     #[test]
     fn a_batch_has_an_item_at_least_and_no_more_bytes_than_it_may() {
         let half = vec![0; MAX_BATCH_BYTES / 2];
-        assert_eq!(batch_length(&[&half, &half, &half]), 2);
+        assert_eq!(batch_length(&[&half, &half, &half], 3), 2);
         let large = vec![0; MAX_BATCH_BYTES + 1];
-        assert_eq!(batch_length(&[&large, b"x"]), 1);
+        assert_eq!(batch_length(&[&large, b"x"], 2), 1);
         let many = vec![&b"x"[..]; MAX_BATCH_ITEMS + 1];
-        assert_eq!(batch_length(&many), MAX_BATCH_ITEMS);
+        assert_eq!(batch_length(&many, usize::MAX), MAX_BATCH_ITEMS);
+        assert_eq!(batch_length(&many, 7), 7);
     }
 }

@@ -9,6 +9,8 @@ use super::avif_reader::{Bits, Reader};
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
+/// A copy of a frame's header, which decoders take for one where none is pending.
+const REDUNDANT_FRAME_HEADER: u8 = 7;
 /// The number by which a sequence says that a property of its colours is unknown.
 const UNSPECIFIED: u16 = 2;
 
@@ -21,7 +23,8 @@ pub(crate) struct Stream {
     pub(crate) max_width: u32,
     /// Greatest height of a frame in pixels, over all sequence headers.
     pub(crate) max_height: u32,
-    /// Number of headers of frames. Each may make the decoder decode or copy a picture.
+    /// Number of headers of frames, and of copies of them. Each may make the decoder decode or copy
+    /// a picture.
     pub(crate) frames: u32,
 }
 
@@ -67,7 +70,7 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
                 all.max_width = all.max_width.max(width);
                 all.max_height = all.max_height.max(height);
             }
-            FRAME_HEADER | FRAME => frames += 1,
+            FRAME_HEADER | FRAME | REDUNDANT_FRAME_HEADER => frames += 1,
             _ => {}
         }
     }

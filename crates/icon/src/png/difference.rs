@@ -74,6 +74,7 @@ pub(super) type Coordinates = [i32; 4];
 /// Multiplies red, green and blue with alpha.
 #[inline(always)]
 pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
+    // The sum is at most 65,152.
     let channel =
         |byte: u8| i32::from((u16::from(byte) * u16::from(alpha)).wrapping_add(127) / 255);
     [channel(red), channel(green), channel(blue), i32::from(alpha)]

@@ -93,9 +93,9 @@ fn visible(census: &Census) -> Vec<Colour> {
     colours
 }
 
-/// Sums over the pixels of some colours, as one row of numbers, which the compiler adds at once:
-/// the number of pixels; red, green, blue and alpha; the squares of red, green and blue over black,
-/// of the same over white, and of alpha.
+/// Sums over the pixels of some colours, as one row of numbers, which are added by vector
+/// instructions: the number of pixels; red, green, blue and alpha; the squares of red, green and
+/// blue over black, of the same over white, and of alpha.
 #[derive(Clone, Copy, Default)]
 struct Sums([i32; 12]);
 
@@ -217,8 +217,8 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
-        // Those up to the mean move to the front. A mask does it without a branch, since no
-        // processor foresees which these are.
+        // Those up to the mean move to the front, by a mask: a processor would guess half of the
+        // branches wrong.
         let (mut low, mut cut) = (Sums::default(), 0);
         let part = &mut order[range.clone()];
         for place in 0..part.len() {

@@ -1,7 +1,8 @@
 //! AVIF: the vectors of `vectors/avif` beside their PNGs, those of `vectors/avif_grid`, which have
-//! several tiles, and containers that are generated here around the bitstream of one of them. The
-//! vectors are synthetic pictures that avifenc 0.11.1 encoded, with libaom. avifdec 0.11.1 decoded
-//! them, and libavif 1.4.2 the grey one, of which the older one ignores the range.
+//! several tiles, those of `vectors/avif_hidden`, which have frames that are not shown, and
+//! containers that are generated here around the bitstream of one of them. The vectors are made of
+//! synthetic pictures by avifenc 0.11.1, with libaom. avifdec 0.11.1 decoded them, and libavif
+//! 1.4.2 the grey one, of which the older one ignores the range.
 
 use everytab_icon::{
     Format, IconError, Pixels,
@@ -338,6 +339,19 @@ fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
 const LAYOUT: &[u8] = &[0, 0, 1, 2, 0, 192, 0, 128];
 /// The property with the sides of the grid.
 const GRID_SIDES: &[u8] = &[0, 0, 0, 192, 0, 0, 0, 128];
+
+#[test]
+fn frames_behind_copies_of_a_header_are_counted() {
+    // Frames that are not shown before the one that is. Each has its header as a redundant copy,
+    // with none to be a copy of: decoders take it all the same.
+    let two = include_bytes!("../../vectors/avif_hidden/two.avif");
+    let (result, work) = decode_counted(two);
+    assert_eq!(result.unwrap().1.width(), 64);
+    assert_eq!(work.pixels, 3 * 8 * 64 * 64 + 6 * work.bytes);
+    let five = include_bytes!("../../vectors/avif_hidden/five.avif");
+    let (result, work) = decode_counted(five);
+    assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
+}
 
 #[test]
 fn tiles_of_a_grid_make_one_picture() {
