@@ -12,7 +12,7 @@ use super::{
     avif_container::{Item, Primary, Properties, Refusal, Tile, primary},
     avif_matrix::Matrix,
     avif_rgb::{add_opacity, opacity, rgba},
-    avif_stream::{Colour, Sequence, survey},
+    avif_stream::{Colour, Sequence, Stream, survey, without_metadata},
     orientation,
 };
 use crate::{
@@ -25,16 +25,36 @@ use crate::{
 
 /// Frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// What decoding a pixel of colours, one of opacity, and a byte of a bitstream cost, in pixels of a
-/// plain PNG, as measured of the dearest pictures (docs/decisions/0106): a byte is some symbols
-/// whatever picture it makes, a pixel is predicted and filtered whatever its bytes. An opaque
-/// picture of 1024x1024 is within the limit of a file in as many bytes as are fetched.
-const COLOUR_COST: u64 = 8;
-const ALPHA_COST: u64 = 3;
+/// What a byte of a bitstream costs in pixels of a plain PNG: some symbols, whatever picture they
+/// make (docs/decisions/0106).
 const BYTE_COST: u64 = 6;
-const _: () =
-    assert!((COLOUR_COST + ALPHA_COST) * 1024 * 1024 + BYTE_COST * 128 * 1024 <= MAX_FILE_PIXELS);
-const _: () = assert!(COLOUR_COST * 1024 * 1024 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
+/// What a frame of several costs more than a picture of one: it may be one pixel high, and is
+/// decoded in blocks of eight.
+const FRAME_FACTOR: u64 = 8;
+/// The decoder works on blocks of 8x8 pixels.
+const BLOCK_PIXELS: u64 = 8;
+
+/// What decoding a pixel costs in pixels of a plain PNG, as measured of the dearest pictures: it is
+/// predicted and filtered whatever its bytes.
+fn pixel_cost(sequence: &Sequence) -> u64 {
+    match (sequence.has_directional_filter, sequence.is_grey, sequence.has_quarter_chroma) {
+        (false, _, _) => 8,
+        (true, true, _) => 10,
+        (true, false, true) => 16,
+        (true, false, false) => 26,
+    }
+}
+
+/// What decoding the frames of a bitstream with `bytes` bytes costs.
+fn cost((width, height): (u32, u32), stream: &Stream, bytes: usize) -> u64 {
+    let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
+    let factor = if stream.frames > 1 { u64::from(stream.frames) * FRAME_FACTOR } else { 1 };
+    let pixels = whole(width) * whole(height) * factor * pixel_cost(&stream.sequence);
+    pixels + bytes as u64 * BYTE_COST
+}
+
+// Any picture of 512x512 with grey opacity is within the limit, in as many bytes as are fetched.
+const _: () = assert!((26 + 10) * 512 * 512 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
 
 fn refused(refusal: Refusal) -> IconError {
     match refusal {
@@ -94,7 +114,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         return Err(corrupt("a picture that is larger than the limit"));
     }
     let of_picture = properties.colour;
-    let mut rgba = canvas(&colour, stored, COLOUR_COST, work, |picture, sequence| {
+    let mut rgba = canvas(&colour, stored, work, |picture, sequence| {
         let Colour { primaries, matrix, full_range } = of_picture.unwrap_or(sequence.colour);
         let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
         let rgba = rgba(picture, matrix, full_range);
@@ -104,7 +124,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         if alpha.properties.sides.is_some_and(|sides| sides != stored) {
             return Err(corrupt("sides of the opacity differ"));
         }
-        let opacity = canvas(&alpha, stored, ALPHA_COST, work, |picture, sequence| {
+        let opacity = canvas(&alpha, stored, work, |picture, sequence| {
             Ok(opacity(picture, sequence.colour.full_range))
         })?;
         add_opacity(&mut rgba, &opacity, is_premultiplied);
@@ -134,13 +154,12 @@ fn exif_orientation(properties: &Properties) -> u8 {
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
-    pixel_cost: u64,
     work: &mut Work,
     converted: impl Fn(&Picture, &Sequence) -> Result<Vec<u8>, IconError>,
 ) -> Result<Vec<u8>, IconError> {
     let mut canvas = Vec::new();
     for (number, tile) in item.tiles.iter().enumerate() {
-        let (picture, sequence) = decode_tile(tile, pixel_cost, work)?;
+        let (picture, sequence) = decode_tile(tile, work)?;
         let bytes = converted(&picture, &sequence)?;
         if tile.sides == sides {
             return Ok(bytes);
@@ -164,13 +183,9 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
 }
 
 /// Decodes a bitstream to a picture with the sides that the container says.
-fn decode_tile(
-    tile: &Tile<'_>,
-    pixel_cost: u64,
-    work: &mut Work,
-) -> Result<(Picture, Sequence), IconError> {
+fn decode_tile(tile: &Tile<'_>, work: &mut Work) -> Result<(Picture, Sequence), IconError> {
     let sides = tile.sides;
-    let bytes = tile.stream();
+    let bytes = without_metadata(&tile.stream());
     let stream = survey(&bytes).ok_or_else(|| corrupt("unreadable sequence header"))?;
     if sides.0.max(sides.1).max(stream.max_width).max(stream.max_height) > MAX_SIDE_PIXELS {
         return Err(corrupt("a frame that is larger than the limit"));
@@ -179,8 +194,8 @@ fn decode_tile(
     if area == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
         return Err(corrupt("no frame, or too many"));
     }
-    let pixels = area * u64::from(stream.frames) * pixel_cost + bytes.len() as u64 * BYTE_COST;
-    work.spend_pixels(pixels, bytes.len()).map_err(|spent| corrupt(&String::from(spent)))?;
+    work.spend_pixels(cost(sides, &stream, bytes.len()), bytes.len())
+        .map_err(|spent| corrupt(&String::from(spent)))?;
     let picture = first_picture(bytes, area as u32)
         .map_err(|error| IconError::corrupt(Format::Avif, error))?;
     if (picture.width(), picture.height()) != sides {

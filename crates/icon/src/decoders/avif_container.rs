@@ -7,6 +7,8 @@
 //! Sources: ISO/IEC 14496-12 (boxes), 23008-12 (HEIF), AV1 Image File Format 1.1.
 //! Must not know: AV1, or pixels.
 
+use std::collections::BTreeSet;
+
 use super::{
     avif_reader::{Name, Reader},
     avif_stream::Colour,
@@ -193,7 +195,9 @@ impl<'a> Meta<'a> {
         }
         let tiles = self.references(*b"dimg").filter(|&(from, _)| from == id);
         let tiles: Vec<u32> = tiles.map(|(_, to)| to).take(columns * rows + 1).collect();
-        if tiles.len() != columns * rows {
+        // libavif refuses a tile that is named twice, too.
+        let distinct: BTreeSet<u32> = tiles.iter().copied().collect();
+        if tiles.len() != columns * rows || distinct.len() != tiles.len() {
             return Err(Refusal::Corrupt("a grid with another number of tiles"));
         }
         let tiles: Vec<Tile<'_>> =
@@ -290,7 +294,8 @@ impl<'a> Meta<'a> {
         let extents = extents.ok_or(missing)?;
         // Extents may overlap; together they are still no longer than the file.
         let length: usize = extents.iter().map(|extent| extent.len()).sum();
-        if length == 0 || length > self.file.len() {
+        let has_empty = extents.iter().any(|extent| extent.is_empty());
+        if length == 0 || length > self.file.len() || has_empty {
             return Err(missing);
         }
         Ok(extents)
@@ -323,6 +328,10 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     let mut found = Vec::new();
     for _ in 0..reader.u32()? {
         let entry = reader.id(version > 0)?;
+        if entry == id && !found.is_empty() {
+            // An item has one entry.
+            return None;
+        }
         for _ in 0..reader.u8()? {
             let (index, is_essential) = if flags & 1 == 1 {
                 let index = reader.u16()?;

@@ -9,6 +9,7 @@ use super::avif_reader::{Bits, Reader};
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
+const METADATA: u8 = 5;
 /// A copy of a frame's header, which decoders take for one where none is pending.
 const REDUNDANT_FRAME_HEADER: u8 = 7;
 /// The number by which a sequence says that a property of its colours is unknown.
@@ -17,7 +18,7 @@ const UNSPECIFIED: u16 = 2;
 /// What is known of a bitstream without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The first sequence header.
+    /// The first sequence header; of what makes decoding dear, the dearest of all of them.
     pub(crate) sequence: Sequence,
     /// Greatest width of a frame in pixels, over all sequence headers.
     pub(crate) max_width: u32,
@@ -37,6 +38,12 @@ pub(crate) struct Sequence {
     pub(crate) height: u32,
     /// What samples mean.
     pub(crate) colour: Colour,
+    /// True if there is luma alone.
+    pub(crate) is_grey: bool,
+    /// True if chroma has fewer samples than luma in both directions.
+    pub(crate) has_quarter_chroma: bool,
+    /// True if frames may be filtered by direction (CDEF), which takes longer than all else.
+    pub(crate) has_directional_filter: bool,
 }
 
 /// What samples mean, by numbers in ITU-T H.273.
@@ -69,12 +76,31 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
                 });
                 all.max_width = all.max_width.max(width);
                 all.max_height = all.max_height.max(height);
+                all.sequence.is_grey &= sequence.is_grey;
+                all.sequence.has_quarter_chroma &= sequence.has_quarter_chroma;
+                all.sequence.has_directional_filter |= sequence.has_directional_filter;
             }
             FRAME_HEADER | FRAME | REDUNDANT_FRAME_HEADER => frames += 1,
             _ => {}
         }
     }
     found.map(|stream| Stream { frames, ..stream })
+}
+
+/// The bitstream without metadata, on which no pixel depends, and at some of which the decoder
+/// panics.
+pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(stream.len());
+    let mut rest = stream;
+    while let Some((kind, _, after)) = obu(rest) {
+        let (this, _) = rest.split_at(rest.len() - after.len());
+        if kind != METADATA {
+            kept.extend_from_slice(this);
+        }
+        rest = after;
+    }
+    kept.extend_from_slice(rest);
+    kept
 }
 
 /// Splits off an OBU: its type, its payload, and what follows it.
@@ -121,8 +147,12 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     if !is_reduced {
         skip_tools(bits)?;
     }
-    bits.number(3)?;
-    Some(Sequence { width, height, colour: colour(bits, profile)? })
+    bits.flag()?;
+    let has_directional_filter = bits.flag()?;
+    bits.flag()?;
+    let (colour, is_grey) = colour(bits, profile)?;
+    let has_quarter_chroma = profile == 0;
+    Some(Sequence { width, height, colour, is_grey, has_quarter_chroma, has_directional_filter })
 }
 
 /// Skips what a sequence header says of time and operating points.
@@ -189,8 +219,8 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads the colour configuration up to the range (5.5.2).
-fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<Colour> {
+/// Reads the colour configuration up to the range (5.5.2), and whether there is luma alone.
+fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, bool)> {
     let is_deep = bits.flag()?;
     if profile == 2 && is_deep {
         bits.flag()?;
@@ -205,5 +235,5 @@ fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<Colour> {
     let [primaries, _, matrix] = described;
     // sRGB stored as it is always has the full range.
     let full_range = !is_grey && described == [1, 13, 0] || bits.flag()?;
-    Some(Colour { primaries, matrix, full_range })
+    Some((Colour { primaries, matrix, full_range }, is_grey))
 }

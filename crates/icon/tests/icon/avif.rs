@@ -52,6 +52,8 @@ struct Container {
     method: u8,
     /// Parts into which the bitstream is cut.
     parts: usize,
+    /// How often the properties are said to be those of the item.
+    descriptions: u8,
     /// The bitstream comes before its description, in a box with a length of 64 bits.
     is_first: bool,
 }
@@ -66,6 +68,7 @@ impl Default for Container {
             locations: 0,
             method: 0,
             parts: 1,
+            descriptions: 1,
             is_first: false,
         }
     }
@@ -94,7 +97,9 @@ impl Container {
         let container = [&[self.ispe.clone(), configuration], self.properties.as_slice()].concat();
         let count = 2 + self.properties.len() as u8;
         let associations: Vec<u8> = (1..=count).map(|index| index | 0x80).collect();
-        let associations = [&[0, 0, 0, 1, 0, 7, count], associations.as_slice()].concat();
+        let association = [&[0, 7, count], associations.as_slice()].concat();
+        let times = self.descriptions;
+        let associations = [vec![0, 0, 0, times], association.repeat(usize::from(times))].concat();
         let properties = [boxed(b"ipco", &container.concat()), full(b"ipma", 0, &associations)];
         let boxes = [
             full(b"pitm", 0, &[0, 7]),
@@ -276,6 +281,14 @@ fn any_byte_of_a_container_may_be_wrong() {
 }
 
 #[test]
+fn an_item_that_is_described_twice_is_corrupt() {
+    // Each description would be read anew for each tile of a grid.
+    let file = Container { descriptions: 2, ..Container::default() }.file();
+    assert_eq!(kind(&file), "image_corrupt");
+    assert_eq!(measure(&file).unwrap_err().kind(), "image_corrupt");
+}
+
+#[test]
 fn sides_are_checked_before_pixels_are_decoded() {
     let with_sides = |width, height| {
         let file = Container { ispe: ispe(width, height), ..Container::default() }.file();
@@ -290,16 +303,21 @@ fn sides_are_checked_before_pixels_are_decoded() {
     // More than the work of a file: nothing is decoded.
     let (result, work) = with_sides(1255, 1255);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
-    for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1250, 1250)] {
+    for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1248, 1248)] {
         let (result, work) = with_sides(width, height);
         assert_eq!(result.unwrap_err().kind(), "image_corrupt");
-        assert_eq!(work.pixels, u64::from(width * height * 8) + 6 * work.bytes);
+        assert_eq!(work.pixels, in_blocks(width, height) * 8 + 6 * work.bytes);
     }
+}
+
+/// Pixels of the blocks of 8x8 that cover a picture.
+fn in_blocks(width: u32, height: u32) -> u64 {
+    u64::from(width.next_multiple_of(8)) * u64::from(height.next_multiple_of(8))
 }
 
 #[test]
 fn each_frame_each_byte_and_the_opacity_are_counted() {
-    let pixels = u64::from(SIDES.0 * SIDES.1);
+    let pixels = in_blocks(SIDES.0, SIDES.1);
     let work_of = |frames: usize| {
         let file = Container { stream: stream().repeat(frames), ..Container::default() }.file();
         decode_counted(&file)
@@ -308,13 +326,15 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
         let (result, work) = work_of(frames);
         assert!(result.is_ok());
         let bytes = (stream().len() * frames) as u64;
-        assert_eq!(work, Work { pixels: 8 * pixels * frames as u64 + 6 * bytes, bytes });
+        // Frames of several may be thinner than a block.
+        let factor = if frames > 1 { 8 * frames as u64 } else { 1 };
+        assert_eq!(work, Work { pixels: 8 * pixels * factor + 6 * bytes, bytes });
     }
     let (result, work) = work_of(5);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
     let (_, work) = decode_counted(opacity);
-    assert_eq!(work.pixels, (8 + 3) * pixels + 6 * work.bytes);
+    assert_eq!(work.pixels, (8 + 8) * pixels + 6 * work.bytes);
     // Bytes that follow the frames are counted too: they might be symbols.
     let padding = [&[0x7A, 0x80, 0x80, 0x80, 0x01][..], &vec![0; 2 << 20]].concat();
     let longer = [stream(), padding].concat();
@@ -347,10 +367,39 @@ fn frames_behind_copies_of_a_header_are_counted() {
     let two = include_bytes!("../../vectors/avif_hidden/two.avif");
     let (result, work) = decode_counted(two);
     assert_eq!(result.unwrap().1.width(), 64);
-    assert_eq!(work.pixels, 3 * 8 * 64 * 64 + 6 * work.bytes);
+    assert_eq!(work.pixels, 3 * 8 * 8 * 64 * 64 + 6 * work.bytes);
     let five = include_bytes!("../../vectors/avif_hidden/five.avif");
     let (result, work) = decode_counted(five);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
+}
+
+#[test]
+fn a_directional_filter_costs_by_the_number_of_samples() {
+    let cases: [(&[u8], u64); 3] = [
+        (PLAIN, 16),
+        (include_bytes!("../../vectors/avif/yuv444-limited.avif"), 26),
+        (include_bytes!("../../vectors/avif/grey-limited.avif"), 10),
+    ];
+    for (vector, cost) in cases {
+        let mut file = vector.to_vec();
+        // The sequence header of these: 18 bits, both sides in 5, three tools, super-resolution,
+        // then the filter.
+        let data = file.windows(4).position(|name| name == b"mdat").unwrap();
+        let header = data + file[data..].iter().position(|byte| *byte == 0x0A).unwrap() + 2;
+        assert_eq!(file[header + 4] & 0x80, 0, "encoded without the filter");
+        file[header + 4] |= 0x80;
+        let work = decode_counted(&file).1;
+        assert_eq!(work.pixels, cost * in_blocks(SIDES.0, SIDES.1) + 6 * work.bytes);
+    }
+}
+
+#[test]
+fn metadata_in_a_bitstream_is_not_given_to_the_decoder() {
+    // A text of the kind T.35 of two bytes, at which the decoder panics.
+    for metadata in [&[0x2A, 3, 4, 0xFF, 0x80][..], &[0x2A, 2, 4, 0x80]] {
+        let file = Container { stream: [metadata, &stream()].concat(), ..Container::default() };
+        assert_eq!(pixels(&file.file()), pixels(PLAIN));
+    }
 }
 
 #[test]
@@ -400,6 +449,8 @@ fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
         // Fewer and more tiles than there are.
         changed(&[(LAYOUT, &[0, 0, 1, 1, 0, 192, 0, 128])]),
         changed(&[(LAYOUT, &[0, 0, 1, 3, 0, 192, 0, 128])]),
+        // A tile that is named twice.
+        twice(),
         // Another version, and sides of 32 bits that are not there.
         changed(&[(LAYOUT, &[1])]),
         changed(&[(LAYOUT, &[0, 1])]),
@@ -417,6 +468,15 @@ fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
     assert_eq!(kind(&file), "avif_unsupported");
     // More tiles than are looked for.
     assert_eq!(kind(&changed(&[(LAYOUT, &[0, 0, 7, 8])])), "avif_unsupported");
+}
+
+/// The grid vector, whose first tile is named as its second one too.
+fn twice() -> Vec<u8> {
+    let mut file = GRID.to_vec();
+    let at = file.windows(4).position(|name| name == b"dimg").unwrap();
+    assert_eq!(file[at + 4..at + 12], [0, 1, 0, 6, 0, 2, 0, 3], "six tiles, the second item first");
+    file[at + 11] = 2;
+    file
 }
 
 #[test]
