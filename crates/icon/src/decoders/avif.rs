@@ -38,7 +38,8 @@ const BLOCK_PIXELS: u64 = 8;
 /// predicted and filtered whatever its bytes.
 fn pixel_cost(sequence: &Sequence) -> u64 {
     match (sequence.has_directional_filter, sequence.is_grey, sequence.has_quarter_chroma) {
-        (false, _, _) => 8,
+        (false, true, _) => 3,
+        (false, false, _) => 8,
         (true, true, _) => 10,
         (true, false, true) => 16,
         (true, false, false) => 26,
