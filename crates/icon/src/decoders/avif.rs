@@ -28,8 +28,8 @@ const MAX_FRAMES: u32 = 4;
 /// What a byte of a bitstream costs in pixels of a plain PNG: some symbols, whatever picture they
 /// make (docs/decisions/0106).
 const BYTE_COST: u64 = 6;
-/// What a frame of several costs more than a picture of one: it may be one pixel high, and is
-/// decoded in blocks of eight.
+/// How many times as much each of several frames costs: it may have other sides than the picture,
+/// such as a height of one pixel, and is decoded in blocks.
 const FRAME_FACTOR: u64 = 8;
 /// The decoder works on blocks of 8x8 pixels.
 const BLOCK_PIXELS: u64 = 8;

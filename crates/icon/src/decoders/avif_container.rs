@@ -167,7 +167,7 @@ impl<'a> Meta<'a> {
         let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
         let properties = self.properties_of(id)?;
         let (columns, tiles) = match kind.as_ref() {
-            Some(b"av01") => (1, vec![self.tile(id, others)?]),
+            Some(b"av01") => (1, vec![self.tile(id, &properties, others)?]),
             Some(b"grid") => self.grid(id, &properties)?,
             _ => return Err(Refusal::Unsupported),
         };
@@ -175,11 +175,12 @@ impl<'a> Meta<'a> {
     }
 
     /// Reads all of an AV1 picture but its pixels.
-    fn tile(&self, id: u32, others: Option<(u32, u32)>) -> Result<Tile<'a>, Refusal> {
-        if self.kind(id) != Some(Some(*b"av01")) {
-            return Err(Refusal::Unsupported);
-        }
-        let properties = self.properties_of(id)?;
+    fn tile(
+        &self,
+        id: u32,
+        properties: &Properties,
+        others: Option<(u32, u32)>,
+    ) -> Result<Tile<'a>, Refusal> {
         let own = properties.sides.filter(|_| properties.has_configuration || others.is_some());
         let sides =
             own.or(others).ok_or(Refusal::Corrupt("a picture without sides or configuration"))?;
@@ -200,8 +201,11 @@ impl<'a> Meta<'a> {
         if tiles.len() != columns * rows || distinct.len() != tiles.len() {
             return Err(Refusal::Corrupt("a grid with another number of tiles"));
         }
-        let tiles: Vec<Tile<'_>> =
-            tiles.into_iter().map(|tile| self.tile(tile, None)).collect::<Result<_, _>>()?;
+        let tile = |id: u32| match self.kind(id) {
+            Some(Some([b'a', b'v', b'0', b'1'])) => self.tile(id, &self.properties_of(id)?, None),
+            _ => Err(Refusal::Unsupported),
+        };
+        let tiles: Vec<Tile<'_>> = tiles.into_iter().map(tile).collect::<Result<_, _>>()?;
         let (width, height) = tiles[0].sides;
         let covers = |side: u32, tiles: usize, whole: u32| {
             let others = u64::from(side) * (tiles as u64 - 1);
