@@ -3,8 +3,10 @@
 //! Invariants: a request that was received has one line, also if its client went away; a line is
 //! written before the last bytes of its answer are sent, and its start is taken after the request
 //! was read. So who has a whole answer finds its line, and a client that waits for a whole answer
-//! before it asks again never seems to overlap, nor to be faster than it was. Memory is bounded by
-//! the number of lines, and what does not fit is counted.
+//! before it asks again never seems to overlap, nor to be faster than it was. The same holds for a
+//! client that leaves a short answer when it has the head: the line of a short answer is written
+//! before its first bytes are sent. Memory is bounded by the number of lines, and what does not fit
+//! is counted.
 
 use std::{
     fmt,
@@ -21,12 +23,17 @@ use parking_lot::Mutex;
 
 use crate::error::TestbedError;
 
+/// Bytes of a body that are sent in one write with the head: less than the buffer of a socket and
+/// than the window of a stream of HTTP/2 (64 KiB both, or more).
+const MAX_SHORT_BYTES: usize = 16 * 1_024;
+
 /// One request. Its text is a line of fields with tabs between them, in the order of this list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessLine {
     /// When the request was read, in microseconds since the log was started.
     pub start_us: u64,
-    /// When the last bytes of the answer were sent, or the client went away, in the same unit.
+    /// When the last bytes of the answer were sent (the first of a short answer, of which all is
+    /// sent at once), or the client went away, in the same unit.
     pub end_us: u64,
     /// The status of the answer; 0 if the client went away before there was one.
     pub status: u16,
@@ -160,6 +167,13 @@ pub(crate) struct OpenLine {
 impl OpenLine {
     pub(crate) fn has_status(&mut self, status: u16) {
         self.line.status = status;
+    }
+
+    /// Writes the line of a short answer; to be called before its first bytes are sent.
+    pub(crate) fn ends_if_short(&mut self, body_bytes: usize) {
+        if body_bytes <= MAX_SHORT_BYTES {
+            self.ends();
+        }
     }
 
     /// Writes the line, unless it is; to be called before the last bytes are sent.

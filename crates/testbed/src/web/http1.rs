@@ -146,13 +146,14 @@ async fn write<S: AsyncWrite + Unpin>(
     timeout(WRITE_TIMEOUT, async {
         if let Some(line) = line {
             line.has_status(answer.status);
-            // The client cannot have the whole answer before its end is noted.
-            let (most, last) = rest.split_at(rest.len().saturating_sub(1));
-            stream.write_all(most).await?;
             if answer.ending != Ending::Endless {
+                line.ends_if_short(answer.body.len());
+                // The client cannot have the whole answer before its end is noted.
+                let (most, last) = rest.split_at(rest.len().saturating_sub(1));
+                stream.write_all(most).await?;
                 line.ends();
+                rest = last;
             }
-            rest = last;
         }
         stream.write_all(rest).await?;
         stream.flush().await
@@ -219,6 +220,7 @@ fn content_length(length: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access_log::{AccessLog, AccessLogTarget};
 
     #[test]
     fn a_request_head_gives_method_target_and_host() {
@@ -227,6 +229,28 @@ mod tests {
         assert_eq!((head.host.as_deref(), head.close), (Some("x.example"), false));
         assert_eq!(parse(b"GET http://x/ HTTP/1.1\r\n\r\n"), None);
         assert_eq!(parse(b"\xff\r\n\r\n"), None);
+    }
+
+    #[tokio::test]
+    async fn the_line_of_a_short_answer_is_written_before_its_first_byte_is_sent() {
+        for (bytes, lines) in [(0, 1), (16 * 1_024, 1), (16 * 1_024 + 1, 0)] {
+            let log = AccessLog::default();
+            log.start(&AccessLogTarget::Memory(9)).unwrap();
+            let mut line = log.begin([127, 1, 1, 1].into(), "h", "/").unwrap();
+            let answer = Answer::new(200, "text/plain", "x".repeat(bytes));
+            // The writer waits for the reader at each byte.
+            let (mut sending, mut receiving) = tokio::io::duplex(1);
+            let send = async move {
+                write(&mut sending, &answer, false, true, Some(&mut line)).await.unwrap();
+            };
+            let receive = async {
+                let mut received = vec![receiving.read_u8().await.unwrap()];
+                assert_eq!(log.lines().len(), lines, "{bytes}");
+                receiving.read_to_end(&mut received).await.unwrap();
+                assert_eq!(log.lines().len(), 1, "{bytes}");
+            };
+            tokio::join!(send, receive);
+        }
     }
 
     #[test]

@@ -76,10 +76,13 @@ async fn respond(
 }
 
 fn encode(answer: Answer, mut line: Option<OpenLine>) -> http::Response<LoggedBody> {
+    let is_endless = answer.ending == Ending::Endless;
     if let Some(line) = &mut line {
         line.has_status(answer.status);
+        if !is_endless {
+            line.ends_if_short(answer.body.len());
+        }
     }
-    let is_endless = answer.ending == Ending::Endless;
     let body = match answer.ending {
         Ending::Unannounced => {
             let frame = Ok(Frame::data(answer.body));
@@ -91,10 +94,6 @@ fn encode(answer: Answer, mut line: Option<OpenLine>) -> http::Response<LoggedBo
         }
         _ => Full::new(answer.body).boxed(),
     };
-    if let Some(line) = line.as_mut().filter(|_| body.is_end_stream()) {
-        // Nothing will be asked of a body that is empty.
-        line.ends();
-    }
     let body = LoggedBody { body, line, is_endless };
     let mut response = http::Response::new(body);
     if let Ok(status) = http::StatusCode::from_u16(answer.status) {
@@ -138,5 +137,25 @@ impl Body for LoggedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access_log::{AccessLog, AccessLogTarget};
+
+    #[test]
+    fn the_line_of_a_short_answer_is_written_before_its_head_is_sent() {
+        for (bytes, lines) in [(0, 1), (16 * 1_024, 1), (16 * 1_024 + 1, 0)] {
+            let log = AccessLog::default();
+            log.start(&AccessLogTarget::Memory(9)).unwrap();
+            let line = log.begin([127, 1, 1, 1].into(), "h", "/");
+            let answer = Answer::new(200, "text/plain", "x".repeat(bytes));
+            let response = encode(answer, line);
+            assert_eq!(log.lines().len(), lines, "{bytes}");
+            drop(response);
+            assert_eq!(log.lines().len(), 1, "{bytes}");
+        }
     }
 }
