@@ -110,8 +110,8 @@ class Firefox {
    * Goes "back" or "forward" in the history until the expression is true. Firefox drops a step that
    * comes before its parent process has recorded the last one, which no script can see.
    */
-  async step(direction, expression) {
-    for (let attempt = 1; attempt <= 10; attempt += 1) {
+  async step(direction, expression, attempts = 10) {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
       await new Promise((resolve) => setTimeout(resolve, 300));
       await this.evaluate(`history.${direction}()`);
       if (await this.until(direction, expression, 3_000).then(() => true, () => false)) return;
