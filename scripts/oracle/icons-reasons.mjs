@@ -44,7 +44,7 @@ export const REASONS = [{
   told: (row) => hasRuns(row) && row.onBlack <= NEAR,
 }, {
   name: "avif_unsupported",
-  means: "an AVIF of several tiles, or of a kind that hardly exists, is refused (decision 0103)",
+  means: "an AVIF of a kind that hardly exists is refused (decision 0103)",
   told: ({ ours }) => ours.kind === "avif_unsupported",
 }, {
   name: "avif_opacity",

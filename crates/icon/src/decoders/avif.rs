@@ -6,7 +6,7 @@
 //! `re_rav1d` has `unsafe` code, and a panic in it ends the process: it runs where that costs one
 //! icon (docs/decisions/0099 and 0103).
 
-use re_rav1d::{Decoder, Picture, Settings};
+use re_rav1d::{Decoder, InloopFilterType, Picture, Settings};
 
 use super::{
     avif_container::{Item, Primary, Properties, Refusal, Tile, primary},
@@ -28,34 +28,36 @@ const MAX_FRAMES: u32 = 4;
 /// What a byte of a bitstream costs in pixels of a plain PNG: some symbols, whatever picture they
 /// make (docs/decisions/0106).
 const BYTE_COST: u64 = 6;
+/// What decoding a pixel costs in pixels of a plain PNG, as measured of the dearest pictures: it is
+/// predicted whatever its bytes. With all filters after that, without, and without in grey.
+const FILTERED_COST: u64 = 26;
+const COLOUR_COST: u64 = 8;
+const GREY_COST: u64 = 3;
 /// How many times as much each of several frames costs: it may have other sides than the picture,
 /// such as a height of one pixel, and is decoded in blocks.
 const FRAME_FACTOR: u64 = 8;
 /// The decoder works on blocks of 8x8 pixels.
 const BLOCK_PIXELS: u64 = 8;
+/// Pixels of the largest picture for which all filters run. A tab shows larger ones more than eight
+/// times smaller, which averages what the dear filters smooth (docs/decisions/0107).
+const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-/// What decoding a pixel costs in pixels of a plain PNG, as measured of the dearest pictures: it is
-/// predicted and filtered whatever its bytes.
-fn pixel_cost(sequence: &Sequence) -> u64 {
-    match (sequence.has_directional_filter, sequence.is_grey, sequence.has_quarter_chroma) {
-        (false, true, _) => 3,
-        (false, false, _) => 8,
-        (true, true, _) => 10,
-        (true, false, true) => 16,
-        (true, false, false) => 26,
-    }
-}
+// Any opaque picture of 1024x1024 is within the limit, in as many bytes as are fetched, and one of
+// 512x512 with opacity in colours.
+const _: () = assert!(COLOUR_COST * 1024 * 1024 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
+const _: () = assert!(2 * COLOUR_COST * 512 * 512 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
 
 /// What decoding the frames of a bitstream with `bytes` bytes costs.
-fn cost((width, height): (u32, u32), stream: &Stream, bytes: usize) -> u64 {
+fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let factor = if stream.frames > 1 { u64::from(stream.frames) * FRAME_FACTOR } else { 1 };
-    let pixels = whole(width) * whole(height) * factor * pixel_cost(&stream.sequence);
-    pixels + bytes as u64 * BYTE_COST
+    let pixel_cost = match (is_filtered, stream.sequence.is_grey) {
+        (true, _) => FILTERED_COST,
+        (false, false) => COLOUR_COST,
+        (false, true) => GREY_COST,
+    };
+    whole(width) * whole(height) * factor * pixel_cost + bytes as u64 * BYTE_COST
 }
-
-// Any picture of 512x512 with grey opacity is within the limit, in as many bytes as are fetched.
-const _: () = assert!((26 + 10) * 512 * 512 + BYTE_COST * 512 * 1024 <= MAX_FILE_PIXELS);
 
 fn refused(refusal: Refusal) -> IconError {
     match refusal {
@@ -160,7 +162,7 @@ fn canvas(
 ) -> Result<Vec<u8>, IconError> {
     let mut canvas = Vec::new();
     for (number, tile) in item.tiles.iter().enumerate() {
-        let (picture, sequence) = decode_tile(tile, work)?;
+        let (picture, sequence) = decode_tile(tile, area(sides), work)?;
         let bytes = converted(&picture, &sequence)?;
         if tile.sides == sides {
             return Ok(bytes);
@@ -183,21 +185,31 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes a bitstream to a picture with the sides that the container says.
-fn decode_tile(tile: &Tile<'_>, work: &mut Work) -> Result<(Picture, Sequence), IconError> {
+fn area((width, height): (u32, u32)) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
+/// Decodes a bitstream to a picture with the sides that the container says. It is a tile of a
+/// picture of `whole` pixels, or all of it.
+fn decode_tile(
+    tile: &Tile<'_>,
+    whole: u64,
+    work: &mut Work,
+) -> Result<(Picture, Sequence), IconError> {
     let sides = tile.sides;
     let bytes = without_metadata(&tile.stream());
     let stream = survey(&bytes).ok_or_else(|| corrupt("unreadable sequence header"))?;
     if sides.0.max(sides.1).max(stream.max_width).max(stream.max_height) > MAX_SIDE_PIXELS {
         return Err(corrupt("a frame that is larger than the limit"));
     }
-    let area = u64::from(sides.0) * u64::from(sides.1);
-    if area == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
+    let pixels = area(sides);
+    if pixels == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
         return Err(corrupt("no frame, or too many"));
     }
-    work.spend_pixels(cost(sides, &stream, bytes.len()), bytes.len())
+    let is_filtered = stream.frames == 1 && pixels.max(whole) <= MAX_FILTERED_PIXELS;
+    work.spend_pixels(cost(sides, &stream, is_filtered, bytes.len()), bytes.len())
         .map_err(|spent| corrupt(&String::from(spent)))?;
-    let picture = first_picture(bytes, area as u32)
+    let picture = first_picture(bytes, pixels as u32, is_filtered)
         .map_err(|error| IconError::corrupt(Format::Avif, error))?;
     if (picture.width(), picture.height()) != sides {
         return Err(corrupt("sides differ from the header's"));
@@ -205,18 +217,51 @@ fn decode_tile(tile: &Tile<'_>, work: &mut Work) -> Result<(Picture, Sequence), 
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture. No frame has more pixels than `area`.
-fn first_picture(bytes: Vec<u8>, area: u32) -> Result<Picture, re_rav1d::Error> {
+/// Decodes up to the first picture. No frame has more pixels than `area`. If it is not filtered,
+/// blocks are joined smoothly all the same.
+fn first_picture(bytes: Vec<u8>, area: u32, is_filtered: bool) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
     // With one thread the decoder starts none.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
     settings.set_frame_size_limit(area);
+    if !is_filtered {
+        settings.set_inloop_filters(InloopFilterType::DEBLOCK);
+    }
     let mut decoder = Decoder::with_settings(&settings)?;
     match decoder.send_data(bytes, None, None, None) {
         Err(error) if !error.is_again() => return Err(error),
         _ => {}
     }
     decoder.get_picture()
+}
+
+#[cfg(test)]
+mod tests {
+    use re_rav1d::PlanarImageComponent;
+
+    use super::*;
+
+    #[test]
+    fn the_dear_filters_run_for_small_pictures_alone() {
+        let small: &[u8] = include_bytes!("../../vectors/avif/filtered.avif");
+        let large = include_bytes!("../../vectors/avif_large/filtered.avif");
+        let luma = |picture: &Picture| picture.plane(PlanarImageComponent::Y).to_vec();
+        for (file, whole, is_filtered) in [
+            (small, 1, true),
+            (small, 256 * 256, true),
+            (small, 256 * 256 + 1, false),
+            (large, 1, false),
+        ] {
+            let item = primary(file).unwrap().colour;
+            let (picture, _) = decode_tile(&item.tiles[0], whole, &mut Work::default()).unwrap();
+            let decoded = |is_filtered| {
+                let stream = item.tiles[0].stream().to_vec();
+                luma(&first_picture(stream, 1 << 20, is_filtered).unwrap())
+            };
+            assert!(luma(&picture) == decoded(is_filtered), "{whole}");
+            assert!(luma(&picture) != decoded(!is_filtered), "{whole}");
+        }
+    }
 }

@@ -40,10 +40,6 @@ pub(crate) struct Sequence {
     pub(crate) colour: Colour,
     /// True if there is luma alone.
     pub(crate) is_grey: bool,
-    /// True if chroma has fewer samples than luma in both directions.
-    pub(crate) has_quarter_chroma: bool,
-    /// True if frames may be filtered by direction (CDEF), which takes longer than all else.
-    pub(crate) has_directional_filter: bool,
 }
 
 /// What samples mean, by numbers in ITU-T H.273.
@@ -77,8 +73,6 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
                 all.max_width = all.max_width.max(width);
                 all.max_height = all.max_height.max(height);
                 all.sequence.is_grey &= sequence.is_grey;
-                all.sequence.has_quarter_chroma &= sequence.has_quarter_chroma;
-                all.sequence.has_directional_filter |= sequence.has_directional_filter;
             }
             FRAME_HEADER | FRAME | REDUNDANT_FRAME_HEADER => frames += 1,
             _ => {}
@@ -147,12 +141,10 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     if !is_reduced {
         skip_tools(bits)?;
     }
-    bits.flag()?;
-    let has_directional_filter = bits.flag()?;
-    bits.flag()?;
+    // Super-resolution, CDEF, loop restoration.
+    bits.number(3)?;
     let (colour, is_grey) = colour(bits, profile)?;
-    let has_quarter_chroma = profile == 0;
-    Some(Sequence { width, height, colour, is_grey, has_quarter_chroma, has_directional_filter })
+    Some(Sequence { width, height, colour, is_grey })
 }
 
 /// Skips what a sequence header says of time and operating points.

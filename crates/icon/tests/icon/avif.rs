@@ -1,14 +1,17 @@
 //! AVIF: the vectors of `vectors/avif` beside their PNGs, those of `vectors/avif_grid`, which have
-//! several tiles, those of `vectors/avif_hidden`, which have frames that are not shown, and
-//! containers that are generated here around the bitstream of one of them. The vectors are made of
-//! synthetic pictures by avifenc 0.11.1, with libaom. avifdec 0.11.1 decoded them, and libavif
-//! 1.4.2 the grey one, of which the older one ignores the range.
+//! several tiles, those of `vectors/avif_hidden`, which have frames that are not shown, those of
+//! `vectors/avif_large`, and containers that are generated here around the bitstream of one of
+//! them. The vectors are made of synthetic pictures by avifenc 0.11.1, with libaom, the large ones
+//! with rav1e. avifdec 0.11.1 decoded them, and libavif 1.4.2 the grey one, of which the older one
+//! ignores the range.
 
 use everytab_icon::{
     Format, IconError, Pixels,
     convert::to_tab_icon,
     decode::{decode, decode_counted},
+    limits::TAB_ICON_PIXELS,
     measure::measure,
+    scale::scale_down,
     work::Work,
 };
 
@@ -171,7 +174,7 @@ fn each_vector_is_as_libavif_decodes_it() {
             assert!(is_unseen || all_near, "{name}: {ours:?}, {reference:?}");
         }
     }
-    assert_eq!(seen, 16);
+    assert_eq!(seen, 17);
 }
 
 #[test]
@@ -306,7 +309,8 @@ fn sides_are_checked_before_pixels_are_decoded() {
     for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1248, 1248)] {
         let (result, work) = with_sides(width, height);
         assert_eq!(result.unwrap_err().kind(), "image_corrupt");
-        assert_eq!(work.pixels, in_blocks(width, height) * 8 + 6 * work.bytes);
+        let cost = if width * height > 256 * 256 { 8 } else { 26 };
+        assert_eq!(work.pixels, in_blocks(width, height) * cost + 6 * work.bytes);
     }
 }
 
@@ -326,15 +330,15 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
         let (result, work) = work_of(frames);
         assert!(result.is_ok());
         let bytes = (stream().len() * frames) as u64;
-        // Frames of several may be thinner than a block.
-        let factor = if frames > 1 { 8 * frames as u64 } else { 1 };
-        assert_eq!(work, Work { pixels: 8 * pixels * factor + 6 * bytes, bytes });
+        // Frames of several may be thinner than a block, and are not filtered.
+        let cost = if frames > 1 { 8 * 8 * frames as u64 } else { 26 };
+        assert_eq!(work, Work { pixels: cost * pixels + 6 * bytes, bytes });
     }
     let (result, work) = work_of(5);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
     let (_, work) = decode_counted(opacity);
-    assert_eq!(work.pixels, (8 + 3) * pixels + 6 * work.bytes);
+    assert_eq!(work.pixels, (26 + 26) * pixels + 6 * work.bytes);
     // Bytes that follow the frames are counted too: they might be symbols.
     let padding = [&[0x7A, 0x80, 0x80, 0x80, 0x01][..], &vec![0; 2 << 20]].concat();
     let longer = [stream(), padding].concat();
@@ -374,23 +378,27 @@ fn frames_behind_copies_of_a_header_are_counted() {
 }
 
 #[test]
-fn a_directional_filter_costs_by_the_number_of_samples() {
-    let cases: [(&[u8], u64); 3] = [
-        (PLAIN, 16),
-        (include_bytes!("../../vectors/avif/yuv444-limited.avif"), 26),
-        (include_bytes!("../../vectors/avif/grey-limited.avif"), 10),
-    ];
-    for (vector, cost) in cases {
-        let mut file = vector.to_vec();
-        // The sequence header of these: 18 bits, both sides in 5, three tools, super-resolution,
-        // then the filter.
-        let data = file.windows(4).position(|name| name == b"mdat").unwrap();
-        let header = data + file[data..].iter().position(|byte| *byte == 0x0A).unwrap() + 2;
-        assert_eq!(file[header + 4] & 0x80, 0, "encoded without the filter");
-        file[header + 4] |= 0x80;
-        let work = decode_counted(&file).1;
-        assert_eq!(work.pixels, cost * in_blocks(SIDES.0, SIDES.1) + 6 * work.bytes);
-    }
+fn a_large_picture_costs_less_than_its_filters_would() {
+    // Both sequences allow all filters, which would be more work than a file may cost.
+    let flat = include_bytes!("../../vectors/avif_large/flat.avif");
+    let (result, work) = decode_counted(flat);
+    assert_eq!(at(&result.unwrap().1, 1_023, 1_023), [201, 29, 59, 255]);
+    assert_eq!(work.pixels, 8 * 1_024 * 1_024 + 6 * work.bytes);
+    let mut grey = include_bytes!("../../vectors/avif/grey-limited.avif").to_vec();
+    let at = grey.windows(8).position(|sides| sides == [0, 0, 0, 27, 0, 0, 0, 21]).unwrap();
+    grey[at..at + 8].copy_from_slice(&[0, 0, 4, 0, 0, 0, 4, 0]);
+    let work = decode_counted(&grey).1;
+    assert_eq!(work.pixels, 3 * 1_024 * 1_024 + 6 * work.bytes);
+    let large = include_bytes!("../../vectors/avif_large/filtered.avif");
+    let (result, work) = decode_counted(large);
+    assert_eq!(work.pixels, 8 * 264 * 264 + 6 * work.bytes);
+    // What libavif makes of it with all filters, scaled down.
+    let reference = include_bytes!("../../vectors/avif_large/filtered-32.png");
+    let reference = decode(reference).unwrap().1;
+    let ours = scale_down(result.unwrap().1, TAB_ICON_PIXELS);
+    let pairs = ours.rgba().iter().zip(reference.rgba());
+    let most = pairs.map(|(ours, reference)| ours.abs_diff(*reference)).max();
+    assert!(most <= Some(3), "{most:?}");
 }
 
 #[test]
@@ -482,5 +490,5 @@ fn twice() -> Vec<u8> {
 #[test]
 fn each_tile_is_counted_before_it_is_decoded() {
     let (_, work) = decode_counted(GRID);
-    assert_eq!(work.pixels, 8 * 192 * 128 + 6 * work.bytes);
+    assert_eq!(work.pixels, 26 * 192 * 128 + 6 * work.bytes);
 }
