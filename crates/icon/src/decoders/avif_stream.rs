@@ -38,8 +38,19 @@ pub(crate) struct Sequence {
     pub(crate) height: u32,
     /// What samples mean.
     pub(crate) colour: Colour,
-    /// True if there is luma alone.
-    pub(crate) is_grey: bool,
+    /// How much chroma there is.
+    pub(crate) chroma: Chroma,
+}
+
+/// How much chroma a picture has, the dearest kind last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Chroma {
+    /// Luma alone.
+    None,
+    /// A sample for four pixels.
+    Quarter,
+    /// A sample for each pixel, or for two.
+    Whole,
 }
 
 /// What samples mean, by numbers in ITU-T H.273.
@@ -72,7 +83,7 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
                 });
                 all.max_width = all.max_width.max(width);
                 all.max_height = all.max_height.max(height);
-                all.sequence.is_grey &= sequence.is_grey;
+                all.sequence.chroma = all.sequence.chroma.max(sequence.chroma);
             }
             FRAME_HEADER | FRAME | REDUNDANT_FRAME_HEADER => frames += 1,
             _ => {}
@@ -144,7 +155,12 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     // Super-resolution, CDEF, loop restoration.
     bits.number(3)?;
     let (colour, is_grey) = colour(bits, profile)?;
-    Some(Sequence { width, height, colour, is_grey })
+    let chroma = match profile {
+        _ if is_grey => Chroma::None,
+        0 => Chroma::Quarter,
+        _ => Chroma::Whole,
+    };
+    Some(Sequence { width, height, colour, chroma })
 }
 
 /// Skips what a sequence header says of time and operating points.

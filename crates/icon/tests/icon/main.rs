@@ -9,6 +9,7 @@
 )]
 
 mod avif;
+mod avif_cost;
 mod corpus;
 mod cost;
 mod hostile_svg;
