@@ -21,6 +21,7 @@ mod orientation;
 pub(crate) mod png;
 pub(crate) mod png_fast;
 pub(crate) mod svg;
+mod svg_colours;
 mod svg_cost;
 mod svg_edges;
 mod svg_filters;

@@ -16,14 +16,17 @@ use crate::{
 };
 
 /// A gradient as baseline JPEG (4:2:0), as lossy WebP, and as AVIF (4:2:0, 10 bits of a limited
-/// range, with opacity), formats that this crate cannot write.
-const FILES: [&[u8]; 3] = [
+/// range, with opacity), and an AVIF that is too large for all filters: formats that this crate
+/// cannot write.
+const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/gradient.jpg"),
     include_bytes!("../vectors/gradient.webp"),
     include_bytes!("../vectors/gradient.avif"),
+    include_bytes!("../vectors/avif_large/filtered.avif"),
 ];
 
-/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes and opacity.
+/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity and a
+/// colour of another space than sRGB.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -33,7 +36,8 @@ const SVG: &str = concat!(
     r##"<clipPath id="c"><path d="M5 9A30 22 31 1 1 70 40Q40 66 9 51Z"/></clipPath>"##,
     r##"<mask id="m"><circle cx="40" cy="30" r="27" fill="#ccc"/></mask>"##,
     r##"<pattern id="p" width="9" height="7" patternUnits="userSpaceOnUse">"##,
-    r##"<path d="M0 0L9 7" stroke="#507" stroke-width="1.3"/></pattern></defs>"##,
+    r##"<path d="M0 0L9 7" stroke="color(display-p3 .3 0 .4)" stroke-width="1.3"/>"##,
+    r##"</pattern></defs>"##,
     r##"<rect width="77" height="61" rx="13" fill="url(#l)" clip-path="url(#c)"/>"##,
     r##"<g mask="url(#m)" transform="rotate(17 38 30)"><ellipse cx="37" cy="31" rx="31" ry="17" "##,
     r##"fill="url(#r)"/><rect x="9" y="20" width="60" height="20" fill="url(#p)"/></g>"##,

@@ -25,10 +25,10 @@ use crate::{
 
 /// Frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// What a byte of a bitstream costs in pixels of a plain PNG, and what each bitstream costs, in which
-/// the decoder may prepare film grain. As all of these as measured of files that were built to be
-/// dear (docs/decisions/0107).
+/// What a byte of a bitstream costs in pixels of a plain PNG. As all of these as measured of files
+/// that were built to be dear (docs/decisions/0107).
 const BYTE_COST: u64 = 22;
+/// What each bitstream costs: the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
 /// What decoding a pixel costs in pixels of a plain PNG, whatever its bytes: with all filters, with
 /// chroma of any kind, with a quarter of it, with none.

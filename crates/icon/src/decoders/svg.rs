@@ -14,6 +14,7 @@ use resvg::{
 };
 
 use super::{
+    svg_colours::with_known_colours,
     svg_cost,
     svg_edges::Canvas,
     svg_images::{self, Budget, ReadNested},
@@ -103,6 +104,7 @@ fn read(
 ) -> Result<(Tree, Option<svgtypes::Color>), IconError> {
     let text = text(bytes);
     svg_cost::check_text(&text)?;
+    let text = budget.with(|work| with_known_colours(&text, work))?;
     let parsing = roxmltree::ParsingOptions {
         allow_dtd: true,
         nodes_limit: MAX_XML_NODES,

@@ -210,3 +210,80 @@ fn empty_png(width: u32, height: u32) -> Vec<u8> {
     drop(encoder.write_header());
     file.into_inner()
 }
+
+/// The pixels that Chromium 156 draws in each colour, none of which the SVG falls back from.
+#[test]
+fn colours_of_every_space_are_as_in_chromium() {
+    let cases: [(&str, [u8; 4]); 51] = [
+        ("color(display-p3 0.5252 0.2300 1.0000)", [145, 53, 255, 255]),
+        ("color(display-p3 1 0 0)", [255, 0, 0, 255]),
+        ("color(display-p3 0 1 0)", [0, 255, 0, 255]),
+        ("color(display-p3 0 0 1 / 0.5)", [0, 0, 255, 128]),
+        ("color(display-p3 1.0000 0.8891 0.3348)", [255, 225, 40, 255]),
+        ("color(display-p3 50% 20% none / 40%)", [138, 45, 0, 102]),
+        ("COLOR(Display-P3 .1 .2 .3)", [15, 52, 79, 255]),
+        ("color(display-p3 1 1 1 / 2)", [255, 255, 255, 255]),
+        ("color(display-p3 -0.2 0.5 1.5)", [0, 130, 255, 255]),
+        ("color(srgb 0.2 0.4 0.6)", [51, 102, 153, 255]),
+        ("color(srgb 1.5 -0.3 0.5)", [255, 0, 128, 255]),
+        ("color(srgb-linear 0.2 0.4 0.6)", [124, 170, 203, 255]),
+        ("color(a98-rgb 0.2 0.8 0.1)", [0, 205, 0, 255]),
+        ("color(prophoto-rgb 0.3 0.6 0.1)", [0, 181, 0, 255]),
+        ("color(rec2020 0.1 0.7 0.4)", [0, 196, 106, 255]),
+        ("color(xyz 0.3 0.2 0.1)", [206, 84, 81, 255]),
+        ("color(xyz-d50 0.3 0.2 0.1)", [198, 86, 96, 255]),
+        ("color(xyz-d65 0.3 0.2 0.1)", [206, 84, 81, 255]),
+        ("lab(50% 40 -60)", [140, 94, 223, 255]),
+        ("lab(29.2345 39.3825 20.0664)", [125, 35, 41, 255]),
+        ("lab(120 10 10)", [255, 248, 236, 255]),
+        ("lab(50 200 200)", [255, 0, 0, 255]),
+        ("lch(52.2345% 72.2 56.2)", [198, 93, 6, 255]),
+        ("lch(52.2345 72.2 0.2turn / 30%)", [176, 109, 0, 77]),
+        ("lch(0 100 30)", [91, 0, 0, 255]),
+        ("lch(100 60 30)", [255, 213, 200, 255]),
+        ("oklab(40.1% 0.1143 0.045)", [125, 36, 41, 255]),
+        ("oklab(0.6 -100% 50%)", [0, 186, 0, 255]),
+        ("oklch(0.7 0.15 250)", [75, 163, 247, 255]),
+        ("oklch(70% 0.15 250deg)", [75, 163, 247, 255]),
+        ("oklch(63.7% 0.237 25.331)", [251, 44, 54, 255]),
+        ("oklch(0.9 0.4 140)", [0, 255, 0, 255]),
+        ("oklch(0.2 0.4 300)", [72, 0, 173, 255]),
+        ("oklch(1 0.4 300)", [255, 157, 255, 255]),
+        ("oklch(0 0.4 300)", [37, 0, 103, 255]),
+        ("oklch(0.5 none 100)", [99, 99, 99, 255]),
+        ("oklch(0.5 0.1 none)", [144, 73, 97, 255]),
+        ("oklch(0.5 50% 3.1rad)", [0, 131, 98, 255]),
+        ("hwb(194 0% 0%)", [0, 195, 255, 255]),
+        ("hwb(194 20% 30% / 0.5)", [52, 149, 179, 128]),
+        ("rgb(10 20 30)", [10, 20, 30, 255]),
+        ("rgb(10 20 30 / 50%)", [10, 20, 30, 128]),
+        ("rgb(10% 20% 30% / .5)", [26, 52, 78, 128]),
+        ("rgb(300 -20 30.6)", [255, 0, 31, 255]),
+        ("rgba(10, 20, 30, 50%)", [10, 20, 30, 128]),
+        ("hsl(120 50% 40%)", [51, 153, 51, 255]),
+        ("hsl(120deg 50% 40% / 50%)", [52, 153, 52, 128]),
+        ("hsl(0.3turn, 50%, 40%)", [71, 153, 51, 255]),
+        ("hsla(120,50%,40%,.3)", [50, 152, 50, 77]),
+        ("rgb(none 20 30)", [0, 20, 30, 255]),
+        ("hsl(none 50% 40%)", [153, 51, 51, 255]),
+    ];
+    for (colour, expected) in cases {
+        for body in [
+            format!(r#"<rect width="32" height="32" style="fill:#040506;fill:{colour}"/>"#),
+            format!(r#"<rect width="32" height="32" fill="{colour}"/>"#),
+            format!(r#"<style>rect {{ fill: {colour} }}</style><rect width="32" height="32"/>"#),
+        ] {
+            let drawn = at(&drawn(&body), 16, 16);
+            let is_near = drawn.iter().zip(expected).all(|(a, b)| a.abs_diff(b) <= 2);
+            assert!(is_near, "{body}: {drawn:?}, {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn a_gradient_has_colours_of_other_spaces() {
+    let stops = r#"<stop style="stop-color:lime;stop-color:color(display-p3 1 0 0)"/>"#;
+    let gradient = format!(r#"<linearGradient id="g">{stops}</linearGradient>"#);
+    let pixels = drawn(&format!(r#"{gradient}<rect width="32" height="32" fill="url(#g)"/>"#));
+    assert_eq!(at(&pixels, 16, 16), RED);
+}
