@@ -27,6 +27,7 @@ mod svg_edges;
 mod svg_filters;
 mod svg_font;
 mod svg_images;
+mod svg_sheets;
 mod svg_strokes;
 mod svg_style;
 mod svg_walk;

@@ -25,8 +25,8 @@ const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/avif_large/filtered.avif"),
 ];
 
-/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity and a
-/// colour of another space than sRGB.
+/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity, a colour
+/// of another space than sRGB, and a variable that has another value on a dark page.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -41,7 +41,8 @@ const SVG: &str = concat!(
     r##"<rect width="77" height="61" rx="13" fill="url(#l)" clip-path="url(#c)"/>"##,
     r##"<g mask="url(#m)" transform="rotate(17 38 30)"><ellipse cx="37" cy="31" rx="31" ry="17" "##,
     r##"fill="url(#r)"/><rect x="9" y="20" width="60" height="20" fill="url(#p)"/></g>"##,
-    r##"<path d="M7 50C20 0 50 0 70 55" fill="none" stroke="#123" stroke-width="2.7" "##,
+    r##"<style>:root{--s:#123}@media (prefers-color-scheme:dark){:root{--s:#fff}}</style>"##,
+    r##"<path d="M7 50C20 0 50 0 70 55" fill="none" stroke="var(--s)" stroke-width="2.7" "##,
     r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
 );
 

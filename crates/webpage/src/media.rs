@@ -1,5 +1,5 @@
-//! Evaluates a list of media queries for a light page in the window of a desktop browser (Media
-//! Queries Level 4).
+//! Evaluates a list of media queries for a light page or picture on the screen of a desktop
+//! computer (Media Queries Level 4).
 //!
 //! Invariants: a query that is malformed, or whose truth is unknown because of a feature that is
 //! not known here, does not match; work is bounded by the square of the text's length, and depth by
@@ -7,8 +7,8 @@
 
 /// Depth of parentheses up to which a query is read.
 const MAX_DEPTH: usize = 16;
-/// Width and height of the window and of the screen in CSS pixels.
-const WINDOW: [f64; 2] = [1280.0, 720.0];
+/// Width and height of the screen in CSS pixels, and of the window of a page.
+const SCREEN: [f64; 2] = [1280.0, 720.0];
 /// Bits of each colour.
 const COLOUR_BITS: f64 = 8.0;
 
@@ -43,10 +43,25 @@ const DISCRETE: [(&str, &[&str]); 15] = [
 /// ```
 #[must_use]
 pub fn matches_light_page(list: &str) -> bool {
+    matches_light(list, SCREEN)
+}
+
+/// Whether a list of media queries matches in what is light and has this width and height in CSS
+/// pixels.
+///
+/// ```
+/// use everytab_webpage::media::matches_light;
+///
+/// assert!(matches_light("(max-width: 40px)", [32.0, 32.0]));
+/// assert!(!matches_light("(max-width: 40px) and (prefers-color-scheme: dark)", [32.0, 32.0]));
+/// ```
+#[must_use]
+pub fn matches_light(list: &str, viewport: [f64; 2]) -> bool {
     let tokens = tokens(list);
     let is_comma = |(depth, token): &(usize, Token<'_>)| *depth == 0 && *token == Token::Comma;
     let queries = tokens.split(is_comma);
-    tokens.is_empty() || queries.map(query).any(|truth| truth == Some(Some(true)))
+    tokens.is_empty()
+        || queries.map(|tokens| query(tokens, viewport)).any(|truth| truth == Some(Some(true)))
 }
 
 /// True, false, or unknown. What is malformed has none.
@@ -165,11 +180,11 @@ fn is_name(token: Option<&Placed<'_>>, name: &str) -> bool {
 }
 
 /// Evaluates a query; `None` if it is malformed.
-fn query(tokens: &[Placed<'_>]) -> Option<Truth> {
+fn query(tokens: &[Placed<'_>], viewport: [f64; 2]) -> Option<Truth> {
     let is_negated = is_name(tokens.first(), "not");
     let skipped = usize::from(is_negated || is_name(tokens.first(), "only"));
     let Some((_, Token::Name(medium))) = tokens.get(skipped) else {
-        return condition(tokens, true, 0);
+        return condition(tokens, viewport, true, 0);
     };
     // Names of the syntax are no media types.
     if ["and", "or", "not", "only", "layer"].iter().any(|word| medium.eq_ignore_ascii_case(word)) {
@@ -179,7 +194,7 @@ fn query(tokens: &[Placed<'_>]) -> Option<Truth> {
     let rest = &tokens[skipped + 1..];
     let features = match rest.first() {
         None => Some(true),
-        and if is_name(and, "and") => condition(&rest[1..], false, 0)?,
+        and if is_name(and, "and") => condition(&rest[1..], viewport, false, 0)?,
         Some(_) => return None,
     };
     let truth = if is_medium { features } else { Some(false) };
@@ -188,18 +203,23 @@ fn query(tokens: &[Placed<'_>]) -> Option<Truth> {
 
 /// Evaluates parts in parentheses that `and`, `or` or `not` connect; `None` if they are malformed.
 /// In a query with a media type there is no `or` outside of parentheses.
-fn condition(tokens: &[Placed<'_>], may_or: bool, depth: usize) -> Option<Truth> {
+fn condition(
+    tokens: &[Placed<'_>],
+    viewport: [f64; 2],
+    may_or: bool,
+    depth: usize,
+) -> Option<Truth> {
     if is_name(tokens.first(), "not") {
-        let (truth, rest) = in_parentheses(&tokens[1..], depth)?;
+        let (truth, rest) = in_parentheses(&tokens[1..], viewport, depth)?;
         return rest.is_empty().then(|| truth.map(|truth| !truth));
     }
-    let (mut truth, mut rest) = in_parentheses(tokens, depth)?;
+    let (mut truth, mut rest) = in_parentheses(tokens, viewport, depth)?;
     let word = if is_name(rest.first(), "or") && may_or { "or" } else { "and" };
     while !rest.is_empty() {
         if !is_name(rest.first(), word) {
             return None;
         }
-        let (next, after) = in_parentheses(&rest[1..], depth)?;
+        let (next, after) = in_parentheses(&rest[1..], viewport, depth)?;
         rest = after;
         let decides = Some(word == "or");
         truth = match (truth, next) {
@@ -215,6 +235,7 @@ fn condition(tokens: &[Placed<'_>], may_or: bool, depth: usize) -> Option<Truth>
 /// there is no such pair.
 fn in_parentheses<'t, 'a>(
     tokens: &'t [Placed<'a>],
+    viewport: [f64; 2],
     depth: usize,
 ) -> Option<(Truth, &'t [Placed<'a>])> {
     let (outside, Token::Open) = tokens.first()? else { return None };
@@ -223,10 +244,10 @@ fn in_parentheses<'t, 'a>(
     let is_nested =
         matches!(inside.first(), Some((_, Token::Open))) || is_name(inside.first(), "not");
     let truth = if !is_nested {
-        feature(inside)
+        feature(inside, viewport)
     } else if depth < MAX_DEPTH {
         // What is no condition is something that a later version may know.
-        condition(inside, true, depth + 1).flatten()
+        condition(inside, viewport, true, depth + 1).flatten()
     } else {
         None
     };
@@ -238,7 +259,7 @@ fn keywords_of(name: &str) -> Option<&'static [&'static str]> {
     DISCRETE.iter().find(|(known, _)| *known == name).map(|(_, keywords)| *keywords)
 }
 
-fn feature(tokens: &[Placed<'_>]) -> Truth {
+fn feature(tokens: &[Placed<'_>], viewport: [f64; 2]) -> Truth {
     let plain: Vec<Token<'_>> = tokens.iter().map(|(_, token)| *token).collect();
     match plain.as_slice() {
         [Token::Name(name)] => {
@@ -246,7 +267,7 @@ fn feature(tokens: &[Placed<'_>]) -> Truth {
             if let Some(keywords) = keywords_of(&name) {
                 return Some(!matches!(keywords.first(), Some(&("none" | "no-preference"))));
             }
-            range_of(&name).map(|(value, _)| value != 0.0)
+            range_of(&name, viewport).map(|(value, _)| value != 0.0)
         }
         [Token::Name(name), Token::Colon, value @ ..] => {
             let name = name.to_ascii_lowercase();
@@ -266,37 +287,42 @@ fn feature(tokens: &[Placed<'_>]) -> Truth {
             } else {
                 (Comparison::Equal, rest)
             };
-            compare(&[prefix, rest].concat(), comparison, value, false)
+            compare((&[prefix, rest].concat(), viewport), comparison, value, false)
         }
         [Token::Name(name), Token::Compare(comparison), value @ ..] => {
-            compare(&name.to_ascii_lowercase(), *comparison, value, false)
+            compare((&name.to_ascii_lowercase(), viewport), *comparison, value, false)
         }
-        _ => between(&plain),
+        _ => between(&plain, viewport),
     }
 }
 
 /// Evaluates `1px < width` and `1px < width <= 2px`.
-fn between(tokens: &[Token<'_>]) -> Truth {
+fn between(tokens: &[Token<'_>], viewport: [f64; 2]) -> Truth {
     let at = tokens.iter().position(|token| matches!(token, Token::Compare(_)))?;
     let (value, [Token::Compare(first), Token::Name(name), rest @ ..]) = tokens.split_at(at) else {
         return None;
     };
     let name = name.to_ascii_lowercase();
-    let below = compare(&name, *first, value, true)?;
+    let below = compare((&name, viewport), *first, value, true)?;
     match rest {
         [] => Some(below),
         [Token::Compare(second), value @ ..] => {
             let is_range = first.direction() == second.direction() && first.direction() != 0;
-            let above = compare(&name, *second, value, false)?;
+            let above = compare((&name, viewport), *second, value, false)?;
             is_range.then_some(below && above)
         }
         _ => None,
     }
 }
 
-/// Compares a feature with a value, which stands on the left or the right.
-fn compare(name: &str, comparison: Comparison, value: &[Token<'_>], is_value_left: bool) -> Truth {
-    let (is, unit) = range_of(name)?;
+/// Compares a feature, in a viewport, with a value, which stands on the left or the right.
+fn compare(
+    (name, viewport): (&str, [f64; 2]),
+    comparison: Comparison,
+    value: &[Token<'_>],
+    is_value_left: bool,
+) -> Truth {
+    let (is, unit) = range_of(name, viewport)?;
     let value = value_in(value, unit)?;
     Some(if is_value_left { comparison.holds(value, is) } else { comparison.holds(is, value) })
 }
@@ -311,8 +337,8 @@ enum Unit {
 }
 
 /// The value of a feature with a range, and in which unit.
-fn range_of(name: &str) -> Option<(f64, Unit)> {
-    let [width, height] = WINDOW;
+fn range_of(name: &str, viewport: [f64; 2]) -> Option<(f64, Unit)> {
+    let [width, height] = if name.starts_with("device-") { SCREEN } else { viewport };
     Some(match name {
         "width" | "device-width" => (width, Unit::Length),
         "height" | "device-height" => (height, Unit::Length),

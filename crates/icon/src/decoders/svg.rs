@@ -10,7 +10,10 @@
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
-    usvg::{Tree, roxmltree},
+    usvg::{
+        Tree,
+        roxmltree::{Document, ParsingOptions},
+    },
 };
 
 use super::{
@@ -18,6 +21,7 @@ use super::{
     svg_cost,
     svg_edges::Canvas,
     svg_images::{self, Budget, ReadNested},
+    svg_sheets::with_known_styles,
     svg_style::background_of,
     svg_walk::count_tree,
 };
@@ -105,17 +109,23 @@ fn read(
     let text = text(bytes);
     svg_cost::check_text(&text)?;
     let text = budget.with(|work| with_known_colours(&text, work))?;
-    let parsing = roxmltree::ParsingOptions {
-        allow_dtd: true,
-        nodes_limit: MAX_XML_NODES,
-        ..Default::default()
-    };
-    let document = roxmltree::Document::parse_with_options(&text, parsing).map_err(corrupt)?;
-    budget.with(|work| svg_cost::check_document(&document, text.len(), work))?;
+    let mut document = parsed(&text)?;
+    let styled = budget.with(|work| with_known_styles(&text, &document, work))?;
+    if let Some(styled) = &styled {
+        document = parsed(styled)?;
+    }
+    let bytes = document.input_text().len();
+    budget.with(|work| svg_cost::check_document(&document, bytes, work))?;
     let options = svg_images::options(budget, nested);
     let tree = Tree::from_xmltree(&document, &options);
     budget.check()?;
     Ok((tree.map_err(corrupt)?, background_of(document.root_element())))
+}
+
+fn parsed(text: &str) -> Result<Document<'_>, IconError> {
+    let options =
+        ParsingOptions { allow_dtd: true, nodes_limit: MAX_XML_NODES, ..Default::default() };
+    Document::parse_with_options(text, options).map_err(corrupt)
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> IconError {

@@ -153,7 +153,7 @@ fn reference(property: &str, value: &str) -> Option<(Reference, String)> {
 }
 
 /// Removes CSS comments.
-fn without_comments(style: &str) -> Cow<'_, str> {
+pub(crate) fn without_comments(style: &str) -> Cow<'_, str> {
     let Some((first, _)) = style.split_once("/*") else { return Cow::Borrowed(style) };
     let mut kept = first.to_owned();
     for part in style.split("/*").skip(1) {

@@ -18,4 +18,5 @@ mod orientation;
 mod properties;
 mod svg_cost;
 mod svg_features;
+mod svg_sheets;
 mod what_came;

@@ -11,7 +11,7 @@ fn svg(body: &str) -> String {
     format!("{root}{body}</svg>")
 }
 
-fn drawn(body: &str) -> Pixels {
+pub(crate) fn drawn(body: &str) -> Pixels {
     let text = svg(body);
     let (measured, pixels) = decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(measured.format, Format::Svg);
@@ -19,12 +19,12 @@ fn drawn(body: &str) -> Pixels {
 }
 
 /// Returns the pixel of column `x` and row `y`.
-fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
+pub(crate) fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
     let start = ((y * pixels.width() + x) * 4) as usize;
     *pixels.rgba()[start..].first_chunk().unwrap()
 }
 
-fn refusal(body: &str) -> String {
+pub(crate) fn refusal(body: &str) -> String {
     svg_work(svg(body).as_bytes()).expect_err("it is accepted").to_string()
 }
 
