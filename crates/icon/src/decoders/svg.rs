@@ -17,13 +17,13 @@ use resvg::{
 };
 
 use super::{
-    svg_colours::with_known_colours,
     svg_cost,
+    svg_css::with_known_css,
     svg_edges::Canvas,
     svg_images::{self, Budget, ReadNested},
-    svg_sheets::with_known_styles,
     svg_style::background_of,
     svg_walk::count_tree,
+    svg_work::SvgWork,
 };
 use crate::{
     error::IconError,
@@ -107,22 +107,20 @@ fn read(
     nested: Option<ReadNested>,
 ) -> Result<(Tree, Option<svgtypes::Color>), IconError> {
     let text = text(bytes);
-    svg_cost::check_text(&text)?;
-    let text = budget.with(|work| with_known_colours(&text, work))?;
-    let mut document = parsed(&text)?;
-    let styled = budget.with(|work| with_known_styles(&text, &document, work))?;
+    let mut document = budget.with(|work| parsed(&text, work))?;
+    let styled = budget.with(|work| with_known_css(&text, &document, work))?;
     if let Some(styled) = &styled {
-        document = parsed(styled)?;
+        document = budget.with(|work| parsed(styled, work))?;
     }
-    let bytes = document.input_text().len();
-    budget.with(|work| svg_cost::check_document(&document, bytes, work))?;
+    budget.with(|work| svg_cost::check_document(&document, work))?;
     let options = svg_images::options(budget, nested);
     let tree = Tree::from_xmltree(&document, &options);
     budget.check()?;
     Ok((tree.map_err(corrupt)?, background_of(document.root_element())))
 }
 
-fn parsed(text: &str) -> Result<Document<'_>, IconError> {
+fn parsed<'a>(text: &'a str, work: &mut SvgWork) -> Result<Document<'a>, IconError> {
+    svg_cost::check_text(text, work)?;
     let options =
         ParsingOptions { allow_dtd: true, nodes_limit: MAX_XML_NODES, ..Default::default() };
     Document::parse_with_options(text, options).map_err(corrupt)

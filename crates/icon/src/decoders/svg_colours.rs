@@ -2,9 +2,9 @@
 //!
 //! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`: a browser that does
 //! not know the second colour takes the first. usvg takes the second and draws black. So functions
-//! of CSS Color 4 become `#rrggbb` before it reads the text, clipped to sRGB as in Chromium. Left
-//! as they are: `color-mix`, `light-dark`, `calc`, and colours that are made from others.
-//! Must not know: the document; a function is replaced wherever it stands.
+//! of CSS Color 4 become `#rrggbb` before it reads them, clipped to sRGB as in Chromium. Left as
+//! they are: `color-mix`, `calc`, and colours that are made from others.
+//! Must not know: what the text is; a function is replaced wherever it stands.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,8 @@ const FUNCTIONS: [&str; 10] =
     ["rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"];
 /// Longest of these names.
 const MAX_NAME_BYTES: usize = 5;
-/// Longest list of arguments that is read. Drawing programs write some 30 bytes.
+/// Longest list of arguments that is read, with its parentheses. Drawing programs write some 30
+/// bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
 /// Reading a function and writing its colour.
 const FUNCTION_WORK: f64 = 400.0;
@@ -53,6 +54,11 @@ pub(crate) fn with_known_colours<'a>(
     }
     written.push_str(&text[read..]);
     Ok(Cow::Owned(written))
+}
+
+/// Whether there is the name of a colour function and a parenthesis.
+pub(crate) fn has_colour_function(text: &str) -> bool {
+    text.match_indices('(').any(|(at, _)| start_of_function(text.as_bytes(), at).is_some())
 }
 
 /// Returns where the name of a colour function begins, whose parenthesis is at `at`.

@@ -40,8 +40,9 @@ const SHAPED_CHARACTER_WORK: u64 = 1_000;
 /// Making the outline of the stroke of a character.
 const STROKED_CHARACTER_WORK: u64 = 60_000;
 
-/// Checks the limits that must hold before the XML parser runs.
-pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
+/// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
+pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
+    work.spend(text.len() as f64 * BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
     // Quoted values contain few `=` signs. Text of styles and scripts counts up to the next tag.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
@@ -54,13 +55,8 @@ pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Pays for reading the document with all references followed. `bytes` is its length.
-pub(crate) fn check_document(
-    document: &Document,
-    bytes: usize,
-    work: &mut SvgWork,
-) -> Result<(), IconError> {
-    work.spend(bytes as f64 * BYTE_WORK)?;
+/// Pays for reading the document with all references followed.
+pub(crate) fn check_document(document: &Document, work: &mut SvgWork) -> Result<(), IconError> {
     let references = References::read(document);
     work.spend(references.parse_work())?;
     let elements = document.descendants().filter(Node::is_element).count();

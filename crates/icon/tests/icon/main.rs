@@ -17,6 +17,6 @@ mod ico_variants;
 mod orientation;
 mod properties;
 mod svg_cost;
+mod svg_css;
 mod svg_features;
-mod svg_sheets;
 mod what_came;

@@ -1,0 +1,374 @@
+//! Writes the CSS of an SVG that its parser does not know as CSS that it does.
+//!
+//! Icons that follow the colours of the system have rules in `@media` and variables. usvg leaves
+//! such rules out and knows no variable: what they paint is black. Here the rules for a light
+//! picture of a tab's size are taken out of their blocks, the root gets an attribute that stands
+//! for `:root`, `light-dark` becomes its first colour, and variables become the values that rules
+//! or the style of the root give them. Others have none: what is painted by them is inherited.
+//! Colours are written by `svg_colours`.
+//! Must not know: to which elements a rule applies.
+
+use std::{borrow::Cow, collections::HashMap, ops::Range};
+
+use everytab_webpage::media::matches_light;
+use resvg::usvg::roxmltree::{Attribute, Document, Node};
+
+use super::{
+    svg_colours::{has_colour_function, with_known_colours},
+    svg_style::without_comments,
+    svg_work::{SvgWork, refused},
+};
+use crate::{error::IconError, limits::TAB_ICON_PIXELS};
+
+/// Depth to which blocks within blocks and variables within variables are read.
+const MAX_DEPTH: usize = 8;
+/// Bytes of values that are put in the place of variables.
+const MAX_VALUE_BYTES: usize = 256 * 1024;
+/// Longest list of media queries that is read.
+const MAX_QUERY_BYTES: usize = 256;
+/// Reading a byte, some times in all.
+const BYTE_WORK: f64 = 12.0;
+/// Reading a declaration, and remembering it if it is one of a variable.
+const DECLARATION_WORK: f64 = 300.0;
+/// The sides of what a media query is asked of, in CSS pixels.
+const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
+/// The attribute that the root has where a selector has `:root`.
+const ROOT_MARK: &str = "everytab-root";
+/// Properties that have the parent's value where their own is invalid.
+const INHERITED: [&str; 3] = ["color", "fill", "stroke"];
+/// Properties whose conditions in `@supports` hold, as far as they are simple.
+const SUPPORTED: [&str; 4] = ["color", "fill", "stroke", "stop-color"];
+
+/// A rule of a style sheet: `selectors { body }`.
+struct Rule<'a> {
+    selectors: &'a str,
+    body: &'a str,
+}
+
+/// Returns `text`, the document's, with other CSS; `None` if nothing in it has to change.
+///
+/// # Errors
+/// If that is more work than an SVG may take, or its variables stand for too much.
+pub(crate) fn with_known_css(
+    text: &str,
+    document: &Document,
+    work: &mut SvgWork,
+) -> Result<Option<String>, IconError> {
+    if !(text.contains("style") && has_unknown_rule(text) || has_unknown_value(text)) {
+        return Ok(None);
+    }
+    work.spend(text.len() as f64 * BYTE_WORK)?;
+    let sheets: Vec<(Node, String)> =
+        document.descendants().filter(is_sheet).map(|node| (node, sheet_of(node))).collect();
+    let rules: Vec<Vec<Rule>> = sheets.iter().map(|(_, sheet)| rules_of(sheet)).collect();
+    let variables = variables_of(document.root_element(), rules.iter().flatten(), work)?;
+    let mut writer = Writer { variables, left: MAX_VALUE_BYTES, work };
+    let mut edits = Vec::new();
+    let mut names_root = false;
+    for ((node, sheet), rules) in sheets.iter().zip(&rules) {
+        // usvg reads the first text of a style sheet, whatever its media are.
+        let is_read = node.attribute("media").is_none() && node.children().count() <= 1;
+        if is_read && !has_unknown_rule(sheet) && !has_unknown_value(sheet) {
+            continue;
+        }
+        names_root |= rules.iter().any(|rule| rule.selectors.contains(":root"));
+        edits.push((node.range(), format!("<style>{}</style>", escaped(&writer.sheet(rules)?))));
+    }
+    if names_root {
+        edits.extend(
+            end_of_name(text, document.root_element())
+                .map(|end| (end..end, format!(" {ROOT_MARK}=\"\""))),
+        );
+    }
+    for node in document.descendants().filter(|node| !is_sheet(node)) {
+        for attribute in node.attributes().filter(may_change) {
+            let written = writer.attribute(&attribute)?;
+            let range = value_range(text, &attribute);
+            edits.extend(range.zip(written).map(|(range, value)| (range, escaped(&value))));
+        }
+    }
+    Ok(if edits.is_empty() { None } else { edited(text, edits) })
+}
+
+/// Whether the attribute has CSS that may be written in another way. References are no CSS.
+fn may_change(attribute: &Attribute) -> bool {
+    let (name, value) = (attribute.name(), attribute.value());
+    let is_css = attribute.namespace().is_none() && name != "href";
+    is_css && (has_unknown_value(value) || name == "style" && value.contains("--"))
+}
+
+/// Returns where the name of an element ends.
+fn end_of_name(text: &str, element: Node) -> Option<usize> {
+    let start = element.range().start;
+    let tag = text.get(start..)?;
+    Some(start + tag.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))?)
+}
+
+/// Returns where the value of an attribute stands; `None` where it is not in the text.
+fn value_range(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
+    let range = attribute.range_value();
+    let before = text.get(range.start.checked_sub(1)?..range.start)?;
+    let is_quoted = matches!(before, "\"" | "'") && text.get(range.end..)?.starts_with(before);
+    is_quoted.then_some(range)
+}
+
+/// Replaces parts of a text; `None` if two of them overlap, as of an entity that is used twice.
+fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut written = String::with_capacity(text.len());
+    let mut read = 0;
+    for (range, new) in &edits {
+        written.push_str(text.get(read..range.start)?);
+        written.push_str(new);
+        read = range.end;
+    }
+    written.push_str(text.get(read..)?);
+    Some(written)
+}
+
+/// Whether a style sheet may have rules that are written in another way, or variables.
+fn has_unknown_rule(sheet: &str) -> bool {
+    ["@", ":root", "media", "--"].iter().any(|word| sheet.contains(word))
+}
+
+/// Whether there may be a value that is written in another way.
+fn has_unknown_value(text: &str) -> bool {
+    text.contains("var(") || text.contains("light-dark(") || has_colour_function(text)
+}
+
+/// Whether a node is a style sheet. One with elements in it is left as it is.
+fn is_sheet(node: &Node) -> bool {
+    let is_css =
+        |node: &Node| node.attribute("type").is_none_or(|kind| matches!(kind, "" | "text/css"));
+    let is_named = node.tag_name().name() == "style";
+    is_named && is_css(node) && !node.children().any(|child| child.is_element())
+}
+
+/// Returns what a style sheet says, without comments; nothing if it is for other media.
+fn sheet_of(node: Node) -> String {
+    if !is_for_us(node.attribute("media").unwrap_or_default()) {
+        return String::new();
+    }
+    let texts = node.children().filter(Node::is_text);
+    let sheet: String = texts.filter_map(|text| text.text()).collect();
+    without_comments(&sheet).into_owned()
+}
+
+fn is_for_us(media: &str) -> bool {
+    media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
+}
+
+/// The rules of a style sheet, those in blocks that are for a light picture among them.
+fn rules_of(sheet: &str) -> Vec<Rule<'_>> {
+    let mut rules = Vec::new();
+    read_rules(sheet, MAX_DEPTH, &mut rules);
+    rules
+}
+
+fn read_rules<'a>(sheet: &'a str, depth: usize, rules: &mut Vec<Rule<'a>>) {
+    let mut rest = sheet.trim_start();
+    // A rule that begins with an at sign may have no block, such as `@import`.
+    while let Some(end) = find_outside(rest, if rest.starts_with('@') { b"{;" } else { b"{" }) {
+        let (head, after) = (rest[..end].trim(), &rest[end + 1..]);
+        if rest.as_bytes()[end] == b';' {
+            rest = after.trim_start();
+            continue;
+        }
+        let end = find_outside(after, b"}").unwrap_or(after.len());
+        let block = &after[..end];
+        rest = after.get(end + 1..).unwrap_or_default().trim_start();
+        let Some(head) = head.strip_prefix('@') else {
+            rules.push(Rule { selectors: head, body: block });
+            continue;
+        };
+        let name = head.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        let condition = head[name.len()..].trim();
+        let is_read = match name.to_ascii_lowercase().as_str() {
+            "media" => is_for_us(condition),
+            "supports" => is_supported(condition),
+            _ => false,
+        };
+        if is_read && depth > 0 {
+            read_rules(block, depth - 1, rules);
+        }
+    }
+}
+
+/// Whether a condition asks for a colour alone, which browsers and `svg_colours` know.
+fn is_supported(condition: &str) -> bool {
+    let inside = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inside.is_some_and(|inside| {
+        let property = inside.split(':').next().unwrap_or_default().trim();
+        SUPPORTED.contains(&property) && find_outside(inside, b")").is_none()
+    })
+}
+
+/// The declarations of a rule or an attribute: the name of the property of each, and all of it.
+fn declarations(body: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        let end = find_outside(rest, b";").unwrap_or(rest.len());
+        let declaration = rest[..end].trim();
+        let is_last = rest.is_empty();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let property = declaration.split(':').next().unwrap_or_default().trim();
+        (!is_last).then_some((property, declaration))
+    })
+}
+
+fn is_variable(property: &str) -> bool {
+    property.starts_with("--")
+}
+
+/// What the variables of the root stand for.
+fn variables_of<'a>(
+    root: Node<'a, '_>,
+    rules: impl Iterator<Item = &'a Rule<'a>>,
+    work: &mut SvgWork,
+) -> Result<HashMap<&'a str, &'a str>, IconError> {
+    let is_root = |one: &str| matches!(one.trim(), ":root" | "svg" | "svg:root" | "*");
+    let bodies = rules
+        .filter(|rule| rule.body.contains("--") && rule.selectors.split(',').any(is_root))
+        .map(|rule| rule.body);
+    let mut variables = HashMap::new();
+    for (property, declaration) in bodies.chain(root.attribute("style")).flat_map(declarations) {
+        work.spend(DECLARATION_WORK)?;
+        if is_variable(property) {
+            let (_, value) = declaration.split_once(':').unwrap_or_default();
+            variables.insert(property, value.trim().trim_end_matches("!important").trim_end());
+        }
+    }
+    Ok(variables)
+}
+
+/// Writes CSS anew.
+struct Writer<'a> {
+    variables: HashMap<&'a str, &'a str>,
+    /// Bytes of values that may still be put in the place of variables.
+    left: usize,
+    work: &'a mut SvgWork,
+}
+
+impl Writer<'_> {
+    fn sheet(&mut self, rules: &[Rule]) -> Result<String, IconError> {
+        let mut written = String::new();
+        for Rule { selectors, body } in rules {
+            // In a string it would be a text.
+            let selectors = match selectors.contains(['"', '\'']) {
+                true => Cow::Borrowed(*selectors),
+                false => Cow::Owned(selectors.replace(":root", &format!("[{ROOT_MARK}]"))),
+            };
+            let body = self.declarations(body)?;
+            written.extend([&selectors, "{", body.as_str(), "}"]);
+        }
+        Ok(with_known_colours(&written, self.work)?.into_owned())
+    }
+
+    /// The value of an attribute; `None` if it stays as it is.
+    fn attribute(&mut self, attribute: &Attribute) -> Result<Option<String>, IconError> {
+        let (name, value) = (attribute.name(), attribute.value());
+        let written = match name {
+            "style" => Some(self.declarations(value)?),
+            _ => self.value(value, MAX_DEPTH)?,
+        };
+        let inherited = || INHERITED.contains(&name).then(|| "inherit".to_owned());
+        let Some(written) = written.or_else(inherited) else { return Ok(None) };
+        let written = with_known_colours(&written, self.work)?;
+        Ok((written != value).then(|| written.into_owned()))
+    }
+
+    /// Writes declarations without those of variables: usvg reads none that follow one.
+    fn declarations(&mut self, body: &str) -> Result<String, IconError> {
+        let mut written = String::new();
+        for (property, declaration) in declarations(body) {
+            self.work.spend(DECLARATION_WORK)?;
+            if is_variable(property) {
+                continue;
+            }
+            match self.value(declaration, MAX_DEPTH)? {
+                Some(declaration) => written.extend([&declaration, ";"]),
+                None if INHERITED.contains(&property) => {
+                    written.extend([property, ":inherit;"]);
+                }
+                None => {}
+            }
+        }
+        Ok(written)
+    }
+
+    /// Puts values in the place of `var()` and `light-dark()`; `None` if a variable has none.
+    fn value(&mut self, text: &str, depth: usize) -> Result<Option<String>, IconError> {
+        self.work.spend(text.len() as f64 * BYTE_WORK)?;
+        let mut written = String::new();
+        let mut rest = text;
+        let mut seen = 0;
+        while let Some(at) = rest[seen..].find('(').map(|at| seen + at) {
+            let before = rest[..at].trim_end_matches(is_in_name);
+            let (name, arguments) = (&rest[before.len()..at], &rest[at + 1..]);
+            seen = at + 1;
+            if !matches!(name, "var" | "light-dark") {
+                continue;
+            }
+            // What is open at the end of the text is closed there.
+            let end = find_outside(arguments, b")").unwrap_or(arguments.len());
+            let (arguments, after) = arguments.split_at(end);
+            let comma = find_outside(arguments, b",").unwrap_or(arguments.len());
+            let (first, second) = (arguments[..comma].trim(), arguments.get(comma + 1..));
+            let value = match name {
+                "var" => self.variables.get(first).copied().or(second),
+                _ => Some(first),
+            };
+            let Some(value) = value.filter(|_| depth > 0) else { return Ok(None) };
+            self.left =
+                self.left.checked_sub(value.len()).ok_or_else(|| refused("style variables"))?;
+            let Some(value) = self.value(value.trim(), depth - 1)? else { return Ok(None) };
+            written.push_str(before);
+            written.push_str(&value);
+            rest = after.get(1..).unwrap_or_default();
+            seen = 0;
+        }
+        written.push_str(rest);
+        Ok(Some(written))
+    }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii()
+}
+
+/// Returns where the first of `ends` stands that is in no string, no parentheses and no block.
+fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
+    let (mut quote, mut open) = (None, 0_usize);
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (_, b'\\') => {
+                bytes.next();
+            }
+            (Some(quoted), _) if quoted != byte => {}
+            (Some(_), _) => quote = None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, _) if open == 0 && ends.contains(&byte) => return Some(at),
+            (None, b'(' | b'[' | b'{') => open += 1,
+            (None, b')' | b']' | b'}') => open = open.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// Writes a text so that it can stand in XML, in quotes too.
+fn escaped(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => written.push_str("&amp;"),
+            '<' => written.push_str("&lt;"),
+            '>' => written.push_str("&gt;"),
+            '"' => written.push_str("&quot;"),
+            '\'' => written.push_str("&apos;"),
+            _ => written.push(c),
+        }
+    }
+    written
+}
