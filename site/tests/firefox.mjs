@@ -107,8 +107,9 @@ class Firefox {
   }
 
   /**
-   * Goes "back" or "forward" in the history until the expression is true. Firefox drops a step that
-   * comes before its parent process has recorded the last one, which no script can see.
+   * Goes "back" or "forward" in the history until the expression is true, at most `attempts` times.
+   * Firefox drops a step that comes before its parent process has recorded the last one, which no
+   * script can see.
    */
   async step(direction, expression, attempts = 10) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {

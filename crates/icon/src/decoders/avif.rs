@@ -25,16 +25,18 @@ use crate::{
 
 /// Frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// What a byte of a bitstream costs in pixels of a plain PNG. As all of these as measured of files
+/// What a byte of a bitstream costs in pixels of a plain PNG: measured, as all costs here, of files
 /// that were built to be dear (docs/decisions/0107).
 const BYTE_COST: u64 = 22;
 /// What each bitstream costs: the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// What decoding a pixel costs in pixels of a plain PNG, whatever its bytes: with all filters, with
-/// chroma of any kind, with a quarter of it, with none.
+/// What a pixel costs in pixels of a plain PNG, whatever its bytes, with all filters.
 const FILTERED_COST: u64 = 40;
+/// What a pixel costs without CDEF and loop restoration.
 const COLOUR_COST: u64 = 14;
+/// The same where four pixels share a sample of chroma.
 const QUARTER_COLOUR_COST: u64 = 8;
+/// The same where there is no chroma.
 const GREY_COST: u64 = 4;
 /// How many times as much each of several frames costs: it may have other sides than the picture,
 /// such as a height of one pixel, and is decoded in blocks.
@@ -221,7 +223,7 @@ fn decode_tile(
 }
 
 /// Decodes up to the first picture. No frame has more pixels than `area`. If it is not filtered,
-/// blocks are joined smoothly all the same.
+/// CDEF and loop restoration are left out, and deblocking is not.
 fn first_picture(bytes: Vec<u8>, area: u32, is_filtered: bool) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
     // With one thread the decoder starts none.

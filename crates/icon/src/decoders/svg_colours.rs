@@ -16,8 +16,6 @@ use crate::error::IconError;
 /// Functions whose value is a colour.
 const FUNCTIONS: [&str; 10] =
     ["rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"];
-/// Longest of these names.
-const MAX_NAME_BYTES: usize = 5;
 /// Longest list of arguments that is read, with its parentheses. Drawing programs write some 30
 /// bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
@@ -35,11 +33,15 @@ pub(crate) fn with_known_colours<'a>(
     let mut written = String::new();
     let mut read = 0;
     for (at, _) in text.match_indices('(') {
-        let Some(start) = start_of_function(text.as_bytes(), at) else { continue };
+        let name = name_before(text, at);
+        if !is_colour_function(name) {
+            continue;
+        }
         work.spend(FUNCTION_WORK)?;
         let arguments = text.as_bytes()[at..].iter().take(MAX_ARGUMENT_BYTES);
         let Some(length) = arguments.into_iter().position(|byte| *byte == b')') else { continue };
         let end = at + length + 1;
+        let start = at - name.len();
         let function = &text[start..end];
         if function.parse::<svgtypes::Color>().is_ok() {
             continue;
@@ -58,19 +60,18 @@ pub(crate) fn with_known_colours<'a>(
 
 /// Whether there is the name of a colour function and a parenthesis.
 pub(crate) fn has_colour_function(text: &str) -> bool {
-    text.match_indices('(').any(|(at, _)| start_of_function(text.as_bytes(), at).is_some())
+    text.match_indices('(').any(|(at, _)| is_colour_function(name_before(text, at)))
 }
 
-/// Returns where the name of a colour function begins, whose parenthesis is at `at`.
-fn start_of_function(text: &[u8], at: usize) -> Option<usize> {
-    let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
-    let letters = text[..at].iter().rev().take(MAX_NAME_BYTES).take_while(is_letter).count();
-    let (before, name) = text[..at].split_at(at - letters);
-    let is_name =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || !byte.is_ascii();
-    let is_whole = !before.last().is_some_and(is_name);
-    let is_known = FUNCTIONS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name));
-    (is_whole && is_known).then_some(at - letters)
+fn is_colour_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Returns the name that ends at `end`, which may be empty.
+pub(crate) fn name_before(text: &str, end: usize) -> &str {
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
+    let before = text[..end].trim_end_matches(is_in_name);
+    &text[before.len()..end]
 }
 
 fn in_hex(Rgba8 { r, g, b, a }: Rgba8) -> String {

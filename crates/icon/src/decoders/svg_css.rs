@@ -14,7 +14,7 @@ use everytab_webpage::media::matches_light;
 use resvg::usvg::roxmltree::{Attribute, Document, Node};
 
 use super::{
-    svg_colours::{has_colour_function, with_known_colours},
+    svg_colours::{has_colour_function, name_before, with_known_colours},
     svg_style::without_comments,
     svg_work::{SvgWork, refused},
 };
@@ -146,7 +146,7 @@ fn is_sheet(node: &Node) -> bool {
 
 /// Returns what a style sheet says, without comments; nothing if it is for other media.
 fn sheet_of(node: Node) -> String {
-    if !is_for_us(node.attribute("media").unwrap_or_default()) {
+    if !matches_tab(node.attribute("media").unwrap_or_default()) {
         return String::new();
     }
     let texts = node.children().filter(Node::is_text);
@@ -154,7 +154,7 @@ fn sheet_of(node: Node) -> String {
     without_comments(&sheet).into_owned()
 }
 
-fn is_for_us(media: &str) -> bool {
+fn matches_tab(media: &str) -> bool {
     media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
 }
 
@@ -184,7 +184,7 @@ fn read_rules<'a>(sheet: &'a str, depth: usize, rules: &mut Vec<Rule<'a>>) {
         let name = head.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let condition = head[name.len()..].trim();
         let is_read = match name.to_ascii_lowercase().as_str() {
-            "media" => is_for_us(condition),
+            "media" => matches_tab(condition),
             "supports" => is_supported(condition),
             _ => false,
         };
@@ -253,7 +253,7 @@ impl Writer<'_> {
     fn sheet(&mut self, rules: &[Rule]) -> Result<String, IconError> {
         let mut written = String::new();
         for Rule { selectors, body } in rules {
-            // In a string it would be a text.
+            // What stands in quotes is a text.
             let selectors = match selectors.contains(['"', '\'']) {
                 true => Cow::Borrowed(*selectors),
                 false => Cow::Owned(selectors.replace(":root", &format!("[{ROOT_MARK}]"))),
@@ -303,8 +303,7 @@ impl Writer<'_> {
         let mut rest = text;
         let mut seen = 0;
         while let Some(at) = rest[seen..].find('(').map(|at| seen + at) {
-            let before = rest[..at].trim_end_matches(is_in_name);
-            let (name, arguments) = (&rest[before.len()..at], &rest[at + 1..]);
+            let (name, arguments) = (name_before(rest, at), &rest[at + 1..]);
             seen = at + 1;
             if !matches!(name, "var" | "light-dark") {
                 continue;
@@ -322,7 +321,7 @@ impl Writer<'_> {
             self.left =
                 self.left.checked_sub(value.len()).ok_or_else(|| refused("style variables"))?;
             let Some(value) = self.value(value.trim(), depth - 1)? else { return Ok(None) };
-            written.push_str(before);
+            written.push_str(&rest[..at - name.len()]);
             written.push_str(&value);
             rest = after.get(1..).unwrap_or_default();
             seen = 0;
@@ -330,10 +329,6 @@ impl Writer<'_> {
         written.push_str(rest);
         Ok(Some(written))
     }
-}
-
-fn is_in_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii()
 }
 
 /// Returns where the first of `ends` stands that is in no string, no parentheses and no block.
