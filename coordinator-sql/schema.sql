@@ -378,7 +378,7 @@ $$;
 
 -- Name: crawl_hosts(text, bytea, uuid, integer); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint)
+CREATE FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1999,9 +1999,9 @@ begin
     return found;
 end $$;
 
--- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], bigint[], bigint[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], bigint[], bigint[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], text[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2091,7 +2091,7 @@ begin
         p_pendings, p_chunk_data);
     perform coordinator.put_hosts(
         p_slot, p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms, p_responses_ms,
-        p_crawl_delays_ms, p_failures, p_robots, p_robots_until, p_addresses, p_addresses_until);
+        p_crawl_delays_ms, p_origins, p_robots, p_robots_until, p_addresses, p_addresses_until);
     update slots s
        set checkpoint = p_checkpoint, deaths = 0,
            cursor = coalesce(p_cursor::pg_snapshot, s.cursor),
@@ -2335,7 +2335,7 @@ end $$;
 
 -- Name: crawl_hosts(uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint)
+CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2350,7 +2350,9 @@ CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABL
          where r.id = p_id
          order by d.next_due, d.host_hash limit p_limit)
     select h.hostname, d.slot, n.known, n.pending, d.next_due, h.free_at, h.delay_ms,
-           h.response_ms, h.crawl_delay_ms, h.failures
+           h.response_ms, h.crawl_delay_ms,
+           coalesce((select max((o ->> 'failures')::integer)
+                       from jsonb_array_elements(h.origins) o), 0), h.origins
       from first d
       join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
       join lateral (select c.known, c.pending from frontier_chunks c
@@ -2361,7 +2363,7 @@ $$;
 
 -- Name: crawl_pace(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision) RETURNS record
+CREATE FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2389,7 +2391,7 @@ begin
                 where f.slot = s.slot and f.crawl = p_crawl
                 order by f.host_hash limit hosts_a_slot) d),
     timed as (
-        select d.next_due, h.free_at, h.response_ms,
+        select d.next_due, h.free_at, h.response_ms, h.origins,
                greatest(coalesce((crawl_row.settings ->> 'delay_ms')::double precision, 0),
                         least((crawl_row.settings ->> 'max_delay_ms')::double precision,
                               (crawl_row.settings ->> 'delay_factor')::double precision
@@ -2405,8 +2407,12 @@ begin
            -- A millisecond, where a host has no delay and was not asked yet.
            coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
                filter (where f.is_free), 0),
-           exists (select from due d group by d.slot having count(*) = hosts_a_slot)
-      into hosts, resting_hosts, pages_per_second, is_least
+           exists (select from due d group by d.slot having count(*) = hosts_a_slot),
+           (select coalesce(jsonb_object_agg(p.outcome, p.amount), '{}')
+              from (select o ->> 'outcome' as outcome, count(*) as amount
+                      from timed t cross join lateral jsonb_array_elements(t.origins) o
+                     where (o ->> 'until')::timestamptz > now_at group by 1) p)
+      into hosts, resting_hosts, pages_per_second, is_least, paused_origins
       from free f;
 end $$;
 
@@ -2840,7 +2846,7 @@ CREATE FUNCTION coordinator.ending_of(p_outcome text) RETURNS text
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
-                           'retry_after_too_long') then 'left'
+                           'origin_dead', 'retry_after_too_long') then 'left'
         else 'failed' end;
 $$;
 
@@ -3944,12 +3950,12 @@ $$;
 
 -- Name: load_site_hosts(smallint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_site_hosts(p_slots smallint[], p_site_hashes bigint[]) RETURNS TABLE(slot smallint, host_hash bigint, site_hash bigint, hostname text, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint, robots bytea, robots_until timestamp with time zone, addresses text[], addresses_until timestamp with time zone)
+CREATE FUNCTION coordinator.load_site_hosts(p_slots smallint[], p_site_hashes bigint[]) RETURNS TABLE(slot smallint, host_hash bigint, site_hash bigint, hostname text, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, origins jsonb, robots bytea, robots_until timestamp with time zone, addresses text[], addresses_until timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select h.slot, h.host_hash, h.site_hash, h.hostname, h.free_at, h.delay_ms, h.response_ms,
-           h.crawl_delay_ms, h.failures, h.robots, h.robots_until, h.addresses, h.addresses_until
+           h.crawl_delay_ms, h.origins, h.robots, h.robots_until, h.addresses, h.addresses_until
       from unnest(p_slots, p_site_hashes) asked (slot, site_hash)
       join frontier_hosts h on h.slot = asked.slot and h.site_hash = asked.site_hash
      order by h.slot, h.host_hash;
@@ -4232,7 +4238,7 @@ end $$;
 
 -- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer, forgotten_at timestamp with time zone)
+CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer, forgotten_at timestamp with time zone, started_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -4252,7 +4258,7 @@ begin
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
-               c.min_delay_ms, c.started_at > clock_timestamp() - young as is_young
+               c.min_delay_ms, c.started_at, c.started_at > clock_timestamp() - young as is_young
           from crawls c where c.state <> 'ended'),
     limits as materialized (
         select o.owner, l.rate, l.min_delay_ms
@@ -4271,7 +4277,7 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g)
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;
@@ -4383,27 +4389,27 @@ CREATE FUNCTION coordinator.put_filter(p_id uuid, p_owner text, p_name text, p_b
     returning f.id, f.owner, f.name, f.version, f.body, f.changed_at;
 $$;
 
--- Name: put_hosts(smallint, bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: put_hosts(smallint, bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], text[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) RETURNS void
+CREATE FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     insert into frontier_hosts as h (
         slot, host_hash, site_hash, hostname, free_at, delay_ms, response_ms, crawl_delay_ms,
-        failures, robots, robots_until, addresses, addresses_until)
+        origins, robots, robots_until, addresses, addresses_until)
     select p_slot, n.host_hash, n.site_hash, n.hostname, n.free_at, n.delay_ms, n.response_ms,
-           n.crawl_delay_ms, n.failures, n.robots, n.robots_until,
+           n.crawl_delay_ms, n.origins::jsonb, n.robots, n.robots_until,
            string_to_array(n.addresses, ','), n.addresses_until
       from unnest(p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms,
-                  p_responses_ms, p_crawl_delays_ms, p_failures, p_robots, p_robots_until,
+                  p_responses_ms, p_crawl_delays_ms, p_origins, p_robots, p_robots_until,
                   p_addresses, p_addresses_until)
                as n (host_hash, site_hash, hostname, free_at, delay_ms, response_ms,
-                     crawl_delay_ms, failures, robots, robots_until, addresses, addresses_until)
+                     crawl_delay_ms, origins, robots, robots_until, addresses, addresses_until)
     on conflict (slot, host_hash) do update
        set free_at = excluded.free_at, delay_ms = excluded.delay_ms,
            response_ms = excluded.response_ms, crawl_delay_ms = excluded.crawl_delay_ms,
-           failures = excluded.failures,
+           origins = excluded.origins,
            robots = case when excluded.robots_until is null then h.robots
                          else excluded.robots end,
            robots_until = coalesce(excluded.robots_until, h.robots_until),
@@ -5956,14 +5962,14 @@ CREATE TABLE everytab.frontier_hosts (
     delay_ms integer NOT NULL,
     response_ms integer NOT NULL,
     crawl_delay_ms integer,
-    failures smallint NOT NULL,
     hostname text NOT NULL,
     robots bytea,
     addresses text[],
+    origins jsonb,
     CONSTRAINT frontier_hosts_crawl_delay_ms_check CHECK ((crawl_delay_ms >= 0)),
     CONSTRAINT frontier_hosts_delay_ms_check CHECK ((delay_ms >= 0)),
-    CONSTRAINT frontier_hosts_failures_check CHECK ((failures >= 0)),
     CONSTRAINT frontier_hosts_hostname_check CHECK (((length(hostname) >= 1) AND (length(hostname) <= 255))),
+    CONSTRAINT frontier_hosts_origins_check CHECK ((jsonb_typeof(origins) = 'array'::text)),
     CONSTRAINT frontier_hosts_response_ms_check CHECK ((response_ms >= 0))
 )
 WITH (fillfactor='80');
@@ -7066,10 +7072,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
--- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
 -- Name: FUNCTION clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7104,9 +7110,9 @@ REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smalli
 
 REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) FROM PUBLIC;
 
--- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_seeds(p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7526,9 +7532,9 @@ REVOKE ALL ON FUNCTION coordinator.put_chunks(p_slot smallint, p_closed integer[
 
 REVOKE ALL ON FUNCTION coordinator.put_filter(p_id uuid, p_owner text, p_name text, p_body jsonb) FROM PUBLIC;
 
--- Name: FUNCTION put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) FROM PUBLIC;
 
 -- Name: FUNCTION read_links(p_slots smallint[], p_cursors text[], p_is_urgent boolean, p_ceiling text, p_position text, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -27,7 +27,7 @@ create or replace function coordinator.checkpoint_slot(
     p_next_dues timestamptz[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[],
     p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamptz[],
     p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[],
-    p_failures smallint[], p_robots bytea[], p_robots_until timestamptz[], p_addresses text[],
+    p_origins text[], p_robots bytea[], p_robots_until timestamptz[], p_addresses text[],
     p_addresses_until timestamptz[],
     out word text, out ended integer[])
 language plpgsql security definer set search_path = everytab, pg_temp as $$
@@ -117,7 +117,7 @@ begin
         p_pendings, p_chunk_data);
     perform coordinator.put_hosts(
         p_slot, p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms, p_responses_ms,
-        p_crawl_delays_ms, p_failures, p_robots, p_robots_until, p_addresses, p_addresses_until);
+        p_crawl_delays_ms, p_origins, p_robots, p_robots_until, p_addresses, p_addresses_until);
     update slots s
        set checkpoint = p_checkpoint, deaths = 0,
            cursor = coalesce(p_cursor::pg_snapshot, s.cursor),

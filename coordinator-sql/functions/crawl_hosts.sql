@@ -1,8 +1,9 @@
--- The hosts of a crawl that have something due, soonest first, with their manners.
+-- The hosts of a crawl that have something due, soonest first, with their manners. failures are
+-- those in a row of the origin that has most; origins is as put_hosts has it.
 create or replace function coordinator.crawl_hosts(p_id uuid, p_limit integer)
 returns table (hostname text, slot smallint, known integer, pending integer,
                next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
-               crawl_delay_ms integer, failures smallint)
+               crawl_delay_ms integer, failures integer, origins jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     -- The others are not joined with anything.
     with first as materialized (
@@ -15,7 +16,9 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
          where r.id = p_id
          order by d.next_due, d.host_hash limit p_limit)
     select h.hostname, d.slot, n.known, n.pending, d.next_due, h.free_at, h.delay_ms,
-           h.response_ms, h.crawl_delay_ms, h.failures
+           h.response_ms, h.crawl_delay_ms,
+           coalesce((select max((o ->> 'failures')::integer)
+                       from jsonb_array_elements(h.origins) o), 0), h.origins
       from first d
       join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
       join lateral (select c.known, c.pending from frontier_chunks c

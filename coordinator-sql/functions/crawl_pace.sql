@@ -1,12 +1,14 @@
 -- How many pages a second politeness allows a crawl at present: the sum, over the hosts that it may
 -- ask, of 1 / (delay + time the host takes to answer). A host rests that is due later, or that is
--- left alone for longer than its delay, after a Retry-After or requests without an answer. Delays
--- are those of the crawl's settings, its owner's and the host's; those of robots overrides are not
--- looked at. Of a crawl with many hosts some of each slot are counted, and is_least is true: it
--- allows more. Of a crawl that has ended all is null.
+-- left alone for longer than its delay. paused_origins counts the origins of these hosts that are
+-- paused, by the outcome of their last request; a host whose other origins go on does not rest.
+-- Delays are those of the crawl's settings, its owner's and the host's; those of robots overrides
+-- are not looked at. Of a crawl with many hosts some of each slot are counted, and is_least is true:
+-- it allows more. Of a crawl that has ended all is null.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
-    out pages_per_second double precision, out is_least boolean, out rate double precision)
+    out pages_per_second double precision, out is_least boolean, out rate double precision,
+    out paused_origins jsonb)
 language plpgsql stable set search_path = everytab, pg_temp as $$
 declare
     -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow more
@@ -32,7 +34,7 @@ begin
                 where f.slot = s.slot and f.crawl = p_crawl
                 order by f.host_hash limit hosts_a_slot) d),
     timed as (
-        select d.next_due, h.free_at, h.response_ms,
+        select d.next_due, h.free_at, h.response_ms, h.origins,
                greatest(coalesce((crawl_row.settings ->> 'delay_ms')::double precision, 0),
                         least((crawl_row.settings ->> 'max_delay_ms')::double precision,
                               (crawl_row.settings ->> 'delay_factor')::double precision
@@ -48,7 +50,11 @@ begin
            -- A millisecond, where a host has no delay and was not asked yet.
            coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
                filter (where f.is_free), 0),
-           exists (select from due d group by d.slot having count(*) = hosts_a_slot)
-      into hosts, resting_hosts, pages_per_second, is_least
+           exists (select from due d group by d.slot having count(*) = hosts_a_slot),
+           (select coalesce(jsonb_object_agg(p.outcome, p.amount), '{}')
+              from (select o ->> 'outcome' as outcome, count(*) as amount
+                      from timed t cross join lateral jsonb_array_elements(t.origins) o
+                     where (o ->> 'until')::timestamptz > now_at group by 1) p)
+      into hosts, resting_hosts, pages_per_second, is_least, paused_origins
       from free f;
 end $$;

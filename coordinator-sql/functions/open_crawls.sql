@@ -10,7 +10,7 @@ create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,
                owner_rate double precision, owner_holders integer, owner_min_delay_ms integer,
-               forgotten_at timestamptz)
+               forgotten_at timestamptz, started_at timestamptz)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- A crawl that is younger has not come to all the workers that it will be asked by.
@@ -28,7 +28,7 @@ begin
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
-               c.min_delay_ms, c.started_at > clock_timestamp() - young as is_young
+               c.min_delay_ms, c.started_at, c.started_at > clock_timestamp() - young as is_young
           from crawls c where c.state <> 'ended'),
     limits as materialized (
         select o.owner, l.rate, l.min_delay_ms
@@ -47,7 +47,7 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g)
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;

@@ -6,8 +6,8 @@
 #![no_main]
 
 use everytab_frontier::{
-    CanonicalUrl, Ending, HostState, Link, ParameterList, Rules, SiteUse, Unpacked, pack_links,
-    unpack_links,
+    CanonicalUrl, Ending, HostState, Link, ParameterList, Rules, SiteUse, Unpacked, never_paused,
+    pack_links, unpack_links,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -36,13 +36,13 @@ fuzz_target!(|bytes: &[u8]| {
     let url = CanonicalUrl::parse("http://a.example/fuzz", &parameters).expect("a URL");
     state.merge([Link::submitted(url, true, 0)], &rules, &mut site);
     for _ in 0..3 {
-        let Some(turn) = state.next(u64::MAX) else { break };
-        if !state.retry(turn.hash, 1) {
+        let Some(turn) = state.next(u64::MAX, never_paused) else { break };
+        if !state.retry(turn.hash, 1, 3) {
             state.answer(turn.hash, Ending::Captured);
         }
     }
     check_sums(&state);
-    let packed = state.pack_snapshot().bytes;
+    let packed = state.pack_snapshot(never_paused).bytes;
     let again = HostState::unpack(HOST, [&*packed], &parameters).expect("as packed");
     assert!(again.state == state && again.unmerged.is_empty());
 });

@@ -3,8 +3,6 @@
 
 /** A pause that is no reason to speak of. */
 const SHORT_S = 1.5;
-/** Failures in a row after which workers let a host rest. */
-const REST_AFTER = 5;
 
 export const count = (number) => Math.round(number).toLocaleString("en");
 
@@ -39,12 +37,20 @@ export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("
 /** The sum of counts by name. */
 export const sumOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
 
+/** Why and for how long an origin of a host is paused; its other origins go on. */
+function pauseOf({ origin, outcome, since, until }, now) {
+  const seconds = (time) => Math.abs(Date.parse(time) - now) / 1_000;
+  return `${origin}: ${spoken(outcome)} for ${duration(seconds(since))}; ` +
+    `tried again in ${duration(seconds(until))}`;
+}
+
 /** Why a host waits, at a time in milliseconds. */
 export function whyItWaits(host, now) {
   const waits = (Math.max(Date.parse(host.free_at), Date.parse(host.next_due)) - now) / 1_000;
   const again = waits > SHORT_S ? `; asked again in ${duration(waits)}` : "";
   const asked = host.crawl_delay_ms / 1_000;
-  if (host.failures >= REST_AFTER) return `it did not answer ${host.failures} times${again}`;
+  const paused = (host.origins ?? []).filter(({ until }) => Date.parse(until) > now);
+  if (paused.length > 0) return paused.map((origin) => pauseOf(origin, now)).join("; ");
   if (host.delay_ms > 0) return `it asked for fewer requests (429 or 503)${again}`;
   if (asked > 0) return `its robots.txt asks for ${duration(asked)} between requests${again}`;
   if (again) return `nothing is due yet${again}`;

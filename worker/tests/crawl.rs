@@ -404,8 +404,8 @@ fn progress_hosts_and_fetches_are_shown() {
     );
     crawls.psql(
         "insert into everytab.frontier_hosts (slot, host_hash, site_hash, free_at, delay_ms,
-                                              response_ms, failures, hostname)
-         select 7, n, n, '2026-01-02', 1000, 30, 2, n || '.example' from generate_series(1, 3) n;
+                                              response_ms, hostname)
+         select 7, n, n, '2026-01-02', 1000, 30, n || '.example' from generate_series(1, 3) n;
          insert into everytab.frontier_chunks (crawl, slot, is_snapshot, host_hash, seq, known,
                                                pending, data)
          select 1, 7, true, n, 1, 5, 4, '' from generate_series(1, 3) n;

@@ -13,8 +13,8 @@ use everytab_coordinator::{
     LinksRow, SlotFence, SlotLease,
 };
 use everytab_frontier::{
-    Ending, HostState, Link, ParameterList, Rules, SiteUse, pack_links, site_hash, slot_of_site,
-    unpack_links,
+    Ending, HostState, Link, ParameterList, Rules, SiteUse, never_paused, pack_links, site_hash,
+    slot_of_site, unpack_links,
 };
 use serde_json::json;
 
@@ -369,7 +369,7 @@ impl Worker {
         let new = i64::try_from(merged.new).unwrap();
         held.counts.known += new;
         held.counts.pending += new;
-        let turn = host.state.next(0).unwrap();
+        let turn = host.state.next(0, never_paused).unwrap();
         host.state.answer(turn.hash, Ending::Captured);
         held.counts.captured += 1;
         held.counts.pending -= 1;
@@ -470,7 +470,7 @@ fn manners(host: &str) -> HostManners {
         delay_ms: 0,
         response_ms: 120,
         crawl_delay_ms: None,
-        failures: 0,
+        origins: None,
         robots: None,
         addresses: None,
     }

@@ -12,7 +12,8 @@ use everytab_coordinator::{
     LinksRow, NewCrawl, SlotFence,
 };
 use everytab_frontier::{
-    CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteUse, pack_links,
+    CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteUse, never_paused,
+    pack_links,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -142,7 +143,7 @@ impl Bench {
                 let merged = state.merge(links, &rules, site);
                 assert_eq!(merged.new, u64::from(NEW_URLS));
                 for _ in 0..NEW_URLS / 2 {
-                    let turn = state.next(0).unwrap();
+                    let turn = state.next(0, never_paused).unwrap();
                     state.answer(turn.hash, Ending::Captured);
                     answered += 1;
                 }
@@ -224,7 +225,7 @@ pub(crate) fn link(host: &str, number: u32) -> Link {
 
 /// The chunk of what changed of a host, as a holder records it.
 pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
-    let packed = state.pack()?;
+    let packed = state.pack(never_paused)?;
     let number = |value: u64| i32::try_from(value).unwrap();
     Some(ChunkRow {
         crawl,

@@ -3,7 +3,7 @@ create or replace function api.crawl_hosts(
     p_key text, p_secret bytea, p_id uuid, p_limit integer)
 returns table (hostname text, slot smallint, known integer, pending integer,
                next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
-               crawl_delay_ms integer, failures smallint)
+               crawl_delay_ms integer, failures integer, origins jsonb)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- As many as one answer of the service shows.

@@ -147,7 +147,7 @@ fn host_columns(rows: &[HostManners]) -> Vec<Column<'_>> {
         column(rows, |row| row.delay_ms),
         column(rows, |row| row.response_ms),
         column(rows, |row| row.crawl_delay_ms),
-        column(rows, |row| row.failures),
+        column(rows, |row| row.origins.as_ref().map(Value::to_string)),
         column(rows, |row| row.robots.as_ref().map(|(text, _)| text.as_slice())),
         column(rows, |row| row.robots.as_ref().map(|(_, until)| *until)),
         column(rows, |row| row.addresses.as_ref().map(|(all, _)| all.join(","))),

@@ -66,6 +66,8 @@ pub struct OpenCrawl {
     pub owner_min_delay_ms: Option<i32>,
     /// When something was forgotten last, in whatever crawl.
     pub forgotten_at: Option<DateTime<Utc>>,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
 }
 
 /// A crawl and its sums over all slots.
@@ -151,8 +153,12 @@ pub struct CrawlHost {
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Transport failures in a row.
-    pub failures: i16,
+    /// Failures in a row, of the origin that has most.
+    pub failures: i32,
+    /// The origins that are paused, or that have not answered since their pause: for each `origin`,
+    /// `since`, `until`, `pause_s`, `failures` and `outcome`, as `put_hosts.sql` describes them.
+    /// `None` if there are none.
+    pub origins: Option<Value>,
 }
 
 /// How fast politeness lets a crawl go at present, as `functions/crawl_pace.sql` counts it.
@@ -168,6 +174,8 @@ pub struct CrawlPace {
     pub is_least: bool,
     /// Requests a second that the operator or the crawl's owner allows besides.
     pub rate: Option<f64>,
+    /// How many origins of these hosts are paused, by the outcome of their last request.
+    pub paused_origins: Value,
 }
 
 /// A fetch of a crawl.
@@ -219,7 +227,8 @@ from_row!(OpenCrawl {
     owner_rate,
     owner_holders,
     owner_min_delay_ms,
-    forgotten_at
+    forgotten_at,
+    started_at
 });
 from_row!(CrawlStatus {
     crawl,
@@ -250,7 +259,7 @@ from_row!(CrawlStatus {
     links_refused,
     indexes
 });
-from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate });
+from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate, paused_origins });
 from_row!(CrawlHost {
     hostname,
     slot,
@@ -261,7 +270,8 @@ from_row!(CrawlHost {
     delay_ms,
     response_ms,
     crawl_delay_ms,
-    failures
+    failures,
+    origins
 });
 from_row!(CrawlFetch {
     position,

@@ -113,7 +113,7 @@ impl FromRow for HostOfSlot {
                 delay_ms: row.try_get("delay_ms")?,
                 response_ms: row.try_get("response_ms")?,
                 crawl_delay_ms: row.try_get("crawl_delay_ms")?,
-                failures: row.try_get("failures")?,
+                origins: row.try_get("origins")?,
                 robots: robots.0.zip(robots.1),
                 addresses: addresses.0.zip(addresses.1),
             },

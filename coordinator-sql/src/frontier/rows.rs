@@ -156,8 +156,9 @@ pub struct HostManners {
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Transport failures in a row.
-    pub failures: i16,
+    /// The pauses of its origins: an array of objects, as `put_hosts.sql` describes them. `None` if
+    /// no origin is paused.
+    pub origins: Option<Value>,
     /// Its robots.txt, packed, and until when it holds; none where the row is not to change it.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,
     /// Its addresses, and until when they hold; none where the row is not to change them.

@@ -173,6 +173,15 @@ pub(crate) struct SettingsOfCrawl {
     /// `reject`, which leaves none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duplicates: Option<DuplicatesWord>,
+    /// How often a URL is fetched again after a failure that may pass, up to 10; 3 unless it is
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retries: Option<u8>,
+    /// Seconds after which the URLs of a scheme, host and port are left that gives nothing but
+    /// failures; the operator's setting, mostly a day, unless it is given.
+    #[schema(minimum = 1)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host_patience_s: Option<u64>,
 }
 
 impl SettingsOfCrawl {
@@ -215,6 +224,8 @@ impl SettingsOfCrawl {
             again,
             store_again_after_s,
             duplicates,
+            retries,
+            host_patience_s,
         } = self.clone();
         CrawlSettings {
             scope: scope.map_or(default.scope, ScopeWord::scope),
@@ -239,6 +250,8 @@ impl SettingsOfCrawl {
             again,
             store_again_after_s: store_again_after_s.unwrap_or(default.store_again_after_s),
             duplicates: duplicates.map_or(default.duplicates, DuplicatesWord::option),
+            retries: retries.unwrap_or(default.retries),
+            host_patience_s,
             filters: Vec::new(),
             // The operator's.
             list_sites: Vec::new(),
@@ -276,6 +289,8 @@ impl SettingsOfCrawl {
             again,
             store_again_after_s,
             duplicates,
+            retries,
+            host_patience_s,
         } = settings;
         Self {
             scope: Some(ScopeWord::of(scope)),
@@ -301,6 +316,8 @@ impl SettingsOfCrawl {
             again,
             store_again_after_s: Some(store_again_after_s),
             duplicates: Some(DuplicatesWord::of(duplicates)),
+            retries: Some(retries),
+            host_patience_s,
         }
     }
 }
@@ -328,6 +345,7 @@ fn field_of(option: &str) -> &str {
         "for" => "duration_s",
         "max-store" => "max_store_bytes",
         "store-again-after" => "store_again_after_s",
+        "host-patience" => "host_patience_s",
         other => other,
     }
 }
@@ -379,7 +397,8 @@ mod tests {
             "max_delay_ms": 900, "sitemaps": "also", "nofollow": "ignore", "search": "on",
             "duration_s": 60,
             "max_store_bytes": 4096, "again": "0198aaaa-0000-7000-8000-000000000001",
-            "store_again_after_s": 3600, "duplicates": "reject",
+            "store_again_after_s": 3600, "duplicates": "reject", "retries": 5,
+            "host_patience_s": 600,
         });
         let settings = settings(given.clone()).unwrap();
         assert_eq!(serde_json::to_value(SettingsOfCrawl::of(settings.clone())).unwrap(), given);
@@ -410,6 +429,12 @@ mod tests {
                 ProblemCode::InvalidSetting,
             ),
             (json!({"duplicates": "reject"}), "settings.duplicates", ProblemCode::InvalidSetting),
+            (json!({"retries": 11}), "settings.retries", ProblemCode::InvalidSetting),
+            (
+                json!({"host_patience_s": 0}),
+                "settings.host_patience_s",
+                ProblemCode::InvalidSetting,
+            ),
             (json!({"types": ["what"]}), "settings.types", ProblemCode::InvalidSetting),
             (json!({"include": ["re:("]}), "settings.include", ProblemCode::InvalidPattern),
         ] {

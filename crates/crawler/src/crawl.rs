@@ -2,7 +2,7 @@
 //!
 //! Must not know: slots, what is known of hosts.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
@@ -55,6 +55,12 @@ pub(crate) struct Crawl {
     store_again_after: TimeDelta,
     /// How it repeats an earlier crawl, if it does.
     pub repeat: Option<Repeat>,
+    /// How often a URL is retried after failures that may pass.
+    pub retries: u8,
+    /// For how long an origin that fails is waited for; the worker's setting if `None`.
+    pub host_patience: Option<Duration>,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
     /// Where its records go; none where this program cannot open that, and so asks for nothing.
     pub stores: Option<CrawlStores>,
 }
@@ -195,6 +201,9 @@ async fn read_crawl(
         is_searched: settings.search == SearchOption::On,
         is_limited: open.budget_left.is_some(),
         store_again_after: settings.store_again_after(),
+        retries: settings.retries,
+        host_patience: settings.host_patience(),
+        started_at: open.started_at,
         repeat,
         stores,
     }))

@@ -9,6 +9,7 @@ mod answers;
 mod asking;
 mod choosing;
 pub(crate) mod due;
+mod failures;
 mod measuring;
 mod memory;
 mod merging;

@@ -14,10 +14,13 @@ use everytab_coordinator::HostManners;
 use everytab_fetcher::{
     Cookies, DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
 };
-use everytab_frontier::{HostState, SiteUse, Turn, UrlHash};
+use everytab_frontier::{HostState, Origin, SiteUse, Turn, UrlHash};
 use tokio::task::AbortHandle;
 
-use crate::{crawl::Crawl, robots::HostRobots};
+use crate::{
+    crawl::Crawl,
+    origins::{HostOrigins, Patience},
+};
 
 /// A site of a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,8 +93,8 @@ pub(crate) struct Host {
     pub is_own: bool,
     /// Its turns; none while a request is under way.
     pub turns: Option<HostTurns>,
-    /// Its robots.txt.
-    pub robots: HostRobots,
+    /// Its origins, with their robots.txt and pauses.
+    pub origins: HostOrigins,
     /// The crawls that know of it, the next one to ask first.
     pub crawls: VecDeque<i32>,
     /// Whether somebody waits for one of its URLs.
@@ -168,7 +171,7 @@ impl Host {
             name: name.into(),
             is_own,
             turns: Some(turns),
-            robots: HostRobots::default(),
+            origins: HostOrigins::default(),
             crawls: VecDeque::new(),
             is_urgent: false,
             queued_at: None,
@@ -191,9 +194,8 @@ impl Host {
         let delay = HostDelay::restore(saved(manners, Utc::now()), tokio::time::Instant::now());
         let turns = HostTurns::new(fetcher, Arc::clone(options), delay);
         let mut host = Self::new(slot, manners.site_hash, &manners.hostname, is_own, turns);
-        if let Some((kept, _)) = &manners.robots {
-            host.robots = HostRobots::restore(kept);
-        }
+        let robots = manners.robots.as_ref().map(|(kept, _)| kept.as_slice());
+        host.origins = HostOrigins::restore(robots, manners.origins.as_ref());
         host.recorded_delay = Some(delay.delay(&NO_DELAY));
         host
     }
@@ -222,7 +224,7 @@ impl Host {
         self.crawls.is_empty()
             && self.request.is_none()
             && self.recorded_delay.is_some()
-            && self.robots.is_kept()
+            && self.origins.is_kept()
             && self.asked_at.values().all(|at| at.elapsed() > REMEMBERED_FOR)
     }
 
@@ -233,10 +235,19 @@ impl Host {
         learnt > KEPT_BY_LEASES && self.recorded_delay.is_none_or(|recorded| learnt > recorded)
     }
 
-    /// Whether it rests for so long that a checkpoint is to say so soon.
+    /// Returns true if the host or one of its origins is paused for so long that a checkpoint
+    /// should record it soon.
     pub(crate) fn rests(&self) -> bool {
         let free_at = self.turns.as_ref().and_then(|turns| turns.delay.free_at(&NO_DELAY));
+        let paused_until = self.origins.paused_until();
         free_at.is_some_and(|at| at > tokio::time::Instant::now() + KEPT_BY_LEASES)
+            || paused_until.is_some_and(|until| until > Utc::now() + KEPT_BY_LEASES)
+    }
+
+    /// The second since 1970 until which an origin is paused for a crawl with this patience; 0 if
+    /// it is not.
+    pub(crate) fn paused_until_s(&self, origin: Origin, patience: Patience) -> u64 {
+        self.origins.paused_for(origin, patience).map_or(0, unix_s)
     }
 
     /// Gives up the request that is under way; its delay begins now.
@@ -265,11 +276,17 @@ impl Host {
             delay_ms: milliseconds(saved.delay_ms),
             response_ms: milliseconds(saved.response_ms),
             crawl_delay_ms: (saved.crawl_delay_ms > 0).then(|| milliseconds(saved.crawl_delay_ms)),
-            failures: i16::try_from(saved.failures).unwrap_or(i16::MAX),
-            robots: self.robots.take_unkept(),
+            origins: self.origins.pauses(&self.name),
+            robots: self.origins.take_unkept(&self.name),
             addresses: None,
         })
     }
+}
+
+/// Returns the second since 1970 from which on a time has passed.
+pub(crate) fn unix_s(at: DateTime<Utc>) -> u64 {
+    let has_fraction = at.timestamp_subsec_nanos() > 0;
+    u64::try_from(at.timestamp() + i64::from(has_fraction)).unwrap_or_default()
 }
 
 fn saved(manners: &HostManners, now: DateTime<Utc>) -> SavedDelay {
@@ -279,7 +296,6 @@ fn saved(manners: &HostManners, now: DateTime<Utc>) -> SavedDelay {
         delay_ms: milliseconds(manners.delay_ms),
         response_ms: milliseconds(manners.response_ms),
         crawl_delay_ms: milliseconds(manners.crawl_delay_ms.unwrap_or_default()),
-        failures: manners.failures.unsigned_abs().into(),
         free_in_ms: u32::try_from(free_in).unwrap_or(u32::MAX),
     }
 }

@@ -16,11 +16,12 @@ mod known;
 mod leases;
 mod load;
 pub mod metrics;
+mod origin_health;
+mod origins;
 mod own_hosts;
 mod puts_under_way;
 mod readable;
 mod repeat;
-mod robots;
 mod rows;
 mod settings;
 mod sitemaps;
@@ -42,7 +43,7 @@ pub use holder::CrawlerEnd;
 pub use own_hosts::OwnHosts;
 pub use settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MAX_DURATION_S, MAX_LIST_SITES,
-    MIN_PUBLIC_DELAY_MS, MediaOption, NofollowOption, STORE_AGAIN_AFTER_S, SearchOption,
+    MIN_PUBLIC_DELAY_MS, MediaOption, NofollowOption, RETRIES, STORE_AGAIN_AFTER_S, SearchOption,
     SitemapsOption,
 };
 pub use stores::{StoreRange, StoreRangeError};
@@ -51,7 +52,8 @@ pub use submit::{
     new_crawl, parse_seed,
 };
 pub use worker_settings::{
-    ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, HOST_PATIENCE, RECORD_AFTER, RETRY_PAUSE,
+    ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, HOST_PATIENCE, ORIGIN_PAUSE, RECORD_AFTER,
+    RETRY_PAUSE,
 };
 
 /// Runs the example in README.md as a test.

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use chrono::Utc;
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::FetchRow;
-use everytab_fetcher::{Outcome, Retry};
+use everytab_fetcher::Outcome;
 use everytab_frontier::{Ending, LinkFlags, Turn, is_home_page};
 
 use crate::{
@@ -20,18 +20,14 @@ use crate::{
 
 /// The outcome of a URL of which its worker died.
 pub(crate) const CRASHED: &str = "crashed";
+/// The reason for which the URLs of a host are left whose robots.txt asks for a delay that is not
+/// obeyed.
+pub(crate) const CRAWL_DELAY_TOO_LONG: &str = "crawl_delay_too_long";
 /// Bytes of a body from which on a record names another one that has it: the record of a shorter
 /// one is hardly longer than that of a revisit.
 const MIN_NAMED_BYTES: usize = 1_024;
 /// Bytes of a title that are kept; longer ones are no titles.
 const MAX_TITLE_BYTES: usize = 1_024;
-
-/// Scheme, host and port of a URL, as the URL has them.
-pub(crate) fn origin_of(url: &str) -> Option<&str> {
-    let start = url.find("://")? + "://".len();
-    let length = url.get(start..)?.find(['/', '?']).unwrap_or(url.len() - start);
-    url.get(..start + length)
-}
 
 /// How a URL with this outcome ended.
 pub(crate) fn ending_of(outcome: Outcome) -> Ending {
@@ -50,15 +46,6 @@ pub(crate) fn ending_of(outcome: Outcome) -> Ending {
         | Outcome::UrlPort
         | Outcome::UrlCredentials => Ending::Refused,
         _ => Ending::Failed,
-    }
-}
-
-/// Whether a failure may have been passing, so that the URL is asked for again.
-pub(crate) fn may_pass(answer: &Answer) -> bool {
-    match answer.fetched.outcome.retry() {
-        Retry::Never => false,
-        Retry::LaterPass => true,
-        Retry::AfterRetryAfter => matches!(answer.fetched.status, Some(429 | 503)),
     }
 }
 
@@ -210,12 +197,11 @@ pub(crate) fn record_of(
 
 #[cfg(test)]
 mod tests {
-    use everytab_fetcher::HostLeft;
     use everytab_filters::DecidedBy;
     use everytab_postgres::shared_for_tests;
 
-    use super::{CRASHED, DUPLICATE, Ending, Outcome, ending_of};
-    use crate::filters::judge::NOARCHIVE;
+    use super::{CRASHED, CRAWL_DELAY_TOO_LONG, DUPLICATE, Ending, Outcome, ending_of};
+    use crate::{filters::judge::NOARCHIVE, origins::GivenUp};
 
     /// What the HTTP service tells of a URL is what the crawl counted.
     #[test]
@@ -232,8 +218,14 @@ mod tests {
             Ending::Left => "left",
         };
         let all = Outcome::ALL.iter().map(|outcome| (outcome.as_str(), word(ending_of(*outcome))));
-        let left = HostLeft::ALL.iter().map(|left| left.as_str());
-        let unasked = left.chain(["robots_unreachable"]).map(|outcome| (outcome, "left"));
+        let given_up = [
+            GivenUp::RobotsUnreachable,
+            GivenUp::HostDead,
+            GivenUp::OriginDead,
+            GivenUp::RetryAfterTooLong,
+        ];
+        let left = given_up.iter().map(|left| left.as_str());
+        let unasked = left.chain([CRAWL_DELAY_TOO_LONG]).map(|outcome| (outcome, "left"));
         let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
         let refused = refused.map(|outcome| (outcome, "refused"));
         for (outcome, expected) in all.chain(unasked).chain(refused).chain([(CRASHED, "failed")]) {

@@ -12,7 +12,8 @@ use everytab_fetcher::{
     MAX_PAGE_BYTES, Purpose,
 };
 use everytab_frontier::{
-    MAX_DEPTH, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet, UrlPatterns,
+    MAX_DEPTH, MAX_RETRIES, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet,
+    UrlPatterns,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -34,6 +35,9 @@ pub const MAX_DURATION_S: u64 = 365 * 86_400;
 pub const STORE_AGAIN_AFTER_S: u64 = 30 * 86_400;
 /// The greatest such age that can be set: ten years, in which stores change hands.
 const MAX_STORE_AGAIN_AFTER_S: u64 = 3_650 * 86_400;
+/// How often a URL is retried after failures that may pass unless the crawl says otherwise. With 30
+/// seconds before the first, the third comes three and a half minutes after the first failure.
+pub const RETRIES: u8 = 3;
 /// The most sites of the scope `list`: 8 bytes each in the memory of every worker, and up to 21 in
 /// the row of the crawl. Larger lists take the scope `site`, or several crawls.
 pub const MAX_LIST_SITES: usize = 1_000_000;
@@ -206,10 +210,21 @@ pub struct CrawlSettings {
     /// What becomes of a page that is the same.
     #[serde(skip_serializing_if = "is_revisit")]
     pub duplicates: DuplicatesOption,
+    /// How often a URL is retried after failures that may pass.
+    #[serde(skip_serializing_if = "is_usual_retries")]
+    pub retries: u8,
+    /// Seconds for which an origin that gives nothing but failures is waited for before its URLs
+    /// are left; the worker's setting if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_patience_s: Option<u64>,
 }
 
 fn is_usual_age(seconds: &u64) -> bool {
     *seconds == STORE_AGAIN_AFTER_S
+}
+
+fn is_usual_retries(retries: &u8) -> bool {
+    *retries == RETRIES
 }
 
 fn is_revisit(option: &DuplicatesOption) -> bool {
@@ -246,6 +261,8 @@ impl Default for CrawlSettings {
             again: None,
             store_again_after_s: STORE_AGAIN_AFTER_S,
             duplicates: DuplicatesOption::default(),
+            retries: RETRIES,
+            host_patience_s: None,
         }
     }
 }
@@ -279,6 +296,9 @@ impl CrawlSettings {
             let reason = "reject is for a crawl with --again, which has something to compare with";
             return Err(CrawlSettingsError::new("duplicates", reason));
         }
+        within("retries", "times", self.retries.into(), 0, MAX_RETRIES.into())?;
+        let patience_s = self.host_patience_s.unwrap_or(1);
+        within("host-patience", "seconds", patience_s, 1, MAX_DURATION_S)?;
         if self.list_sites.len() > MAX_LIST_SITES {
             let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
             return Err(CrawlSettingsError::new("scope", reason));
@@ -300,6 +320,11 @@ impl CrawlSettings {
     pub(crate) fn store_again_after(&self) -> TimeDelta {
         let seconds = i64::try_from(self.store_again_after_s).unwrap_or(i64::MAX);
         TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX)
+    }
+
+    /// For how long an origin that fails is waited for. `None` if the worker's setting decides.
+    pub(crate) fn host_patience(&self) -> Option<Duration> {
+        self.host_patience_s.map(Duration::from_secs)
     }
 
     /// What the crawl follows, compiled.

@@ -13,7 +13,7 @@ use std::{
 use everytab_coordinator::{OpenCrawl, RobotsOverrideRow};
 use everytab_webpage::RobotsTxt;
 
-use crate::robots::HostRobots;
+use crate::origins::{HostOrigins, seconds};
 
 /// How much of a rate may be made up for when its time has passed unused: timers are a few
 /// milliseconds late, and a rate of hundreds a second would lose as many requests.
@@ -138,10 +138,10 @@ impl RobotsOverride {
     }
 
     /// The least delay of a host; its robots.txt says what it asks of the other robot.
-    pub(crate) fn delay(&self, robots: &HostRobots) -> Duration {
-        let by_token = self.token.as_ref().and_then(|token| robots.crawl_delay(token));
+    pub(crate) fn delay(&self, origins: &HostOrigins) -> Duration {
+        let by_token = self.token.as_ref().and_then(|token| origins.crawl_delay(token));
         let by_rules = self.rules.as_ref().and_then(|rules| rules.crawl_delay(EVERY_ROBOT));
-        let by_rules = by_rules.map(crate::robots::seconds);
+        let by_rules = by_rules.map(seconds);
         let delay = self.delay.max(by_token.unwrap_or_default());
         delay.max(by_rules.unwrap_or_default()).min(everytab_fetcher::CRAWL_DELAY_MAX)
     }

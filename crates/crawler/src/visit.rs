@@ -14,7 +14,7 @@ use everytab_fetcher::{
 };
 use everytab_filters::language_of;
 use everytab_frontier::{
-    FoundLinks, LinkFlags, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
+    FoundLinks, LinkFlags, Origin, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
 };
 use everytab_webpage::{
     LinkKind, LinkRequest, PageLinks, PageText, RobotsDirectives, TextRequest, links::LinksLeftOut,
@@ -73,8 +73,18 @@ pub(crate) enum Asked {
     Robots {
         /// The crawl.
         crawl: Arc<Crawl>,
-        /// Scheme, host and port.
-        origin: String,
+        /// The origin.
+        origin: Origin,
+    },
+    /// A page that an origin gave before, to find out whether the origin fails as a whole. It is
+    /// not recorded.
+    Probe {
+        /// The crawl.
+        crawl: Arc<Crawl>,
+        /// The origin.
+        origin: Origin,
+        /// The URL.
+        url: String,
     },
     /// A URL of a crawl.
     Page {
@@ -91,7 +101,7 @@ impl Asked {
     /// The URL that is asked for; none for a robots.txt.
     pub(crate) fn turn(&self) -> Option<&Turn> {
         match self {
-            Self::Robots { .. } => None,
+            Self::Robots { .. } | Self::Probe { .. } => None,
             Self::Page { turn, .. } => Some(turn),
         }
     }
@@ -99,7 +109,9 @@ impl Asked {
     /// The crawl for which it is asked.
     pub(crate) fn crawl(&self) -> &Arc<Crawl> {
         match self {
-            Self::Robots { crawl, .. } | Self::Page { crawl, .. } => crawl,
+            Self::Robots { crawl, .. } | Self::Probe { crawl, .. } | Self::Page { crawl, .. } => {
+                crawl
+            }
         }
     }
 }
@@ -167,7 +179,11 @@ pub(crate) async fn visit(
     host: &str,
 ) -> Visited {
     let result = match &asked {
-        Asked::Robots { origin, .. } => ask_robots(&mut turns, origin, &delays).await,
+        Asked::Robots { origin, .. } => {
+            let url = format!("{}/robots.txt", origin.on(host));
+            ask_alone(&mut turns, &url, &Purpose::robots(), &delays).await
+        }
+        Asked::Probe { crawl, url, .. } => ask_alone(&mut turns, url, &crawl.page, &delays).await,
         Asked::Page { crawl, turn, cookies } => {
             let request = (host, turn, cookies);
             let of = (fence.slot, host_hash);
@@ -177,14 +193,14 @@ pub(crate) async fn visit(
     Visited { fence, host_hash, number, turns, asked, result }
 }
 
-async fn ask_robots(
+/// Fetches what is not read for links: a robots.txt, or a probe.
+async fn ask_alone(
     turns: &mut HostTurns,
-    origin: &str,
+    url: &str,
+    purpose: &Purpose,
     delays: &DelaySettings,
 ) -> Result<Answer, Trouble> {
-    let url = format!("{origin}/robots.txt");
-    let purpose = Purpose::robots();
-    let fetched = turns.fetch(&PageRequest::new(&url, &purpose), delays).await?;
+    let fetched = turns.fetch(&PageRequest::new(url, purpose), delays).await?;
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
     let facts = PageFacts::default();
     Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused: None })

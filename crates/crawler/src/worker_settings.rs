@@ -13,11 +13,15 @@ use crate::own_hosts::OwnHosts;
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
 /// Bytes after which an archive is put.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
-/// For how long a host that does not answer, or whose robots.txt cannot be had, is asked again
-/// before its URLs are left: RFC 9309 2.3.1.4 speaks of a reasonable time.
+/// For how long an origin that gives nothing but failures, or whose robots.txt cannot be fetched,
+/// is requested again before its URLs are left: RFC 9309 2.3.1.4 speaks of a reasonable time.
 pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Pause before a URL is asked again whose failure may have been passing.
-pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
+/// Pause before a URL is retried after its first failure that may pass. Each further one doubles
+/// it.
+pub const RETRY_PAUSE: Duration = Duration::from_secs(30);
+/// First pause of an origin that gives nothing but failures. Each further one doubles it, so that
+/// an outage of seconds costs half a minute, and one of hours some requests.
+pub const ORIGIN_PAUSE: Duration = Duration::from_secs(30);
 
 /// Bytes of memory for what is known of hosts, unpacked.
 pub const FRONTIER_BYTES: usize = 128 << 20;
@@ -47,6 +51,8 @@ pub struct CrawlerSettings {
     pub host_patience: Duration,
     /// See [`RETRY_PAUSE`].
     pub retry_pause: Duration,
+    /// See [`ORIGIN_PAUSE`].
+    pub origin_pause: Duration,
 }
 
 impl CrawlerSettings {
@@ -64,13 +70,15 @@ impl CrawlerSettings {
             frontier_bytes: FRONTIER_BYTES,
             host_patience: HOST_PATIENCE,
             retry_pause: RETRY_PAUSE,
+            origin_pause: ORIGIN_PAUSE,
         }
     }
 
-    /// The same with this [`HOST_PATIENCE`]. Where it is short, so are the pauses of single URLs:
-    /// both tries after a failure fit into half of it.
+    /// Returns the settings with this [`HOST_PATIENCE`]. If it is short, so are the first pauses:
+    /// two of an origin end within it.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {
-        Self { host_patience, retry_pause: RETRY_PAUSE.min(host_patience / 4), ..self }
+        let retry_pause = RETRY_PAUSE.min(host_patience / 4);
+        Self { host_patience, retry_pause, origin_pause: ORIGIN_PAUSE.min(retry_pause), ..self }
     }
 }

@@ -91,14 +91,11 @@ pub use exclusions::{Exclusion, Exclusions};
 pub use fetched::{Fetched, Hop, Timings};
 pub use heartbeat::Heartbeat;
 pub use host::{
-    delay::{
-        CRAWL_DELAY_MAX, DelaySettings, HostAnswer, HostDelay, HostLeft, RAISED_DELAY_MAX,
-        RETRY_AFTER_MAX, SavedDelay,
-    },
+    delay::{CRAWL_DELAY_MAX, DelaySettings, HostAnswer, HostDelay, RAISED_DELAY_MAX, SavedDelay},
     turns::HostTurns,
 };
 pub use isolation::{ItemIsolation, ItemJournal};
-pub use outcome::{Outcome, Retry, RobotsAnswer, StatsCounter};
+pub use outcome::{Outcome, Passing, Retry, RobotsAnswer, StatsCounter};
 pub use page::{
     exchange::{CutReason, Exchange},
     options::PageOptions,

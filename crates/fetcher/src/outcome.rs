@@ -53,6 +53,19 @@ pub enum Retry {
     AfterRetryAfter,
 }
 
+/// Whether a live crawl fetches a page again that ended so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// The outcome is final.
+    No,
+    /// The failure may pass. It may be about the URL, or about its origin.
+    Url,
+    /// The failure may pass. No connection could be made, so it is not about the URL.
+    Origin,
+    /// The failure may pass if its status is one that [`Outcome::passing`] lists.
+    ByStatus,
+}
+
 /// What an outcome of fetching robots.txt means for the URLs of its origin (RFC 9309, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RobotsAnswer {
@@ -123,7 +136,7 @@ pub(crate) enum HostWas {
 }
 
 macro_rules! outcomes {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident
+    ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident $passing:ident
        [$($status:pat)?]
        $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident $host:ident;)+) => {
         /// How one fetch ended. The list is closed; the names are stable.
@@ -152,6 +165,10 @@ macro_rules! outcomes {
             /// Whether the later pass of a shard fetches the URL once more.
             pub fn retry(self) -> Retry {
                 match self { $(Self::$variant => Retry::$retry,)+ }
+            }
+
+            fn passing_column(self) -> Passing {
+                match self { $(Self::$variant => Passing::$passing,)+ }
             }
 
             /// The outcome of an answer with this status, which is neither a success nor a redirect
@@ -193,160 +210,161 @@ macro_rules! outcomes {
     };
 }
 
-// The columns: name, counter of the statistics, later pass, HTTP statuses (none for most), and on
+// The columns: name, counter of the statistics, later pass of an icon, whether a failure of a page
+// may pass, HTTP statuses (none for most), and on
 // the second line what it means as the outcome of robots.txt, what is dead, whether this machine
 // may be at fault, whether it counts after a stall, whether the address complains, whether the host
 // was asked.
 outcomes! {
     /// The name does not exist, or cannot exist.
-    DnsNxdomain "dns_nxdomain" FailedDns Never []
+    DnsNxdomain "dns_nxdomain" FailedDns Never No []
         NoAnswer Origin No Counts No Asked;
     /// The resolver answered with a failure.
-    DnsServfail "dns_servfail" FailedDns LaterPass []
+    DnsServfail "dns_servfail" FailedDns LaterPass Origin []
         NoAnswer Origin Network Counts No Asked;
     /// The resolver is alive and gave no answer for this name in time.
-    DnsTimeout "dns_timeout" FailedDns LaterPass []
+    DnsTimeout "dns_timeout" FailedDns LaterPass Origin []
         NoAnswer Origin Network Void No Asked;
     /// The name exists and has neither an IPv4 nor an IPv6 address.
-    DnsNoAddress "dns_no_address" FailedDns Never []
+    DnsNoAddress "dns_no_address" FailedDns Never No []
         NoAnswer Origin No Counts No Asked;
     /// The URL, or one of its name's addresses, is not on the public internet.
-    IpBlocked "ip_blocked" FailedOther Never []
+    IpBlocked "ip_blocked" FailedOther Never No []
         NoAnswer Origin No Counts No Spared;
     /// The endpoint is known to be dead without a more exact class; kept for rows of other sources.
-    EndpointDead "endpoint_dead" FailedOther Never []
+    EndpointDead "endpoint_dead" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The address refuses connections on this port.
-    ConnectRefused "connect_refused" FailedOther Never []
+    ConnectRefused "connect_refused" FailedOther Never Origin []
         NoAnswer Endpoint No Counts No Asked;
     /// A router reports that the address cannot be reached.
-    ConnectUnreachable "connect_unreachable" FailedOther LaterPass []
+    ConnectUnreachable "connect_unreachable" FailedOther LaterPass Origin []
         NoAnswer Origin Network Counts No Asked;
     /// There was no TCP connection in time.
-    ConnectTimeout "connect_timeout" FailedTimeout LaterPass []
+    ConnectTimeout "connect_timeout" FailedTimeout LaterPass Origin []
         NoAnswer Endpoint Network Void No Asked;
     /// The peer closed the connection before the first byte of an answer.
-    ConnectReset "connect_reset" FailedOther LaterPass []
+    ConnectReset "connect_reset" FailedOther LaterPass Url []
         NoAnswer Nothing No Void Yes Asked;
     /// The TLS handshake failed; a faulty certificate alone does not make it fail.
-    TlsHandshake "tls_handshake" FailedOther Never []
+    TlsHandshake "tls_handshake" FailedOther Never No []
         NoAnswer Origin No Void No Asked;
     /// The peer speaks only versions or ciphers of TLS that are no longer in use.
-    TlsUnsupported "tls_unsupported" FailedOther Never []
+    TlsUnsupported "tls_unsupported" FailedOther Never No []
         NoAnswer Origin No Counts No Asked;
     /// The TLS handshake did not end in time.
-    TlsTimeout "tls_timeout" FailedTimeout LaterPass []
+    TlsTimeout "tls_timeout" FailedTimeout LaterPass Origin []
         NoAnswer Origin Silence Void No Asked;
     /// The answer is not HTTP/1.1.
-    H1Parse "h1_parse" FailedOther Never []
+    H1Parse "h1_parse" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The answer violates HTTP/2.
-    H2Protocol "h2_protocol" FailedOther Never []
+    H2Protocol "h2_protocol" FailedOther Never No []
         NoAnswer Nothing No Void No Asked;
     /// The head has more than 256 fields or 64 KiB, or the interim answers (1xx) do not end.
-    HeaderTooLarge "header_too_large" FailedOther Never []
+    HeaderTooLarge "header_too_large" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The head of an answer did not come in time.
-    FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass []
+    FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass Url []
         NoAnswer Origin Silence Void No Asked;
     /// The whole fetch, redirects and body included, took too long.
-    TotalTimeout "total_timeout" FailedTimeout LaterPass []
+    TotalTimeout "total_timeout" FailedTimeout LaterPass Url []
         NoAnswer Origin Silence Void No Asked;
     /// The connection broke within the body.
-    BodyReset "body_reset" FailedOther LaterPass []
+    BodyReset "body_reset" FailedOther LaterPass Url []
         Forbidden Nothing No Void Yes Asked;
     /// The body ended before its declared length.
-    BodyTruncated "body_truncated" FailedOther Never []
+    BodyTruncated "body_truncated" FailedOther Never Url []
         Forbidden Nothing No Void No Asked;
     /// The decoded body is over the limit.
-    BodyTooLarge "body_too_large" FailedTooLarge Never []
+    BodyTooLarge "body_too_large" FailedTooLarge Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The content coding is broken, doubled, or not one that the request accepts.
-    ContentDecode "content_decode" FailedOther Never []
+    ContentDecode "content_decode" FailedOther Never No []
         Forbidden Nothing No Counts No Asked;
     /// The redirects came back to a URL that was asked for before.
-    RedirectLoop "redirect_loop" FailedHttpError Never []
+    RedirectLoop "redirect_loop" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// There were more redirects than allowed.
-    RedirectLimit "redirect_limit" FailedHttpError Never []
+    RedirectLimit "redirect_limit" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// A redirect led to something that is not an http or https URL.
-    RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never []
+    RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// A redirect led to something that is not on the public internet.
-    RedirectBlocked "redirect_blocked" FailedOther Never []
+    RedirectBlocked "redirect_blocked" FailedOther Never No []
         Allowed Nothing No Counts No Asked;
     /// The status was 401 or 403.
-    Http401403 "http_401_403" FailedHttpError Never [401 | 403]
+    Http401403 "http_401_403" FailedHttpError Never No [401 | 403]
         NoRules Nothing No Counts No Asked;
     /// The answer is a challenge meant for a person in front of a browser.
-    HttpChallenge "http_challenge" FailedHttpError Never []
+    HttpChallenge "http_challenge" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// The status was 404 or 410.
-    Http404410 "http_404_410" FailedHttpError Never [404 | 410]
+    Http404410 "http_404_410" FailedHttpError Never No [404 | 410]
         NoRules Nothing No Counts No Asked;
     /// The status was 429.
-    Http429 "http_429" FailedHttpError AfterRetryAfter [429]
+    Http429 "http_429" FailedHttpError AfterRetryAfter Url [429]
         Forbidden Nothing No Counts Yes Asked;
     /// Any other status that is no success, no redirect with a target and no server error.
-    Http4xx "http_4xx" FailedHttpError Never [0..=499]
+    Http4xx "http_4xx" FailedHttpError Never ByStatus [0..=499]
         Allowed Nothing No Counts No Asked;
     /// The status was 500 or higher; only 503 is tried again.
-    Http5xx "http_5xx" FailedHttpError AfterRetryAfter [500..]
+    Http5xx "http_5xx" FailedHttpError AfterRetryAfter ByStatus [500..]
         Forbidden Nothing No Counts If503 Asked;
     /// The server answered with success and without a byte of content.
-    EmptyBody "empty_body" FailedInvalidImage Never []
+    EmptyBody "empty_body" FailedInvalidImage Never No []
         NoRules Nothing No Counts No Asked;
     /// The body is an HTML page where an icon should be.
-    NotImageHtml "not_image_html" FailedInvalidImage Never []
+    NotImageHtml "not_image_html" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The body is neither an image nor HTML.
-    NotImageOther "not_image_other" FailedInvalidImage Never []
+    NotImageOther "not_image_other" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The body begins as an image and then is not one.
-    ImageCorrupt "image_corrupt" FailedInvalidImage Never []
+    ImageCorrupt "image_corrupt" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The image has more pixels than any icon needs.
-    ImageTooBig "image_too_big" FailedTooLarge Never []
+    ImageTooBig "image_too_big" FailedTooLarge Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The SVG breaks the rules for SVGs of unknown origin.
-    SvgRejected "svg_rejected" FailedInvalidImage Never []
+    SvgRejected "svg_rejected" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The content type is not one that the request accepts; the body was not read.
-    TypeRefused "type_refused" FailedOther Never []
+    TypeRefused "type_refused" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The answer is a redirect, which is reported and not followed.
-    Redirected "redirected" FailedHttpError Never []
+    Redirected "redirected" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// The answer is that the earlier copy is still good (304).
-    NotModified "not_modified" FailedHttpError Never []
+    NotModified "not_modified" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// The text is no absolute URL.
-    UrlUnparsable "url_unparsable" FailedOther Never []
+    UrlUnparsable "url_unparsable" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The URL is longer than any that is asked for.
-    UrlTooLong "url_too_long" FailedOther Never []
+    UrlTooLong "url_too_long" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The scheme is neither http nor https.
-    UrlScheme "url_scheme" FailedOther Never []
+    UrlScheme "url_scheme" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The port is not one that web servers use.
-    UrlPort "url_port" FailedOther Never []
+    UrlPort "url_port" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The URL has a user name or a password.
-    UrlCredentials "url_credentials" FailedOther Never []
+    UrlCredentials "url_credentials" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// robots.txt forbids it, or could not be read for a reason that forbids it.
-    RobotsDisallowed "robots_disallowed" FailedOther Never []
+    RobotsDisallowed "robots_disallowed" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The owner asked to be left out.
-    OptedOut "opted_out" FailedOther Never []
+    OptedOut "opted_out" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// It was the current item when a process ended, twice.
-    Crashed "crashed" FailedOther Never []
+    Crashed "crashed" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The body is an image.
-    Ok "ok" Completed Never []
+    Ok "ok" Completed Never No []
         Rules Nothing No Counts No Asked;
 }
 
@@ -357,6 +375,16 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
+    /// Whether a page that ended so, with this status if a response came, may be had later. Of
+    /// statuses those of passing trouble: of the server, or of a proxy before it (520 to 527).
+    pub fn passing(self, status: Option<u16>) -> Passing {
+        match (self.passing_column(), status) {
+            (Passing::ByStatus, Some(408 | 500 | 502 | 503 | 504 | 520..=527)) => Passing::Url,
+            (Passing::ByStatus, _) => Passing::No,
+            (passing, _) => passing,
+        }
+    }
+
     /// Whether the name, the address or the server is dead, so that another URL of the same origin
     /// need not be tried.
     pub(crate) fn kills_origin(self) -> bool {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use everytab_frontier::{
     Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteBudget,
-    SiteUse, SuffixList,
+    SiteUse, SuffixList, never_paused,
 };
 
 const CHECKPOINTS: u64 = 100;
@@ -136,14 +136,14 @@ fn run_host(
         let wanted = urls * percent * checkpoint / CHECKPOINTS / 100;
         timed(&mut sum.answer, || {
             for _ in answered..wanted {
-                if let Some(turn) = state.next(0) {
+                if let Some(turn) = state.next(0, never_paused) {
                     state.answer(turn.hash, Ending::Captured);
                 }
             }
         });
         sum.answers += wanted - answered;
         answered = wanted;
-        if let Some(packed) = timed(&mut sum.pack, || state.pack()) {
+        if let Some(packed) = timed(&mut sum.pack, || state.pack(never_paused)) {
             if packed.kind == ChunkKind::Snapshot {
                 chunks.clear();
                 sum.snapshots += 1;
@@ -160,7 +160,7 @@ fn run_host(
     if unpacked != state {
         return Err("the unpacked state differs".into());
     }
-    sum.last_snapshot_bytes += state.pack_snapshot().bytes.len() as u64;
+    sum.last_snapshot_bytes += state.pack_snapshot(never_paused).bytes.len() as u64;
     Ok(())
 }
 

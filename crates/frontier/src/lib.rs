@@ -19,6 +19,7 @@ mod found;
 mod found_sitemaps;
 mod host_domains;
 mod link;
+mod origin;
 mod parameters;
 mod patterns;
 mod percent;
@@ -44,6 +45,7 @@ pub use found::{FoundLinks, MAX_LINKS_PER_PAGE, Referrer};
 pub use found_sitemaps::SitemapLinks;
 pub use host_domains::{DomainLists, ListedDomains};
 pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
+pub use origin::Origin;
 pub use parameters::{ParameterError, ParameterList};
 pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};
 pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
@@ -54,7 +56,7 @@ pub use shape::shape_hash;
 pub use site::{SLOTS, site_hash, slot_of_site};
 pub use state::{
     Answered, Ending, HostState, LinkVerdict, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,
-    Merged, Packed, Sums, Turn, Unpacked,
+    Merged, Packed, Sums, Turn, Unpacked, never_paused,
 };
 pub use suffixes::{DEFAULT_SUFFIX_LIST, SuffixError, SuffixList};
 pub use turned_away::{TurnedAway, TurnedAwayCounts};

@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use everytab_frontier::{
-    Answered, Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, LinkFlags, Merged,
-    ParameterList, Rules, SiteBudget, SiteUse, Sums, Unpacked, UrlHash, pack_links,
+    Answered, Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, LinkFlags, MAX_RETRIES,
+    Merged, ParameterList, Rules, SiteBudget, SiteUse, Sums, Unpacked, UrlHash, never_paused,
+    pack_links,
 };
 use proptest::prelude::*;
 
@@ -181,7 +182,7 @@ impl<'w> Holder<'w> {
         let (hash, depth, retries) = self.asked.remove(number % self.asked.len());
         let page = self.world.page_of(hash);
         if self.world.shaky[page] && retries == 0 {
-            assert!(self.state.retry(hash, self.now_s + 30));
+            assert!(self.state.retry(hash, self.now_s + 30, MAX_RETRIES));
             return;
         }
         let ending = self.world.endings[page];
@@ -196,7 +197,7 @@ impl<'w> Holder<'w> {
 
     /// One transaction: the chunk, the fetches, the cursor, the sums.
     fn checkpoint(&mut self, database: &mut Database) {
-        if let Some(packed) = self.state.pack() {
+        if let Some(packed) = self.state.pack(never_paused) {
             if packed.kind == ChunkKind::Snapshot {
                 database.chunks.clear();
             }
@@ -248,7 +249,7 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
                 }
             }
             Step::Ask => {
-                if let Some(turn) = holder.state.next(holder.now_s) {
+                if let Some(turn) = holder.state.next(holder.now_s, never_paused) {
                     assert_eq!(world.link(world.page_of(turn.hash), 0).url.hash(), turn.hash);
                     holder.asked.push((turn.hash, turn.attributes.depth, turn.retries));
                 }
@@ -289,7 +290,7 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
             holder.cursor += 1;
             holder.merge(batch.iter().map(|page| world.link(page % pages, 0)).collect());
         }
-        while let Some(turn) = holder.state.next(holder.now_s) {
+        while let Some(turn) = holder.state.next(holder.now_s, never_paused) {
             holder.asked.push((turn.hash, turn.attributes.depth, turn.retries));
         }
         while !holder.asked.is_empty() {
@@ -300,11 +301,11 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
         holder.now_s += 30;
         holder.checkpoint(&mut database);
     }
-    assert_eq!(holder.state.next_due_s(), None);
+    assert_eq!(holder.state.next_due_s(never_paused), None);
     // Deltas compose to the state of a snapshot.
     let composed = unpack(&database.chunks, world).state;
     assert_eq!(composed, holder.state);
-    let snapshot = holder.state.pack_snapshot().bytes;
+    let snapshot = holder.state.pack_snapshot(never_paused).bytes;
     let whole = unpack(&[snapshot], world).state;
     assert_eq!(whole, composed);
     database

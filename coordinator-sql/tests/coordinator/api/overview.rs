@@ -17,14 +17,15 @@ impl Service {
         let sql = "with new as (
                      select row_number() over () + $2::integer * 1000 as hash, h.*
                        from jsonb_to_recordset($3::text::jsonb) as h (
-                            raised integer, response integer, asked integer, free integer))
+                            raised integer, response integer, asked integer, free integer,
+                            origins jsonb))
                    , known as (
                      insert into everytab.frontier_hosts (
                          slot, host_hash, site_hash, free_at, delay_ms, response_ms,
-                         crawl_delay_ms, failures, hostname)
+                         crawl_delay_ms, origins, hostname)
                      select $2::integer::smallint, n.hash, n.hash,
                             now() + make_interval(secs => coalesce(n.free, 0)),
-                            coalesce(n.raised, 0), coalesce(n.response, 0), n.asked, 0,
+                            coalesce(n.raised, 0), coalesce(n.response, 0), n.asked, n.origins,
                             n.hash || '.test' from new n)
                    insert into everytab.frontier_due (slot, crawl, host_hash, next_due)
                    select $2::integer::smallint, $1::integer, n.hash, now() from new n";
@@ -40,19 +41,28 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     let none = service.overview(&caller, Some(crawl.id)).await;
     let expected = json!({
         "hosts": 0, "resting_hosts": 0, "pages_per_second": 0, "is_least": false, "rate": null,
+        "paused_origins": {},
     });
     assert_eq!(none["pace"], expected);
 
     let settings = json!({ "delay_ms": 500, "delay_factor": 2.0, "max_delay_ms": 3_000 });
     let sql = "update everytab.crawls set settings = $1::text::jsonb where crawl = $2";
     query(sql).bind(settings.to_string()).bind(number).execute(&service.database.pool).await;
-    let hosts = json!([
+    let mut hosts = json!([
         {},                                     // every 500 ms
         { "response": 1_000 },                  // twice its response time, and that itself
         { "response": 7_000 },                  // the longest such delay, and its response time
         { "asked": 4_000, "response": 1_000 },  // robots.txt
         { "raised": 20_000, "free": 15 },       // within the delay that it was raised to
         { "free": 60 },                         // rests
+    ]);
+    let pause = |outcome: &str, until| json!({ "outcome": outcome, "until": until });
+    let (later, before) = ("2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z");
+    // Of a host that goes on, two origins are paused.
+    hosts[0]["origins"] = json!([
+        pause("connect_refused", later),
+        pause("http_5xx", later),
+        pause("http_5xx", before)
     ]);
     service.due(number, 3, &hosts.to_string()).await;
     // Another crawl's hosts count for that one alone.
@@ -63,6 +73,7 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     let sum = 1.0 / 0.5 + 1.0 / 3.0 + 1.0 / 10.0 + 1.0 / 5.0 + 1.0 / 20.0;
     assert!((pace["pages_per_second"].as_f64().unwrap() - sum).abs() < 1e-9, "{pace}");
     assert_eq!((&pace["is_least"], &pace["rate"]), (&json!(false), &json!(null)));
+    assert_eq!(pace["paused_origins"], json!({ "connect_refused": 1, "http_5xx": 1 }));
     assert_eq!(code(service.api.api_overview(&caller, Some(theirs.id)).await), "not_found");
 
     // A rate is told beside it, and a longer delay of the key's holds for every host.

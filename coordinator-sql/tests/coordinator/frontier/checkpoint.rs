@@ -28,7 +28,7 @@ pub(super) fn manners(hostname: &str) -> HostManners {
         delay_ms: 1_000,
         response_ms: 200,
         crawl_delay_ms: None,
-        failures: 0,
+        origins: None,
         robots: Some((b"robots".to_vec(), soon)),
         addresses: Some((vec!["192.0.2.1".into(), "2001:db8::1".into()], soon)),
     }

@@ -14,8 +14,8 @@ async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i
     for sql in [
         "insert into everytab.crawl_slots (crawl, slot, known, pending) select $1, 3, $2, $2",
         "insert into everytab.frontier_hosts (slot, host_hash, site_hash, free_at, delay_ms,
-                                              response_ms, failures, hostname)
-         select 3, n, n, now(), 0, 0, 0, n || '.test' from generate_series(1, $2) n, (select $1) c
+                                              response_ms, hostname)
+         select 3, n, n, now(), 0, 0, n || '.test' from generate_series(1, $2) n, (select $1) c
              on conflict do nothing",
         "insert into everytab.frontier_chunks (slot, crawl, host_hash, seq, is_snapshot, known,
                                                pending, data)

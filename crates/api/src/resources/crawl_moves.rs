@@ -12,6 +12,7 @@ use axum::{
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{ApiCaller, ApiCrawlState, CrawlHost, CrawlVerb};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
 
@@ -86,8 +87,27 @@ pub(crate) struct HostDocument {
     /// Crawl-delay of its robots.txt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) crawl_delay_ms: Option<i32>,
-    /// Failures of its transport in a row.
-    pub(crate) failures: i16,
+    /// Failures in a row, of the origin that has most.
+    pub(crate) failures: i32,
+    /// The origins of the host that are paused, or that have not answered since their pause; the
+    /// others go on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) origins: Vec<OriginDocument>,
+}
+
+/// An origin of a host (scheme, host and port) that is paused.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct OriginDocument {
+    /// Scheme, host and port, the last only if it is not the scheme's own.
+    pub(crate) origin: String,
+    /// When it failed first, or asked for a pause.
+    pub(crate) since: DateTime<Utc>,
+    /// When it is requested again.
+    pub(crate) until: DateTime<Utc>,
+    /// Failures in a row.
+    pub(crate) failures: i32,
+    /// How the last request ended.
+    pub(crate) outcome: String,
 }
 
 /// Hosts of a crawl of which something is due, soonest first.
@@ -279,6 +299,12 @@ pub(crate) async fn hosts(
     Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect() }))
 }
 
+/// The origins of a host. What cannot be read, because a newer worker wrote it, is not shown.
+fn origin_documents(origins: Value) -> Vec<OriginDocument> {
+    let Value::Array(origins) = origins else { return Vec::new() };
+    origins.into_iter().filter_map(|origin| serde_json::from_value(origin).ok()).collect()
+}
+
 /// A host without what is the operator's.
 fn host_document(host: CrawlHost) -> HostDocument {
     HostDocument {
@@ -291,5 +317,6 @@ fn host_document(host: CrawlHost) -> HostDocument {
         response_ms: host.response_ms,
         crawl_delay_ms: host.crawl_delay_ms,
         failures: host.failures,
+        origins: host.origins.map(origin_documents).unwrap_or_default(),
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct PaceDocument {
     /// Requests a second that are allowed to the crawl, where its key or operator limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<f64>,
+    /// How many origins (scheme, host and port) of these hosts are paused, by the outcome of their
+    /// last request. A host whose other origins go on does not rest.
+    pub(crate) paused_origins: BTreeMap<String, i64>,
 }
 
 /// A stage of a scan.

@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Instant};
 
-use chrono::{TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::SlotFence;
 use everytab_fetcher::Outcome;
@@ -16,7 +15,7 @@ use crate::{
         state::{AfterPut, Fetched, Holder, RobotsRecord},
     },
     known::Chain,
-    rows::{CRASHED, ending_of, may_pass, record_of, row_of},
+    rows::{CRASHED, ending_of, record_of, row_of},
     visit::{Answer, Asked, Visited},
 };
 
@@ -49,21 +48,25 @@ impl Holder {
 
     /// A request is over.
     pub(super) fn visited(&mut self, visited: Visited) {
-        let Visited { fence, host_hash, number, mut turns, asked, result } = visited;
+        let Visited { fence, host_hash, number, turns, asked, result } = visited;
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         // It was given up, with its slot perhaps.
         if host.request.take_if(|request| request.number == number).is_none() {
             return;
         }
-        if let (Asked::Robots { origin, .. }, Ok(answer)) = (&asked, &result) {
-            let (outcome, body) = (answer.fetched.outcome, &answer.fetched.body);
-            let robot = self.context.fetcher.robot().product();
-            let delay = host.robots.answered(origin, outcome, body, robot, Utc::now());
-            turns.delay.set_crawl_delay(delay);
-        }
         host.turns = Some(turns);
         host.asked_at.insert(asked.crawl().number, Instant::now());
+        match (&asked, &result) {
+            (Asked::Robots { origin, crawl }, Ok(answer)) => {
+                self.robots_fetched((host_hash, crawl), *origin, &answer.fetched);
+            }
+            (Asked::Probe { origin, crawl, .. }, Ok(answer)) => {
+                self.probed((host_hash, crawl), *origin, &answer.fetched);
+            }
+            _ => {}
+        }
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         host.awaits_checkpoint = host.needs_checkpoint();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         slot.written = None;
@@ -83,6 +86,7 @@ impl Holder {
                     self.robots_record(RobotsRecord { fence, host_hash, crawl, origin }, record);
                 }
             }
+            (Asked::Probe { .. }, Ok(_)) => {}
             (asked, Err(trouble)) => {
                 tracing::warn!(%trouble, "this machine cannot ask; asking again");
                 if let Asked::Page { turn, cookies, .. } = asked {
@@ -98,9 +102,11 @@ impl Holder {
     /// Writes the record of a robots.txt, which is kept when the record is put.
     fn robots_record(&mut self, robots: RobotsRecord, mut record: Record) {
         // Whoever waits for the URL waits for the record too.
-        record.is_urgent = self.is_urgent_in(robots.crawl, robots.host_hash);
+        let crawl = self.state.crawls.get(&robots.crawl);
+        record.is_urgent =
+            crawl.is_some_and(|(crawl, _)| self.is_urgent_in(crawl, robots.host_hash));
         if let Some(host) = self.state.hosts.get_mut(&robots.host_hash) {
-            host.robots.record_begins(robots.crawl, &robots.origin);
+            host.origins.record_begins(robots.crawl, robots.origin);
         }
         self.write(robots.fence, record, AfterPut::Robots(robots));
     }
@@ -123,21 +129,10 @@ impl Holder {
         if Self::is_merged_in_parts(&answer) {
             return self.merge_later((fence, host_hash), crawl, turn, answer);
         }
-        let outcome = answer.fetched.outcome;
-        if may_pass(&answer) {
-            let pause = TimeDelta::from_std(self.settings.retry_pause).unwrap_or_default();
-            let at = (Utc::now() + pause).timestamp();
-            let at = u64::try_from(at).unwrap_or_default();
-            let retried =
-                self.state_of(crawl.number, host_hash, |state| state.retry(turn.hash, at));
-            if retried == Some(true) {
-                self.end_use(fence, crawl, turn);
-                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-                    slot.changed(crawl.number, host_hash);
-                }
-                return;
-            }
+        if self.is_fetched_again((fence, host_hash), crawl, turn, &answer) {
+            return;
         }
+        let outcome = answer.fetched.outcome;
         let ending = if answer.refused.is_some() { Ending::Refused } else { ending_of(outcome) };
         let row = row_of(crawl.number, host_hash, turn, &answer);
         let found = std::mem::take(&mut answer.facts.found);

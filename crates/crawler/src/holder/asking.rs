@@ -7,8 +7,10 @@ use std::{
 
 use chrono::Utc;
 use everytab_coordinator::FetchRow;
-use everytab_fetcher::{HostLeft, Outcome};
-use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, SentLinks, Turn, TurnedAwayCounts};
+use everytab_fetcher::{Cookies, Outcome};
+use everytab_frontier::{
+    CanonicalUrl, Ending, LinkFlags, Origin, SentLinks, Turn, TurnedAwayCounts,
+};
 
 use crate::{
     crawl::Crawl,
@@ -17,8 +19,8 @@ use crate::{
         state::{Event, Fetched, Holder, State},
     },
     known::Request,
-    robots::Permission,
-    rows::{CRASHED, empty_row, ending_of, origin_of},
+    origins::{GivenUp, Permission},
+    rows::{CRASHED, CRAWL_DELAY_TOO_LONG, empty_row, ending_of},
     sitemaps::visit_any,
     visit::Asked,
 };
@@ -117,8 +119,8 @@ impl Holder {
 
     fn look_at(&mut self, host_hash: u64) {
         if let Some(host) = self.state.hosts.get(&host_hash).filter(|host| host.is_urgent) {
-            let crawls = host.crawls.iter();
-            let is_urgent = crawls.copied().any(|crawl| self.is_urgent_in(crawl, host_hash));
+            let mut crawls = host.crawls.iter().filter_map(|number| self.state.crawls.get(number));
+            let is_urgent = crawls.any(|(crawl, _)| self.is_urgent_in(crawl, host_hash));
             if let Some(host) = self.state.hosts.get_mut(&host_hash) {
                 host.is_urgent = is_urgent;
             }
@@ -147,12 +149,7 @@ impl Holder {
                     slot.into_iter().for_each(|slot| self.put_robots(crawl.number, slot));
                     Instant::now() + LOOK_AGAIN
                 }
-                None => {
-                    let host = self.state.hosts.get(&host_hash);
-                    let turns = host.and_then(|host| host.turns.as_ref());
-                    let left = turns.and_then(|turns| self.left(&turns.delay));
-                    return self.next_of_crawl(host_hash, crawl, left);
-                }
+                None => return self.next_of_crawl(host_hash, crawl),
             };
             at = Some(at.map_or(until, |before| before.min(until)));
         }
@@ -160,15 +157,10 @@ impl Holder {
     }
 
     /// Decides what is next of a host that may be asked for a crawl.
-    fn next_of_crawl(
-        &mut self,
-        host_hash: u64,
-        crawl: &Arc<Crawl>,
-        left: Option<HostLeft>,
-    ) -> Next {
+    fn next_of_crawl(&mut self, host_hash: u64, crawl: &Arc<Crawl>) -> Next {
         for _ in 0..ANSWERED_AT_A_TIME {
             // Nothing more is due of this crawl; another one may have something.
-            let Some((turn, cookies)) = self.take_turn(host_hash, crawl.number) else {
+            let Some((turn, cookies)) = self.take_turn(host_hash, crawl) else {
                 return Next::Again;
             };
             if self.killed_its_holder(host_hash, &turn)
@@ -183,58 +175,87 @@ impl Holder {
                 self.answer_unasked(host_hash, crawl, &turn, (Ending::Refused, outcome));
                 continue;
             }
-            let Some(origin) = origin_of(&turn.url) else {
+            let Some(origin) = Origin::of(&turn.url) else {
                 let refused = (Ending::Refused, Outcome::UrlUnparsable.as_str());
                 self.answer_unasked(host_hash, crawl, &turn, refused);
                 continue;
             };
-            let now = Utc::now();
-            let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
-            let permission = host.robots.permission(origin, self.settings.host_patience, now);
-            // A day later robots.txt may ask for a shorter delay.
-            let is_left = |left: &HostLeft| {
-                *left != HostLeft::CrawlDelayTooLong || !matches!(permission, Permission::AskRobots)
-            };
-            if let Some(left) = left.filter(is_left) {
-                self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
-                continue;
-            }
-            match permission {
-                Permission::AskRobots => {
-                    let origin = origin.to_owned();
-                    self.postpone(host_hash, crawl.number, &turn, cookies);
-                    return Next::Ask(Asked::Robots { crawl: Arc::clone(crawl), origin });
-                }
-                Permission::Wait(until) => {
-                    self.postpone(host_hash, crawl.number, &turn, cookies);
-                    return Next::At(Instant::now() + (until - now).to_std().unwrap_or_default());
-                }
-                Permission::Left => {
-                    let left = (Ending::Left, "robots_unreachable");
-                    self.answer_unasked(host_hash, crawl, &turn, left);
-                }
-                Permission::Ends(outcome) => {
-                    let ended = (ending_of(outcome), outcome.as_str());
-                    self.answer_unasked(host_hash, crawl, &turn, ended);
-                }
-                Permission::Rules(rules) => {
-                    self.tell_sitemaps(host_hash, crawl, &turn, (origin, &rules));
-                    let path = turn.url.get(origin.len()..).unwrap_or("/");
-                    if !self.robots_allow(&rules, crawl, (host_hash, path)) {
-                        let refused = (Ending::Refused, Outcome::RobotsDisallowed.as_str());
-                        self.answer_unasked(host_hash, crawl, &turn, refused);
-                    } else if !self.reserve(host_hash, crawl, &turn) {
-                        self.postpone(host_hash, crawl.number, &turn, cookies);
-                        return Next::Nothing;
-                    } else if self.write_down(host_hash, crawl, &turn) {
-                        return Next::At(Instant::now() + LOOK_AGAIN);
-                    } else {
-                        return Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn, cookies });
-                    }
-                }
+            if let Some(next) = self.next_of_origin((host_hash, origin), crawl, turn, cookies) {
+                return next;
             }
         }
         Next::Again
+    }
+
+    /// Decides what is done for a URL of an origin. `None` if the URL was answered without a
+    /// request.
+    fn next_of_origin(
+        &mut self,
+        (host_hash, origin): (u64, Origin),
+        crawl: &Arc<Crawl>,
+        turn: Turn,
+        cookies: Cookies,
+    ) -> Option<Next> {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return Some(Next::Nothing) };
+        let name = Arc::clone(&host.name);
+        let permission = host.origins.permission(origin, self.patience_of(crawl), Utc::now());
+        let turns = host.turns.as_ref();
+        let is_too_slow = turns.is_some_and(|turns| turns.delay.is_crawl_delay_too_long());
+        // A day later robots.txt may ask for a shorter delay.
+        if is_too_slow && !matches!(permission, Permission::AskRobots) {
+            let left = (Ending::Left, CRAWL_DELAY_TOO_LONG);
+            self.answer_unasked(host_hash, crawl, &turn, left);
+            return None;
+        }
+        let ended = match permission {
+            Permission::AskRobots => {
+                self.postpone(host_hash, crawl.number, &turn, cookies);
+                return Some(Next::Ask(Asked::Robots { crawl: Arc::clone(crawl), origin }));
+            }
+            Permission::Probe(url) => {
+                self.postpone(host_hash, crawl.number, &turn, cookies);
+                return Some(Next::Ask(Asked::Probe { crawl: Arc::clone(crawl), origin, url }));
+            }
+            // A pause shorter than the second in which it ends.
+            Permission::Wait => {
+                self.postpone(host_hash, crawl.number, &turn, cookies);
+                return Some(Next::At(Instant::now() + LOOK_AGAIN));
+            }
+            Permission::GivenUp(GivenUp::Unresolved(outcome)) | Permission::Ends(outcome) => {
+                (ending_of(outcome), outcome.as_str())
+            }
+            Permission::GivenUp(why) => (Ending::Left, why.as_str()),
+            Permission::Rules(rules) => {
+                let of_host = origin.on(&name);
+                self.tell_sitemaps(host_hash, crawl, &turn, (&of_host, &rules));
+                let path = path_of(&turn.url);
+                if self.robots_allow(&rules, crawl, (host_hash, path)) {
+                    return Some(self.ask_page(host_hash, crawl, turn, cookies));
+                }
+                (Ending::Refused, Outcome::RobotsDisallowed.as_str())
+            }
+        };
+        self.answer_unasked(host_hash, crawl, &turn, ended);
+        None
+    }
+
+    /// Has a page fetched that robots.txt allows, when a page of the crawl's limit is reserved for
+    /// it, and where that is needed a checkpoint has it written down.
+    fn ask_page(
+        &mut self,
+        host_hash: u64,
+        crawl: &Arc<Crawl>,
+        turn: Turn,
+        cookies: Cookies,
+    ) -> Next {
+        if !self.reserve(host_hash, crawl, &turn) {
+            self.postpone(host_hash, crawl.number, &turn, cookies);
+            Next::Nothing
+        } else if self.write_down(host_hash, crawl, &turn) {
+            Next::At(Instant::now() + LOOK_AGAIN)
+        } else {
+            Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn, cookies })
+        }
     }
 
     /// The outcome of a URL that a filter drops which could not be asked when the URL became known.
@@ -322,4 +343,11 @@ impl Holder {
             turned_away: TurnedAwayCounts::default(),
         });
     }
+}
+
+/// The path of a URL, with its query.
+fn path_of(url: &str) -> &str {
+    let authority = url.find("://").map_or(0, |at| at + "://".len());
+    let rest = url.get(authority..).unwrap_or_default();
+    rest.find(['/', '?']).and_then(|at| rest.get(at..)).unwrap_or("/")
 }

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{Error, SlotFence};
 use everytab_fetcher::Cookies;
 use everytab_frontier::{HostState, LinkFlags, Turn};
@@ -18,7 +18,7 @@ use crate::{
         ready::LOOK_AGAIN,
         state::{Event, Holder},
     },
-    known::{Chain, Site, SiteKey},
+    known::{Chain, Site, SiteKey, unix_s},
     slot::Written,
 };
 
@@ -37,40 +37,66 @@ impl Holder {
         self.site_in(crawl, host_hash)?.hosts.get(&host_hash)
     }
 
-    /// Whether somebody waits for the URL of a host that is next in a crawl.
-    pub(super) fn is_urgent_in(&self, crawl: i32, host_hash: u64) -> bool {
-        let is_urgent = self.state.hosts.get(&host_hash).is_some_and(|host| host.is_urgent);
-        is_urgent && self.known_in(crawl, host_hash).is_some_and(HostState::is_urgent)
+    /// Returns true if a client waits for the URL of a host that is next in a crawl.
+    pub(super) fn is_urgent_in(&self, crawl: &Crawl, host_hash: u64) -> bool {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let patience = self.patience_of(crawl);
+        let is_urgent = |state: &HostState| {
+            state.is_urgent(unix_now(), |origin| host.paused_until_s(origin, patience))
+        };
+        host.is_urgent && self.known_in(crawl.number, host_hash).is_some_and(is_urgent)
     }
 
-    /// When a URL of a host is due in a crawl; none if its site is set aside.
-    pub(super) fn due_in(&self, crawl: i32, host_hash: u64) -> Option<Instant> {
-        let site = self.site_in(crawl, host_hash).filter(|site| !site.is_aside)?;
-        let due_s = site.hosts.get(&host_hash)?.next_turn_s()?;
+    /// When a URL of a host is due in a crawl. `None` if its site is set aside.
+    pub(super) fn due_in(&self, crawl: &Crawl, host_hash: u64) -> Option<Instant> {
+        let site = self.site_in(crawl.number, host_hash).filter(|site| !site.is_aside)?;
+        let (host, patience) = (self.state.hosts.get(&host_hash)?, self.patience_of(crawl));
+        let state = site.hosts.get(&host_hash)?;
+        let due_s = state.next_turn_s(|origin| host.paused_until_s(origin, patience))?;
         let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
+        // Pauses end within a second.
+        let due = host.origins.pause_end_within(due - TimeDelta::seconds(1), due).unwrap_or(due);
         let wait = (due - Utc::now()).to_std().unwrap_or_default();
         Some(Instant::now() + wait)
     }
 
     /// Takes the next URL of a host in a crawl: the one that is written down, where there is one;
-    /// where the last one redirects to, with the cookies of the chain; or the first in order.
-    pub(super) fn take_turn(&mut self, host_hash: u64, crawl: i32) -> Option<(Turn, Cookies)> {
+    /// where the last one redirects to, with the cookies of the chain; or the first in order. URLs
+    /// of origins that are paused wait.
+    pub(super) fn take_turn(&mut self, host_hash: u64, crawl: &Crawl) -> Option<(Turn, Cookies)> {
+        let (number, patience, now) = (crawl.number, self.patience_of(crawl), Utc::now());
+        let now_s = u64::try_from(now.timestamp()).unwrap_or_default();
         let host = self.state.hosts.get_mut(&host_hash)?;
-        let chain = host.chain.take_if(|chain| chain.crawl == crawl);
-        let written = self.state.slots.get(&host.slot)?.written;
-        if let Some(Written { hash, .. }) = written.filter(|written| written.crawl == crawl) {
-            let turn = self.state_of(crawl, host_hash, |state| state.take(hash))?;
-            let cookies = chain.filter(|chain| chain.target == hash).map(|chain| chain.cookies);
-            return turn.map(|turn| (turn, cookies.unwrap_or_default()));
+        let key = SiteKey { crawl: number, site_hash: host.site_hash };
+        let site = self.state.sites.get_mut(&key)?;
+        site.used_at = Instant::now();
+        let state = site.hosts.get_mut(&host_hash)?;
+        let origins = &host.origins;
+        let paused_until_s = |origin| {
+            let until = origins.paused_for(origin, patience).filter(|until| *until > now);
+            until.map_or(0, unix_s)
+        };
+        let is_free = |state: &HostState, hash| {
+            state.origin_of(hash).is_none_or(|origin| paused_until_s(origin) <= now_s)
+        };
+        let slot = self.state.slots.get_mut(&host.slot)?;
+        if let Some(Written { hash, .. }) = slot.written.filter(|written| written.crawl == number) {
+            if is_free(state, hash) {
+                let chain = host.chain.take_if(|chain| chain.crawl == number);
+                let cookies = chain.filter(|chain| chain.target == hash).map(|chain| chain.cookies);
+                return Some((state.take(hash)?, cookies.unwrap_or_default()));
+            }
+            // Its origin was paused since: another URL is written down.
+            state.cross_out(hash);
+            slot.written = None;
         }
-        if let Some(Chain { target, cookies, .. }) = chain
-            && let Some(Some(turn)) = self.state_of(crawl, host_hash, |state| state.take(target))
+        let is_next = |chain: &mut Chain| chain.crawl == number && is_free(state, chain.target);
+        if let Some(Chain { target, cookies, .. }) = host.chain.take_if(is_next)
+            && let Some(turn) = state.take(target)
         {
             return Some((turn, cookies));
         }
-        let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-        let turn = self.state_of(crawl, host_hash, |state| state.next(now))??;
-        Some((turn, Cookies::default()))
+        Some((state.next(now_s, paused_until_s)?, Cookies::default()))
     }
 
     /// Puts a URL back that cannot be asked yet, and the chain of redirects that led to it.
@@ -185,4 +211,9 @@ impl Holder {
             .collect();
         self.queue_all(hosts, at);
     }
+}
+
+/// The second since 1970 that it is now.
+fn unix_now() -> u64 {
+    u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use everytab_coordinator::{DueHost, SlotFence};
-use everytab_frontier::HostState;
+use everytab_frontier::{HostState, never_paused};
 
 use crate::{
     free_memory,
@@ -228,7 +228,7 @@ impl Holder {
             .sites
             .iter()
             .filter(|(_, site)| !site.is_aside && !site.hosts.is_empty())
-            .filter(|(_, site)| site.hosts.values().all(|state| !state.is_urgent()))
+            .filter(|(_, site)| site.hosts.values().all(|state| !state.is_urgent(0, never_paused)))
             .map(|(key, site)| {
                 let slot = self.state.slots.get(&site.slot);
                 let crawl = self.state.crawls.get(&key.crawl);

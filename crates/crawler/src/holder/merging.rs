@@ -12,7 +12,7 @@ use std::{
 
 use everytab_coordinator::{LinkCursors, SlotFence, UnreadRow};
 use everytab_fetcher::{HostDelay, HostTurns};
-use everytab_frontier::{HostState, Link, Merged, site_hash, slot_of_site};
+use everytab_frontier::{HostState, Link, Merged, never_paused, site_hash, slot_of_site};
 
 use crate::{
     holder::state::{Event, Holder, Pass},
@@ -356,7 +356,7 @@ impl Holder {
 
     /// A crawl knows URLs of a host, which is to be looked at now.
     fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
-        let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent());
+        let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent(0, never_paused));
         if is_urgent == Some(true) {
             self.take_site_back(crawl, host_hash);
         }

@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_fetcher::{HostDelay, HostLeft};
-
 use crate::{
     crawl::Crawl,
     holder::{due::OwnedCrawl, state::Holder},
@@ -54,11 +52,6 @@ impl Holder {
         }
     }
 
-    /// Why a host is asked for nothing more, if it is not.
-    pub(super) fn left(&self, delay: &HostDelay) -> Option<HostLeft> {
-        delay.left(self.settings.host_patience, tokio::time::Instant::now())
-    }
-
     /// How a host stands.
     pub(super) fn standing_of(&self, host_hash: u64) -> HostStanding {
         let Some(host) = self.state.hosts.get(&host_hash) else { return HostStanding::Nothing };
@@ -73,7 +66,7 @@ impl Holder {
         if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
             return HostStanding::At(Instant::now() + LOOK_AGAIN);
         }
-        let is_left = self.left(&turns.delay).is_some();
+        let is_left = turns.delay.is_crawl_delay_too_long();
         let mut earliest: Option<Instant> = None;
         let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
         let (mut urgent, mut others, mut short) = (Vec::new(), Vec::new(), Vec::new());
@@ -86,13 +79,13 @@ impl Holder {
             let settings = self.delays_of(host, crawl);
             let free_at = turns.delay.free_at(&settings).map(Instant::from);
             let free_at = free_at.max(self.spaced_until(host, crawl, settings.delay));
-            match (free_at, self.due_in(*number, host_hash)) {
+            match (free_at, self.due_in(crawl, host_hash)) {
                 (Some(at), _) if at > Instant::now() && !is_left => wait(at),
                 (_, Some(due)) if due > Instant::now() => wait(due),
                 (_, Some(_)) if crawl.is_limited && held.is_short_of_pages(*number) => {
                     short.push(Arc::clone(crawl));
                 }
-                (_, Some(_)) if self.is_urgent_in(*number, host_hash) => {
+                (_, Some(_)) if self.is_urgent_in(crawl, host_hash) => {
                     urgent.push(Arc::clone(crawl));
                 }
                 (_, Some(_)) => others.push(Arc::clone(crawl)),

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use everytab_coordinator::{
     Checkpoint, CheckpointAnswer, ChunkRow, Coordinator, Error, HostManners, SlotFence,
 };
-use everytab_frontier::{Answered, ChunkKind, Ending, HostState, Turn, UrlHash};
+use everytab_frontier::{Answered, ChunkKind, Ending, HostState, Origin, Packed, Turn, UrlHash};
 
 use crate::{
     archives::{ArchiveCommand, PutArchive, PutRecord},
@@ -21,7 +21,7 @@ use crate::{
     },
     known::SiteKey,
     metrics,
-    rows::{name_body, origin_of},
+    rows::name_body,
     slot::Taken,
 };
 
@@ -86,8 +86,8 @@ impl Holder {
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
         let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
         let host = self.state.hosts.get(&host_hash);
-        let waits = origin_of(&fetched.row.url)
-            .is_some_and(|origin| host.is_some_and(|host| host.robots.is_unput(crawl, origin)));
+        let waits = Origin::of(&fetched.row.url)
+            .is_some_and(|origin| host.is_some_and(|host| host.origins.is_unput(crawl, origin)));
         if !waits || !self.holds(fetched.fence) {
             return self.answer(fetched);
         }
@@ -188,11 +188,11 @@ impl Holder {
             slot.host_changed(*host_hash);
         }
         let Some(host) = self.state.hosts.get_mut(host_hash) else { return };
-        host.robots.record_ends(*crawl, origin, is_lost);
+        host.origins.record_ends(*crawl, *origin, is_lost);
         let waiting = self.state.awaiting_robots.remove(host_hash).unwrap_or_default();
         for fetched in waiting {
             let row = &fetched.row;
-            match is_lost && row.crawl == *crawl && origin_of(&row.url) == Some(origin) {
+            match is_lost && row.crawl == *crawl && Origin::of(&row.url) == Some(*origin) {
                 true => self.ask_again(&fetched),
                 // Those that wait for another record go on waiting.
                 false => self.record_fetch(fetched),
@@ -266,11 +266,7 @@ impl Holder {
             slot.take();
         let mut chunks = Vec::with_capacity(changed.len());
         for (crawl, host_hash) in changed {
-            if let Some(Some(chunk)) =
-                self.state_of(crawl, host_hash, |state| chunk_of(crawl, host_hash, state))
-            {
-                chunks.push(chunk);
-            }
+            chunks.extend(self.chunk_of(crawl, host_hash));
         }
         let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
         for host_hash in changed_hosts {
@@ -296,6 +292,16 @@ impl Holder {
             metrics::checkpointed(&checkpoint, &sent, began.elapsed());
             Event::Checkpointed(fence, sent)
         });
+    }
+
+    /// The chunk of what changed of a host in a crawl. `None` if nothing did.
+    fn chunk_of(&mut self, crawl: i32, host_hash: u64) -> Option<ChunkRow> {
+        let patience = self.state.crawls.get(&crawl).map(|(crawl, _)| self.patience_of(crawl))?;
+        let host = self.state.hosts.get(&host_hash)?;
+        let key = SiteKey { crawl, site_hash: host.site_hash };
+        let state = self.state.sites.get_mut(&key)?.hosts.get_mut(&host_hash)?;
+        let packed = state.pack(|origin| host.paused_until_s(origin, patience))?;
+        Some(chunk_row(crawl, host_hash, packed))
     }
 
     /// A checkpoint was answered.
@@ -360,15 +366,14 @@ async fn send(
     }
 }
 
-/// The chunk of what changed of a host; none if nothing did.
-fn chunk_of(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
-    let packed = state.pack()?;
+/// The row of a chunk.
+fn chunk_row(crawl: i32, host_hash: u64, packed: Packed) -> ChunkRow {
     let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
     // Of hosts that are due, those that were not looked at for longer come first.
     let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
     let at = |due_s: u64| at(due_s).filter(|_| due_s > 0).unwrap_or_else(Utc::now);
     let next_due = packed.next_due_s.map(at);
-    Some(ChunkRow {
+    ChunkRow {
         crawl,
         host_hash,
         seq: number(packed.generation),
@@ -377,5 +382,5 @@ fn chunk_of(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRo
         known: number(packed.known),
         pending: number(packed.pending),
         data: packed.bytes,
-    })
+    }
 }

@@ -12,7 +12,7 @@ use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_fetcher::PageOptions;
-use everytab_frontier::{Ending, Link, SentLinks, Turn, TurnedAwayCounts};
+use everytab_frontier::{Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -70,8 +70,8 @@ pub(crate) struct RobotsRecord {
     pub host_hash: u64,
     /// The crawl for which it was asked.
     pub crawl: i32,
-    /// Scheme, host and port.
-    pub origin: String,
+    /// The origin.
+    pub origin: Origin,
 }
 
 /// An answer whose links are merged in parts.

@@ -18,7 +18,7 @@ impl Holder {
         let tenants = &self.state.tenants;
         settings.delay = settings.delay.max(tenants.least_delay(&crawl.owner, crawl.number));
         for one in tenants.overrides(&crawl.owner, &host.name) {
-            settings.delay = settings.delay.max(one.delay(&host.robots));
+            settings.delay = settings.delay.max(one.delay(&host.origins));
         }
         settings
     }

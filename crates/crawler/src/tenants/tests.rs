@@ -2,6 +2,7 @@
 
 use chrono::Utc;
 use everytab_fetcher::Outcome;
+use everytab_frontier::Origin;
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -25,6 +26,7 @@ fn open(crawl: i32, owner: &str) -> OpenCrawl {
         owner_holders: 1,
         owner_min_delay_ms: None,
         forgotten_at: None,
+        started_at: Utc::now(),
     }
 }
 
@@ -159,8 +161,9 @@ proptest! {
                 prop_assert!(!with || found.allowed(token, path));
             }
         }
-        let mut known = HostRobots::default();
-        known.answered("https://example.com", Outcome::Ok, robots.as_bytes(), ROBOT, Utc::now());
+        let mut known = HostOrigins::default();
+        let (origin, pause) = (Origin::of("https://example.com").unwrap(), Duration::ZERO);
+        known.robots_answered(origin, (Outcome::Ok, robots.as_bytes()), (ROBOT, pause), Utc::now());
         let least = Duration::from_millis(delay_ms.unwrap_or_default().unsigned_abs().into());
         prop_assert!(one.delay(&known) >= least.min(everytab_fetcher::CRAWL_DELAY_MAX));
     }

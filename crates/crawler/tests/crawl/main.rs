@@ -6,7 +6,9 @@
 mod care;
 mod closed_world;
 mod filtered;
+mod origins;
 mod repeated;
+mod server;
 mod sitemaps;
 mod tenants;
 mod traps;

@@ -169,6 +169,17 @@ impl World {
         page_limit: Option<i64>,
         seeds: &[GraphPage],
     ) -> (i32, Uuid) {
+        let (number, id) = self.new_crawl(owner, settings, page_limit).await;
+        assert!(self.owner.add_links(number, &self.rows(seeds, false), true).await.unwrap());
+        (number, id)
+    }
+
+    async fn new_crawl(
+        &self,
+        owner: &str,
+        settings: serde_json::Value,
+        page_limit: Option<i64>,
+    ) -> (i32, Uuid) {
         let id = Uuid::new_v4();
         let micros = chrono::Utc::now().timestamp_micros();
         let name = LiveCrawlName::new(micros, id.as_fields().0).unwrap();
@@ -182,9 +193,7 @@ impl World {
             ends_at: None,
             max_store_bytes: None,
         };
-        let number = self.owner.start_crawl(&crawl).await.unwrap();
-        assert!(self.owner.add_links(number, &self.rows(seeds, false), true).await.unwrap());
-        (number, id)
+        (self.owner.start_crawl(&crawl).await.unwrap(), id)
     }
 
     /// Adds urgent links to a crawl that runs.
@@ -193,23 +202,21 @@ impl World {
     }
 
     fn rows(&self, pages: &[GraphPage], is_urgent: bool) -> Vec<LinksRow> {
-        let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
-        let rows = pages.iter().map(|page| {
-            let url = self.graph().url(*page);
-            let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-            let slot = slot_of_site(suffixes.site_of(url.host()));
-            let link = Link::submitted(url, is_urgent, 0);
-            LinksRow {
-                // The call names it.
-                crawl: 0,
-                slot_group: i16::from(slot / 16),
-                slot_mask: 1 << (slot % 16),
-                is_urgent,
-                amount: 1,
-                data: pack_links(&[link]).remove(0),
-            }
-        });
-        rows.collect()
+        let urls: Vec<String> = pages.iter().map(|page| self.graph().url(*page)).collect();
+        rows_of(&urls, is_urgent)
+    }
+
+    /// Starts a crawl of an owner with any URLs as seeds; returns its number and id.
+    pub(crate) async fn start_urls(
+        &self,
+        owner: &str,
+        settings: &CrawlSettings,
+        urls: &[String],
+    ) -> (i32, Uuid) {
+        let settings = serde_json::to_value(settings).unwrap();
+        let (number, id) = self.new_crawl(owner, settings, None).await;
+        assert!(self.owner.add_links(number, &rows_of(urls, false), true).await.unwrap());
+        (number, id)
     }
 
     /// Starts a worker.
@@ -305,6 +312,26 @@ impl World {
         let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
         i64::try_from(fetches.count()).unwrap()
     }
+}
+
+/// Packs URLs as links.
+fn rows_of(urls: &[String], is_urgent: bool) -> Vec<LinksRow> {
+    let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
+    let rows = urls.iter().map(|url| {
+        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        let slot = slot_of_site(suffixes.site_of(url.host()));
+        let link = Link::submitted(url, is_urgent, 0);
+        LinksRow {
+            // The call names it.
+            crawl: 0,
+            slot_group: i16::from(slot / 16),
+            slot_mask: 1 << (slot % 16),
+            is_urgent,
+            amount: 1,
+            data: pack_links(&[link]).remove(0),
+        }
+    });
+    rows.collect()
 }
 
 fn sum_of(counts: &serde_json::Value) -> i64 {

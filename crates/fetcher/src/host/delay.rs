@@ -1,9 +1,8 @@
 //! The delay between two requests to one host.
 //!
 //! It is the longest of what the crawl sets, what robots.txt asks for, what the operator adds, and
-//! a multiple of the host's response time. A host that answers 429 or 503 is left alone for its
-//! `Retry-After`, or for twice the delay; one that does not answer rests, longer each time, and in
-//! the end is left.
+//! a multiple of the host's response time. An answer of 429 or 503 doubles it, unless it says with
+//! `Retry-After` for how long its origin is to be left alone, which the caller does.
 //! Invariant: no answer makes the delay shorter than the settings and robots.txt ask for, and what
 //! a server can ask for is bounded.
 //! Must not know: clocks (the caller says what time it is), URLs, crawls.
@@ -17,22 +16,9 @@ use tokio::time::Instant;
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(5 * 60);
 /// The longest delay to which 429 and 503 without a usable `Retry-After` raise it.
 pub const RAISED_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
-/// The longest `Retry-After` that is obeyed: as long as the longest rest of a host that does not
-/// answer.
-pub const RETRY_AFTER_MAX: Duration = REST_MAX;
 /// The shortest delay after a 429 or 503 without a usable `Retry-After`, also where the setting is
 /// no delay at all.
 const RAISED_DELAY_MIN: Duration = Duration::from_secs(1);
-/// Requests in a row without an answer after which a host rests.
-const FAILURES_BEFORE_REST: u32 = 5;
-/// The first rest; each further failure doubles it.
-const REST_MIN: Duration = Duration::from_secs(30);
-/// The longest rest.
-const REST_MAX: Duration = Duration::from_secs(60 * 60);
-/// Rests of a host: 30 seconds, 1, 2, 4, 8, 16, 32 and 60 minutes. After the last one it is left.
-const RESTS: u32 = 8;
-/// Requests in a row without an answer after which a host is left.
-const FAILURES_WHEN_DEAD: u32 = FAILURES_BEFORE_REST + RESTS;
 /// The longest response time that counts; requests have shorter time limits.
 const RESPONSE_MAX: Duration = Duration::from_secs(10 * 60);
 /// The weight of earlier response times against the latest one.
@@ -71,36 +57,9 @@ pub struct SavedDelay {
     pub response_ms: u32,
     /// The `Crawl-delay` of robots.txt in milliseconds; 0 if there is none.
     pub crawl_delay_ms: u32,
-    /// The requests in a row that got no answer.
-    pub failures: u32,
     /// Milliseconds from the saving until the next request may begin: the column `free_at`, by
     /// whichever clock the caller has.
     pub free_in_ms: u32,
-}
-
-/// Why a host is asked for nothing more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostLeft {
-    /// robots.txt asks for a delay over [`CRAWL_DELAY_MAX`].
-    CrawlDelayTooLong,
-    /// It did not answer before any of its rests, and not after the last.
-    HostDead,
-    /// It asks for a longer pause than there is patience for.
-    RetryAfterTooLong,
-}
-
-impl HostLeft {
-    /// All reasons.
-    pub const ALL: [Self; 3] = [Self::CrawlDelayTooLong, Self::HostDead, Self::RetryAfterTooLong];
-
-    /// The stable name, by which URLs that are left are counted.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CrawlDelayTooLong => "crawl_delay_too_long",
-            Self::HostDead => "host_dead",
-            Self::RetryAfterTooLong => "retry_after_too_long",
-        }
-    }
 }
 
 /// How a request to a host ended.
@@ -115,9 +74,7 @@ pub enum HostAnswer {
         /// The `Retry-After` of such an answer.
         retry_after: Option<Duration>,
     },
-    /// No answer came: no connection, no head of an answer, or none in time.
-    Failed,
-    /// It was not this host that made the request fail, or the request was given up.
+    /// No answer came, or the request was given up.
     Void,
 }
 
@@ -128,30 +85,22 @@ pub struct HostDelay {
     raised: Duration,
     response: Duration,
     crawl_delay: Duration,
-    failures: u32,
     /// When the last request ended, and with which settings it was made.
     last: Option<(Instant, DelaySettings)>,
-    /// The end of a rest, of a `Retry-After`, or of what was loaded.
+    /// The end of what was loaded.
     not_before: Option<Instant>,
-    /// Whether it was taken up after its pause: then it is asked once more, whatever it did before.
-    is_asked_once_more: bool,
 }
 
 impl HostDelay {
-    /// Takes up what was saved. A host that was left as dead is asked once more when the pause
-    /// after its last rest is over.
+    /// Takes up what was saved.
     pub fn restore(saved: SavedDelay, now: Instant) -> Self {
         let time = |ms: u32| Duration::from_millis(ms.into());
-        let may_be_asked = saved.free_in_ms == 0;
-        let most_failures = if may_be_asked { FAILURES_WHEN_DEAD - 1 } else { u32::MAX };
         Self {
             raised: time(saved.delay_ms).min(RAISED_DELAY_MAX),
             response: time(saved.response_ms),
             crawl_delay: time(saved.crawl_delay_ms),
-            failures: saved.failures.min(most_failures),
             last: None,
-            not_before: (!may_be_asked).then(|| now + time(saved.free_in_ms)),
-            is_asked_once_more: may_be_asked,
+            not_before: (saved.free_in_ms > 0).then(|| now + time(saved.free_in_ms)),
         }
     }
 
@@ -166,7 +115,6 @@ impl HostDelay {
             delay_ms: whole_ms(self.raised),
             response_ms: whole_ms(self.response),
             crawl_delay_ms: whole_ms(self.crawl_delay),
-            failures: self.failures,
             free_in_ms: whole_ms(free_in),
         }
     }
@@ -187,27 +135,10 @@ impl HostDelay {
         self.last.map(|(ended_at, _)| ended_at)
     }
 
-    /// Whether the host is asked for nothing more, and why. One that does not answer is left before
-    /// a rest that would end later than `patience` after the first one began, or when it had all,
-    /// and one that asks with 429 or 503 for a pause of which more than `patience` is to come.
-    pub fn left(&self, patience: Duration, now: Instant) -> Option<HostLeft> {
-        let rests = match self.is_asked_once_more {
-            true => 0,
-            false => self.failures.saturating_sub(FAILURES_BEFORE_REST - 1).min(RESTS),
-        };
-        let rested: Duration = (0..rests).map(rest_after).sum();
-        // Of what was loaded it is not known whether the delay or the host asked for the pause.
-        let longest = patience.max(self.crawl_delay).max(self.raised);
-        let pause = self.not_before.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
-        if self.crawl_delay > CRAWL_DELAY_MAX {
-            Some(HostLeft::CrawlDelayTooLong)
-        } else if self.failures >= FAILURES_WHEN_DEAD || rested > patience {
-            Some(HostLeft::HostDead)
-        } else if pause > longest {
-            Some(HostLeft::RetryAfterTooLong)
-        } else {
-            None
-        }
+    /// Returns true if robots.txt asks for a delay over [`CRAWL_DELAY_MAX`]: then nothing more is
+    /// requested from the host.
+    pub fn is_crawl_delay_too_long(&self) -> bool {
+        self.crawl_delay > CRAWL_DELAY_MAX
     }
 
     /// The delay between two requests that are made with these settings.
@@ -230,24 +161,16 @@ impl HostDelay {
     pub fn ended(&mut self, answer: HostAnswer, settings: &DelaySettings, now: Instant) {
         match answer {
             HostAnswer::Answered { took, is_complaint, retry_after } => {
-                self.failures = 0;
                 self.learn(took);
                 if is_complaint {
-                    self.complained(retry_after, settings, now);
+                    self.complained(retry_after, settings);
                 } else {
                     self.relent(settings);
-                }
-            }
-            HostAnswer::Failed => {
-                self.failures = self.failures.saturating_add(1);
-                if let Some(rests) = self.failures.checked_sub(FAILURES_BEFORE_REST) {
-                    self.wait_until(now + rest_after(rests));
                 }
             }
             HostAnswer::Void => {}
         }
         self.last = Some((now, *settings));
-        self.is_asked_once_more = false;
     }
 
     fn delay_without_complaints(&self, settings: &DelaySettings) -> Duration {
@@ -268,17 +191,11 @@ impl HostDelay {
         };
     }
 
-    /// Obeys a `Retry-After` that asks for more than the delay, and doubles the delay otherwise.
-    fn complained(
-        &mut self,
-        retry_after: Option<Duration>,
-        settings: &DelaySettings,
-        now: Instant,
-    ) {
+    /// Doubles the delay, unless a `Retry-After` asks for a longer pause, which the caller keeps.
+    fn complained(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
         let delay = self.delay(settings);
-        match retry_after.filter(|wait| *wait > delay) {
-            Some(wait) => self.wait_until(now + wait.min(RETRY_AFTER_MAX)),
-            None => self.raised = (delay * 2).clamp(RAISED_DELAY_MIN, RAISED_DELAY_MAX),
+        if retry_after.is_none_or(|wait| wait <= delay) {
+            self.raised = (delay * 2).clamp(RAISED_DELAY_MIN, RAISED_DELAY_MAX);
         }
     }
 
@@ -289,11 +206,6 @@ impl HostDelay {
             self.raised = Duration::ZERO;
         }
     }
-}
-
-/// The rest of a host that had this many before.
-fn rest_after(rests: u32) -> Duration {
-    (REST_MIN * (1 << rests.min(RESTS))).min(REST_MAX)
 }
 
 /// Milliseconds of a time, rounded up: what is saved never lets a request begin earlier.

@@ -72,7 +72,7 @@ impl PageFetched {
                 is_complaint: matches!(status, 429 | 503),
                 retry_after: self.retry_after,
             }),
-            None if self.outcome.host_was_asked() == HostWas::Asked => Some(HostAnswer::Failed),
+            None if self.outcome.host_was_asked() == HostWas::Asked => Some(HostAnswer::Void),
             None => None,
         }
     }

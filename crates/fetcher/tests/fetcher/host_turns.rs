@@ -7,8 +7,8 @@ use std::{
 };
 
 use everytab_fetcher::{
-    DelaySettings, Fetcher, HostDelay, HostLeft, HostTurns, Outcome, PageFetched, PageOptions,
-    PageRequest, SavedDelay,
+    DelaySettings, Fetcher, HostDelay, HostTurns, Outcome, PageFetched, PageOptions, PageRequest,
+    SavedDelay,
 };
 
 use super::{
@@ -16,8 +16,6 @@ use super::{
     support::*,
 };
 
-/// The patience of a crawl that nobody waits for.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DELAY: Duration = Duration::from_millis(200);
 
 fn delay_of(delay: Duration) -> DelaySettings {
@@ -106,8 +104,8 @@ async fn a_request_that_is_dropped_counts_as_one() {
 }
 
 #[tokio::test]
-async fn a_host_that_asks_to_wait_is_left_alone_as_long() {
-    let (net, times) = timed(|asked| match asked.path.as_str() {
+async fn a_complaint_without_a_time_doubles_the_delay() {
+    let net = Net::start(|asked| match asked.path.as_str() {
         "/busy" => Reply::Send(answer_with("429 Busy", &["retry-after: 1"], b"")),
         "/down" => status("503 Later"),
         _ => html(b"page"),
@@ -117,8 +115,7 @@ async fn a_host_that_asks_to_wait_is_left_alone_as_long() {
     let settings = delay_of(Duration::from_millis(1));
     let fetched = take(&mut turns, "http://a.test/busy", &settings).await;
     assert_eq!(fetched.retry_after, Some(Duration::from_secs(1)));
-    take(&mut turns, "http://a.test/", &settings).await;
-    assert_apart(&times, 2, Duration::from_secs(1));
+    assert_eq!(turns.delay.delay(&settings), settings.delay, "its origin is paused by the caller");
     take(&mut turns, "http://a.test/down", &settings).await;
     assert_eq!(turns.delay.delay(&settings), Duration::from_secs(1), "at least, without a time");
 }
@@ -137,35 +134,15 @@ async fn a_slow_host_is_asked_less_often() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_answer_rests_and_a_url_that_is_refused_is_no_failure_of_it() {
-    let net = Net::start(|_| html(b"page")).await;
-    net.dns.point("dead.test", "127.0.0.9");
-    let mut turns = turns(&net.fetcher());
-    let settings = delay_of(Duration::ZERO);
-    for _ in 0..4 {
-        let fetched = take(&mut turns, "http://dead.test/", &settings).await;
-        assert_eq!(fetched.outcome, Outcome::ConnectRefused);
-    }
-    let failures = |turns: &HostTurns| turns.delay.save(tokio::time::Instant::now()).failures;
-    take(&mut turns, "http://dead.test:22/", &settings).await;
-    assert_eq!(failures(&turns), 4);
-    take(&mut turns, "http://dead.test/", &settings).await;
-    let saved = turns.delay.save(tokio::time::Instant::now());
-    assert_eq!((saved.failures, turns.delay.left(DAY, tokio::time::Instant::now())), (5, None));
-    assert!((29_000..=30_000).contains(&saved.free_in_ms), "{saved:?}");
-}
-
-#[tokio::test]
 async fn a_successor_takes_up_what_the_holder_knew() {
     let net = Net::start(|_| html(b"page")).await;
     let now = tokio::time::Instant::now();
-    let saved = SavedDelay { failures: 12, free_in_ms: 300, ..SavedDelay::default() };
+    let saved = SavedDelay { free_in_ms: 300, ..SavedDelay::default() };
     let delay = HostDelay::restore(saved, now);
     let mut turns = HostTurns::new(&net.fetcher(), Arc::default(), delay);
     let settings = delay_of(Duration::ZERO);
     take(&mut turns, "http://missing.test/", &settings).await;
     assert!(now.elapsed() >= Duration::from_millis(300));
-    assert_eq!(turns.delay.left(DAY, tokio::time::Instant::now()), Some(HostLeft::HostDead));
 }
 
 #[tokio::test]

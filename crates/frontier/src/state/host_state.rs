@@ -1,15 +1,16 @@
 //! The state of a host and its parts; each change of several parts that must agree is one function
 //! here.
 //!
-//! Invariants: a URL is pending or answered, never both; a pending URL is in exactly one of
-//! `ready`, `waiting` and `asked`; the answered ones are as many as the four sums say. Must not
+//! Invariants: a URL is pending or answered, never both; a pending URL is either in `queues` or in
+//! `asked`; the answered ones are as many as the four sums say. Must not
 //! know: why a part changes.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use super::order::Place;
+use super::{order::Place, origin_queues::OriginQueues};
 use crate::{
-    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, shape_counts::ShapeCounts,
+    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, origin::Origin,
+    shape_counts::ShapeCounts,
 };
 
 /// Greatest number of URLs that a crawl knows of a host. Their hashes are 8 MB, and at one request
@@ -47,16 +48,26 @@ pub(super) struct Pending {
     pub(super) not_before_s: u64,
 }
 
+impl Pending {
+    /// Returns the URL's origin; `None` if its text is not a URL for this program.
+    pub(super) fn origin(&self) -> Option<Origin> {
+        Origin::of(&self.url)
+    }
+
+    /// Returns the URL's place in the order of its host.
+    pub(super) fn place(&self, hash: UrlHash) -> Place {
+        Place::of(hash, &self.attributes, self.retries)
+    }
+}
+
 /// What a crawl knows of one host.
 #[derive(Debug, Clone)]
 pub struct HostState {
     pub(super) host: Box<str>,
     pub(super) pending: HashMap<UrlHash, Pending>,
     pub(super) answered: HashSet<UrlHash>,
-    /// Due and not asked.
-    pub(super) ready: BTreeSet<Place>,
-    /// Not due yet: the second from which each is.
-    pub(super) waiting: BTreeSet<(u64, UrlHash)>,
+    /// URLs that are not being fetched.
+    pub(super) queues: OriginQueues,
     /// Asked, without a recorded answer.
     pub(super) asked: HashSet<UrlHash>,
     /// The four sums of answered URLs; `known` and `pending` are not kept here, see [`Self::sums`].
@@ -68,7 +79,8 @@ pub struct HostState {
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
     pub(super) changed: HashSet<UrlHash>,
-    /// Whether links were appended to the chunks that the next pack supersedes.
+    /// Whether links were appended to the chunks that the next pack supersedes, or the time of the
+    /// next URL changed.
     pub(super) has_unmerged: bool,
     /// URLs answered since the last pack.
     pub(super) newly_answered: Vec<UrlHash>,
@@ -100,8 +112,7 @@ impl HostState {
             host: host.into(),
             pending: HashMap::new(),
             answered: HashSet::new(),
-            ready: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            queues: OriginQueues::default(),
             asked: HashSet::new(),
             ended: Sums::default(),
             pages: 0,
@@ -167,7 +178,7 @@ impl HostState {
 
     /// Puts a URL that is not known among the pending ones.
     pub(super) fn insert_pending(&mut self, hash: UrlHash, pending: Pending) {
-        self.queue(hash, pending.not_before_s, &pending.attributes);
+        self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
         self.pending_bytes += pending.url.len();
         self.pending.insert(hash, pending);
     }
@@ -175,30 +186,24 @@ impl HostState {
     /// Takes a URL out of the pending ones.
     pub(super) fn remove_pending(&mut self, hash: UrlHash) -> Option<Pending> {
         let pending = self.pending.remove(&hash)?;
-        self.unqueue(hash, pending.not_before_s, &pending.attributes);
+        self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
         self.asked.remove(&hash);
         self.pending_bytes = self.pending_bytes.saturating_sub(pending.url.len());
         Some(pending)
     }
 
-    /// Puts a pending URL in its place among those to ask.
-    pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64, attributes: &Attributes) {
-        if not_before_s == 0 {
-            self.ready.insert(Place::of(hash, attributes));
-        } else {
-            self.waiting.insert((not_before_s, hash));
+    /// Adds a pending URL to the queue of its origin, due from a second since 1970; 0 if it is due
+    /// now.
+    pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64) {
+        if let Some(pending) = self.pending.get(&hash) {
+            self.queues.insert(pending.origin(), pending.place(hash), not_before_s);
         }
     }
 
-    /// Takes a pending URL from its place among those to ask. Returns false if it has none.
-    pub(super) fn unqueue(
-        &mut self,
-        hash: UrlHash,
-        not_before_s: u64,
-        attributes: &Attributes,
-    ) -> bool {
-        self.ready.remove(&Place::of(hash, attributes))
-            || self.waiting.remove(&(not_before_s, hash))
+    /// Removes a pending URL from the queue of its origin. Returns false if it is not in it.
+    pub(super) fn unqueue(&mut self, hash: UrlHash) -> bool {
+        let Some(pending) = self.pending.get(&hash) else { return false };
+        self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s)
     }
 
     /// Checks the invariants. For tests.
@@ -209,10 +214,9 @@ impl HostState {
         assert_eq!(sums.known, sums.pending + ended);
         assert_eq!(self.answered.len() as u64, ended);
         assert!(self.pending.keys().all(|hash| !self.answered.contains(hash)));
-        let places = self.ready.len() + self.waiting.len() + self.asked.len();
-        assert_eq!(places, self.pending.len());
-        assert!(self.ready.iter().all(|place| self.pending.contains_key(&place.hash())));
-        assert!(self.waiting.iter().all(|(_, hash)| self.pending.contains_key(hash)));
+        let queued = self.queues.hashes();
+        assert_eq!(queued.len() + self.asked.len(), self.pending.len());
+        assert!(queued.iter().all(|hash| self.pending.contains_key(hash)));
         assert!(self.asked.iter().all(|hash| self.pending.contains_key(hash)));
         assert!(self.changed.iter().all(|hash| self.pending.contains_key(hash)));
         let bytes: usize = self.pending.values().map(|pending| pending.url.len()).sum();

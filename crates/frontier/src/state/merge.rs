@@ -167,11 +167,12 @@ impl HostState {
         if after == before {
             return;
         }
-        if self.unqueue(hash, not_before_s, &before) {
-            self.queue(hash, not_before_s, &after);
-        }
+        let was_queued = self.unqueue(hash);
         if let Some(pending) = self.pending.get_mut(&hash) {
             pending.attributes = after;
+        }
+        if was_queued {
+            self.queue(hash, not_before_s);
         }
         self.changed.insert(hash);
         if before.flags.is_no_page() && !after.flags.is_no_page() {

@@ -1,5 +1,5 @@
-//! The order in which the pending URLs of a host are asked: urgent, then priority, then depth
-//! (breadth first), then hash.
+//! The order in which the pending URLs of a host are asked: urgent, then priority, then those that
+//! have not failed, then depth (breadth first), then hash.
 
 use crate::{
     canonical::UrlHash,
@@ -10,23 +10,25 @@ use crate::{
 /// The place of a pending URL in the order of its host; the least is asked first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// From the highest bit: 1 not urgent, 7 minus priority, 16 depth.
+    /// From the highest bit: 1 not urgent, 8 for 7 minus priority, 1 retried, 16 depth.
     rank: u32,
     hash: UrlHash,
 }
 
 impl Place {
-    /// Returns the place of a URL.
-    pub(super) fn of(hash: UrlHash, attributes: &Attributes) -> Self {
+    /// Returns the place of a URL that was retried this often. Those that were come last, so that
+    /// an origin that fails shows it by different URLs.
+    pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);
         let lane = u32::from(!is_urgent) << 8 | u32::from(after);
+        let lane = lane << 1 | u32::from(retries > 0);
         Self { rank: lane << 16 | u32::from(attributes.depth), hash }
     }
 
     /// Returns true if a user waits for the URL.
     pub(super) fn is_urgent(self) -> bool {
-        self.rank >> 24 == 0
+        self.rank >> 25 == 0
     }
 
     /// Returns the URL.
@@ -40,11 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urgent_goes_first_then_priority_then_depth_then_hash() {
+    fn urgent_goes_first_then_priority_then_what_did_not_fail_then_depth_then_hash() {
         let place = |is_urgent, priority, depth, hash| {
             let flags = if is_urgent { LinkFlags::URGENT } else { LinkFlags::default() };
-            Place::of(UrlHash(hash), &Attributes { depth, priority, hops: 0, flags })
+            Place::of(UrlHash(hash), &Attributes { depth, priority, hops: 0, flags }, 0)
         };
+        let retried = Place::of(UrlHash(0), &Attributes::default(), 1);
         let places = [
             place(true, 0, u16::MAX, 9),
             place(false, 7, 1_000, 9),
@@ -52,9 +55,10 @@ mod tests {
             place(false, 0, 0, 1),
             place(false, 0, 0, 2),
             place(false, 0, 1, 0),
+            retried,
         ];
         assert!(places.is_sorted());
         assert_eq!(places[0].hash(), UrlHash(9));
-        assert_eq!(places.map(Place::is_urgent), [true, false, false, false, false, false]);
+        assert_eq!(places.map(Place::is_urgent), [true, false, false, false, false, false, false]);
     }
 }

@@ -7,6 +7,7 @@ use super::host_state::{HostState, Pending};
 use crate::{
     canonical::UrlHash,
     chunk::{ChunkKind, Entry, close, open, push_entries, push_hashes, push_number, push_shapes},
+    origin::Origin,
 };
 
 /// Number of times its own size that a snapshot lets deltas grow. Measured with 1 and 0.5 as well:
@@ -36,33 +37,36 @@ pub struct Packed {
 
 impl HostState {
     /// Packs what changed since the last pack, `None` if nothing did. URLs that are asked are
-    /// packed as pending. The caller records the chunks in order, or drops the state.
-    pub fn pack(&mut self) -> Option<Packed> {
+    /// packed as pending. `free_s` is as in [`Self::next`]. The caller records the chunks in order,
+    /// or drops the state.
+    pub fn pack(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<Packed> {
         if !self.is_dirty() {
             return None;
         }
         let is_snapshot =
             self.generation == 0 || self.delta_bytes > DELTA_RATIO * self.snapshot_bytes;
-        Some(if is_snapshot { self.pack_snapshot() } else { self.pack_delta() })
+        Some(if is_snapshot { self.pack_snapshot(free_s) } else { self.pack_delta(free_s) })
     }
 
     /// Packs the whole state, whatever changed.
-    pub fn pack_snapshot(&mut self) -> Packed {
+    pub fn pack_snapshot(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
         let mut answered: Vec<UrlHash> = self.answered.iter().copied().collect();
         let entries: Vec<_> = self.pending.values().map(entry).collect();
         let bytes = self.chunk(ChunkKind::Snapshot, &mut answered, entries);
         self.snapshot_bytes = bytes.len();
         self.delta_bytes = 0;
-        self.packed(ChunkKind::Snapshot, bytes)
+        let next_due_s = self.next_due_s(free_s);
+        self.packed(ChunkKind::Snapshot, bytes, next_due_s)
     }
 
-    fn pack_delta(&mut self) -> Packed {
+    fn pack_delta(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
         let mut answered = self.newly_answered.clone();
         let changed = self.changed.iter();
         let entries = changed.filter_map(|hash| self.pending.get(hash)).map(entry).collect();
         let bytes = self.chunk(ChunkKind::Delta, &mut answered, entries);
         self.delta_bytes += bytes.len();
-        self.packed(ChunkKind::Delta, bytes)
+        let next_due_s = self.next_due_s(free_s);
+        self.packed(ChunkKind::Delta, bytes, next_due_s)
     }
 
     fn chunk(
@@ -84,7 +88,7 @@ impl HostState {
         close(out)
     }
 
-    fn packed(&mut self, kind: ChunkKind, bytes: Vec<u8>) -> Packed {
+    fn packed(&mut self, kind: ChunkKind, bytes: Vec<u8>, next_due_s: Option<u64>) -> Packed {
         self.generation += 1;
         self.has_unmerged = false;
         self.changed.clear();
@@ -98,7 +102,7 @@ impl HostState {
             known: sums.known,
             pending: sums.pending,
             pages: self.pages,
-            next_due_s: self.next_due_s(),
+            next_due_s,
         }
     }
 }

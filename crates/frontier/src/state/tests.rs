@@ -9,6 +9,7 @@ use crate::{
     canonical::{CanonicalUrl, UrlHash},
     chunk::{ChunkError, ChunkKind, close, open, pack_links},
     link::{Attributes, Link, LinkFlags},
+    origin::Origin,
     parameters::ParameterList,
     priority::PriorityWords,
     rules::Rules,
@@ -40,7 +41,7 @@ fn unpacked(chunks: &[Vec<u8>]) -> Result<Unpacked, ChunkError> {
 }
 
 fn order_of(state: &mut HostState) -> Vec<String> {
-    let turns = std::iter::from_fn(|| state.next(0));
+    let turns = std::iter::from_fn(|| state.next(0, never_paused));
     turns.map(|turn| turn.url.rsplit('/').next().unwrap().to_owned()).collect()
 }
 
@@ -75,7 +76,7 @@ fn urls_are_asked_by_urgency_priority_and_depth() {
         link_with("shallow", 1, 0, none),
     ]);
     assert_eq!(order_of(&mut state), ["urgent", "prior", "shallow", "deep"]);
-    assert_eq!((state.next(0), state.next_due_s()), (None, Some(0)));
+    assert_eq!((state.next(0, never_paused), state.next_due_s(never_paused)), (None, Some(0)));
 }
 
 #[test]
@@ -86,8 +87,8 @@ fn another_link_raises_a_pending_url_and_keeps_its_depth() {
         link_with("b", 5, 1, none),
         link_with("b", 1, 0, LinkFlags::URGENT.with(LinkFlags::SEED)),
     ]);
-    assert!(state.pack().is_some());
-    let turn = state.next(0).unwrap();
+    assert!(state.pack(never_paused).is_some());
+    let turn = state.next(0, never_paused).unwrap();
     let flags = LinkFlags::URGENT.with(LinkFlags::SEED);
     assert_eq!(turn.attributes, Attributes { depth: 5, priority: 1, hops: 0, flags });
     // Also while it is asked.
@@ -95,7 +96,7 @@ fn another_link_raises_a_pending_url_and_keeps_its_depth() {
     state.check();
     assert!(state.is_dirty());
     assert!(state.put_back(turn.hash));
-    assert_eq!(state.next(0).unwrap().attributes.priority, 7);
+    assert_eq!(state.next(0, never_paused).unwrap().attributes.priority, 7);
 }
 
 #[test]
@@ -107,40 +108,68 @@ fn words_raise_the_priority_of_links_and_once_that_of_a_redirects_target() {
     target.attributes.hops = 1;
     let links = [link_with("news/1", 0, 3, LinkFlags::default()), target, link("x")];
     state.merge(links, &rules, &mut SiteUse::default());
-    let priorities: Vec<u8> =
-        std::iter::from_fn(|| state.next(0)).map(|turn| turn.attributes.priority).collect();
+    let priorities: Vec<u8> = std::iter::from_fn(|| state.next(0, never_paused))
+        .map(|turn| turn.attributes.priority)
+        .collect();
     assert_eq!(priorities, [5, 3, 0]);
 }
 
 #[test]
-fn a_url_that_failed_in_passing_is_tried_twice_more_and_later() {
+fn a_url_that_failed_in_passing_is_retried_as_often_as_the_crawl_says() {
     let mut state = state_of([link("a")]);
-    let turn = state.next(0).unwrap();
-    assert!(state.retry(turn.hash, 60));
-    assert!(!state.retry(turn.hash, 60), "it is not asked");
+    let turn = state.next(0, never_paused).unwrap();
+    assert!(state.retry(turn.hash, 60, 2));
+    assert!(!state.retry(turn.hash, 60, 2), "it is not asked");
     state.check();
-    let chunk = state.pack().unwrap();
+    let chunk = state.pack(never_paused).unwrap();
     assert_eq!(chunk.next_due_s, Some(60));
     let mut state = unpacked(&[chunk.bytes]).unwrap().state;
-    assert_eq!(state.next(59), None);
-    let turn = state.next(60).unwrap();
+    assert_eq!(state.next(59, never_paused), None);
+    let turn = state.next(60, never_paused).unwrap();
     assert_eq!(turn.retries, 1);
-    assert!(state.retry(turn.hash, 120));
-    let chunk = state.pack().unwrap();
-    let mut state = unpacked(&[state.pack_snapshot().bytes]).unwrap().state;
+    assert!(state.retry(turn.hash, 120, 2));
+    let chunk = state.pack(never_paused).unwrap();
+    let mut state = unpacked(&[state.pack_snapshot(never_paused).bytes]).unwrap().state;
     assert_eq!(chunk.next_due_s, Some(120));
-    let turn = state.next(120).unwrap();
+    let turn = state.next(120, never_paused).unwrap();
     assert_eq!(turn.retries, 2);
-    assert!(!state.retry(turn.hash, 180));
+    assert!(!state.retry(turn.hash, 180, 2));
     assert_eq!(state.answer(turn.hash, Ending::Failed), Answered::Recorded);
-    assert_eq!(state.next_due_s(), None);
+    assert_eq!(state.next_due_s(never_paused), None);
     state.check();
+}
+
+#[test]
+fn an_origin_that_is_paused_holds_back_its_own_urls_alone() {
+    let on_port = |port: u16, path: &str, flags| {
+        let url = format!("http://{HOST}:{port}/{path}");
+        let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
+        Link { url, attributes: Attributes { flags, ..Attributes::default() } }
+    };
+    let (none, urgent) = (LinkFlags::default(), LinkFlags::URGENT);
+    let mut state = state_of([on_port(8080, "a", urgent), on_port(80, "b", none)]);
+    let paused = Origin::of("http://a.example:8080/").unwrap();
+    let until = |second| move |origin| if origin == paused { second } else { 0 };
+    assert!(state.is_urgent(0, never_paused) && !state.is_urgent(59, until(60)));
+    assert_eq!(state.next_turn_s(until(60)), Some(0));
+    assert_eq!(state.next(0, until(60)).unwrap().url, "http://a.example/b");
+    assert_eq!(state.next(59, until(60)), None);
+    assert_eq!(state.next_turn_s(until(60)), Some(60));
+    let retried = state.next(60, until(60)).unwrap();
+    assert_eq!(retried.url, "http://a.example:8080/a");
+    assert!(state.retry(retried.hash, 90, 3));
+    assert_eq!(state.next_turn_s(until(60)), Some(90), "the later of both times");
+    assert_eq!(state.next_turn_s(until(120)), Some(120));
+    state.check();
+    assert!(state.pack(until(60)).is_some() && state.pack(until(60)).is_none());
+    state.pause_changed();
+    assert!(state.pack(until(120)).is_some(), "the time of the next URL is recorded anew");
 }
 
 #[test]
 fn what_is_pending_can_be_left() {
     let mut state = state_of([link("a"), link("b"), link("c")]);
-    let turn = state.next(0).unwrap();
+    let turn = state.next(0, never_paused).unwrap();
     state.answer(turn.hash, Ending::Refused);
     assert_eq!(state.leave_pending().len(), 2);
     let sums = Sums { known: 3, refused: 1, left: 2, ..Sums::default() };
@@ -205,14 +234,14 @@ fn a_host_has_at_most_so_many_known_urls_and_bytes() {
 #[test]
 fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
     let mut state = HostState::new(HOST);
-    assert!(state.pack().is_none());
+    assert!(state.pack(never_paused).is_none());
     let (mut chunks, mut kinds) = (Vec::new(), Vec::new());
     for round in 0..40 {
         let links = (0..3).map(|n| link(&format!("{round}/{n}")));
         state.merge(links, &Rules::default(), &mut SiteUse::default());
-        let turn = state.next(0).unwrap();
+        let turn = state.next(0, never_paused).unwrap();
         state.answer(turn.hash, Ending::Captured);
-        let packed = state.pack().unwrap();
+        let packed = state.pack(never_paused).unwrap();
         assert_eq!((packed.known, packed.pending), (state.sums().known, state.sums().pending));
         assert_eq!(packed.generation, round + 1);
         kinds.push(packed.kind);
@@ -225,20 +254,20 @@ fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
     let snapshots = kinds.iter().filter(|kind| **kind == ChunkKind::Snapshot).count();
     assert_eq!(kinds[..2], [ChunkKind::Snapshot, ChunkKind::Delta]);
     assert!((3..12).contains(&snapshots), "{snapshots}");
-    assert!(state.pack().is_none());
+    assert!(state.pack(never_paused).is_none());
 }
 
 #[test]
 fn links_that_were_appended_come_back_until_the_next_pack() {
     let mut state = state_of([link("a")]);
-    let mut chunks = vec![state.pack().unwrap().bytes];
+    let mut chunks = vec![state.pack(never_paused).unwrap().bytes];
     chunks.extend(pack_links(&[link("b")]));
     chunks.extend(pack_links(&[link("a")]));
     let mut loaded = unpacked(&chunks).unwrap();
     assert_eq!(loaded.unmerged, [link("b"), link("a")]);
     // Even if none of them is new.
     assert!(loaded.state.is_dirty());
-    chunks.push(loaded.state.pack().unwrap().bytes);
+    chunks.push(loaded.state.pack(never_paused).unwrap().bytes);
     let last = unpacked(&chunks).unwrap();
     assert!(last.state == state && last.unmerged.is_empty() && !last.state.is_dirty());
     let first = unpacked(&pack_links(&[link("b")])).unwrap();
@@ -251,9 +280,9 @@ fn a_pending_text_that_is_no_url_any_more_is_asked_in_its_turn() {
     for pending in state.pending.values_mut() {
         pending.url = "https://ü..example/".into();
     }
-    let mut loaded = unpacked(&[state.pack().unwrap().bytes]).unwrap().state;
+    let mut loaded = unpacked(&[state.pack(never_paused).unwrap().bytes]).unwrap().state;
     loaded.check();
-    let turn = loaded.next(0).unwrap();
+    let turn = loaded.next(0, never_paused).unwrap();
     assert_eq!(turn.url, "https://ü..example/");
     assert_eq!(loaded.answer(turn.hash, Ending::Refused), Answered::Recorded);
     let sums = Sums { known: 1, refused: 1, ..Sums::default() };
@@ -263,10 +292,10 @@ fn a_pending_text_that_is_no_url_any_more_is_asked_in_its_turn() {
 #[test]
 fn a_chunk_that_is_missing_damaged_or_of_another_host_is_an_error() {
     let mut state = state_of([link("a"), link("b"), link("c"), link("d")]);
-    let mut chunks = vec![state.pack().unwrap().bytes];
+    let mut chunks = vec![state.pack(never_paused).unwrap().bytes];
     for name in ["a", "b"] {
         state.answer(link(name).url.hash(), Ending::Captured);
-        chunks.push(state.pack().unwrap().bytes);
+        chunks.push(state.pack(never_paused).unwrap().bytes);
     }
     assert_eq!(unpacked(&chunks).unwrap().state, state);
     let gap = |before, found| Err(ChunkError::Gap { before, found });
@@ -286,10 +315,10 @@ proptest! {
         fields: Vec<u8>, is_delta: bool, at: prop::sample::Index, byte: u8,
     ) {
         let mut state = state_of([link("a"), link("b"), link("c?d=1")]);
-        let first = state.pack().unwrap().bytes;
+        let first = state.pack(never_paused).unwrap().bytes;
         state.answer(link("a").url.hash(), Ending::Captured);
         state.merge([link("e")], &Rules::default(), &mut SiteUse::default());
-        let second = state.pack().unwrap().bytes;
+        let second = state.pack(never_paused).unwrap().bytes;
         let mut anything = open(if is_delta { ChunkKind::Delta } else { ChunkKind::Snapshot });
         anything.extend(fields);
         let mut damaged = if is_delta { second.clone() } else { first.clone() };
@@ -302,7 +331,7 @@ proptest! {
                 state.check();
                 state.merge([link("z")], &Rules::default(), &mut SiteUse::default());
                 state.check();
-                let packed = state.pack_snapshot().bytes;
+                let packed = state.pack_snapshot(never_paused).bytes;
                 prop_assert_eq!(unpacked(&[packed]).unwrap().state, state);
             }
         }
@@ -315,7 +344,7 @@ fn a_host_has_so_many_sitemaps_whoever_holds_it_and_none_is_a_page() {
     let sitemap = |n| link_with(&format!("map{n}.xml"), 0, 0, LinkFlags::SITEMAP);
     let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
     let first = state.merge((0..40).map(sitemap), &rules, &mut site);
-    let chunk = state.pack().unwrap().bytes;
+    let chunk = state.pack(never_paused).unwrap().bytes;
     let mut state = unpacked(&[chunk]).unwrap().state;
     let then = state.merge((20..100).map(sitemap), &rules, &mut site);
     state.check();
@@ -336,7 +365,7 @@ fn no_more_pages_become_sitemaps_than_a_host_may_have() {
         let pages = site.pages;
         state.merge(links(LinkFlags::SITEMAP), &rules, &mut site);
         state.check();
-        let turns = std::iter::from_fn(|| state.next(0)).collect::<Vec<_>>();
+        let turns = std::iter::from_fn(|| state.next(0, never_paused)).collect::<Vec<_>>();
         let sitemaps =
             turns.iter().filter(|turn| turn.attributes.flags.contains(LinkFlags::SITEMAP));
         assert_eq!((turns.len(), sitemaps.count()), (100, 64), "{kind:?}");
@@ -349,14 +378,14 @@ fn a_page_that_is_named_as_a_sitemap_is_one_unless_it_is_a_seed_or_asked() {
     let merged = |first: LinkFlags, then: LinkFlags, is_asked: bool| {
         let (mut state, mut site) = (HostState::new(HOST), SiteUse::default());
         state.merge([link_with("map.xml", 1, 0, first)], &Rules::default(), &mut site);
-        let asked = is_asked.then(|| state.next(0).unwrap());
+        let asked = is_asked.then(|| state.next(0, never_paused).unwrap());
         state.merge([link_with("map.xml", 1, 0, then)], &Rules::default(), &mut site);
         state.check();
         assert_eq!(state.pages(), site.pages);
         if let Some(asked) = asked {
             state.put_back(asked.hash);
         }
-        (state.next(0).unwrap().attributes.flags, site.pages)
+        (state.next(0, never_paused).unwrap().attributes.flags, site.pages)
     };
     let (page, sitemap) = (LinkFlags::default(), LinkFlags::SITEMAP);
     let seed = LinkFlags::SEED;

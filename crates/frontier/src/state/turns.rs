@@ -2,16 +2,16 @@
 //!
 //! Must not know: when a host may be asked, and what an answer says.
 
-use super::{host_state::HostState, order::Place};
+use super::host_state::HostState;
 use crate::{
     canonical::UrlHash,
     link::{Attributes, LinkFlags},
+    origin::Origin,
 };
 
-/// Number of times that a URL is tried again after a failure that may be passing. With one, 2 to 4
-/// of 94,000 URLs failed for good in a crawl in which the network or its resolver was away for
-/// seconds, 200 times.
-pub const MAX_RETRIES: u8 = 2;
+/// Maximum number of times that a URL is retried after failures that may pass. Their pauses double,
+/// so the tenth would come more than four hours after the first failure.
+pub const MAX_RETRIES: u8 = 10;
 
 /// A URL that is to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,12 @@ pub struct Turn {
     pub attributes: Attributes,
     /// Number of attempts that failed in passing.
     pub retries: u8,
+}
+
+/// Returns 0, the second until which an origin is paused that is not, for [`HostState::next`].
+#[must_use]
+pub fn never_paused(_: Origin) -> u64 {
+    0
 }
 
 /// How a URL ended.
@@ -52,37 +58,41 @@ pub enum Answered {
 }
 
 impl HostState {
-    /// Returns the URL to ask at a time in seconds since 1970, `None` if none is due. It is not
-    /// returned again until [`Self::put_back`] or [`Self::retry`], and stays pending until
-    /// [`Self::answer`].
-    pub fn next(&mut self, now_s: u64) -> Option<Turn> {
-        while let Some((due_s, hash)) = self.waiting.first().copied() {
-            if due_s > now_s {
-                break;
-            }
-            self.waiting.pop_first();
-            if let Some(pending) = self.pending.get(&hash) {
-                let attributes = pending.attributes;
-                self.queue(hash, 0, &attributes);
-            }
-        }
-        let hash = self.ready.pop_first()?.hash();
+    /// Returns the URL to fetch at a time in seconds since 1970, `None` if none is due. `free_s`
+    /// returns the second until which an origin is paused. The URL is not returned again until
+    /// [`Self::put_back`] or [`Self::retry`], and stays pending until [`Self::answer`].
+    pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<Turn> {
+        let pending = &self.pending;
+        let place_of = |hash| Some(pending.get(&hash)?.place(hash));
+        let hash = self.queues.pop(now_s, |origin| free_s(origin) <= now_s, place_of)?;
         self.ask(hash)
     }
 
     /// Returns this URL to ask, as [`Self::next`] does: `None` if it is not pending, asked, or not
     /// due.
     pub fn take(&mut self, hash: UrlHash) -> Option<Turn> {
-        let attributes = self.pending.get(&hash)?.attributes;
-        self.ready.remove(&Place::of(hash, &attributes)).then_some(())?;
+        let pending = self.pending.get(&hash)?;
+        let is_due = self.queues.remove_ready(pending.origin(), pending.place(hash));
+        is_due.then_some(())?;
         self.ask(hash)
+    }
+
+    /// Returns the origin of a pending URL. `None` if the URL is not pending, or its text is not a
+    /// URL for this program.
+    #[must_use]
+    pub fn origin_of(&self, hash: UrlHash) -> Option<Origin> {
+        self.pending.get(&hash)?.origin()
     }
 
     fn ask(&mut self, hash: UrlHash) -> Option<Turn> {
         let pending = self.pending.get(&hash)?;
         self.asked.insert(hash);
-        let url = pending.url.clone().into_string();
-        Some(Turn { url, hash, attributes: pending.attributes, retries: pending.retries })
+        Some(Turn {
+            url: pending.url.clone().into_string(),
+            hash,
+            attributes: pending.attributes,
+            retries: pending.retries,
+        })
     }
 
     /// Puts an asked URL back and notes, in the next pack, that it is asked next: whoever unpacks
@@ -93,8 +103,7 @@ impl HostState {
         {
             let flags = pending.attributes.flags.with(LinkFlags::WRITTEN_DOWN);
             pending.attributes.flags = flags;
-            let attributes = pending.attributes;
-            self.queue(hash, 0, &attributes);
+            self.queue(hash, 0);
             self.changed.insert(hash);
         }
     }
@@ -119,10 +128,25 @@ impl HostState {
         }
     }
 
-    /// Returns true if [`Self::next`] returns a URL for which a user waits, when one is due.
+    /// Returns true if the next URL of an origin is one for which a client waits, and `free_s`,
+    /// as in [`Self::next`], is at most `now_s` for that origin.
     #[must_use]
-    pub fn is_urgent(&self) -> bool {
-        self.ready.first().is_some_and(|place| place.is_urgent())
+    pub fn is_urgent(&self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> bool {
+        let mut first = self.queues.first_ready();
+        first.any(|(origin, place)| {
+            place.is_urgent() && origin.is_none_or(|origin| free_s(origin) <= now_s)
+        })
+    }
+
+    /// Returns the origins that have pending URLs which are not being fetched.
+    pub fn queued_origins(&self) -> impl Iterator<Item = Origin> {
+        self.queues.origins()
+    }
+
+    /// Has the next pack say anew from when on a URL is due: an origin was paused, or is not any
+    /// longer.
+    pub fn pause_changed(&mut self) {
+        self.has_unmerged = true;
     }
 
     /// Returns true if a URL is asked and not answered: what is recorded has it as pending.
@@ -132,20 +156,17 @@ impl HostState {
     }
 
     /// Returns the second since 1970 from which [`Self::next`] returns a URL, 0 if it does now,
-    /// `None` if all that is pending is asked.
+    /// `None` if all that is pending is asked. `free_s` is as in [`Self::next`].
     #[must_use]
-    pub fn next_turn_s(&self) -> Option<u64> {
-        if !self.ready.is_empty() {
-            return Some(0);
-        }
-        self.waiting.first().map(|(due_s, _)| *due_s)
+    pub fn next_turn_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
+        self.queues.next_at_s(free_s)
     }
 
     /// Returns the second since 1970 from which a URL is due, 0 if one is due or asked now, `None`
-    /// if nothing is pending.
+    /// if nothing is pending. `free_s` is as in [`Self::next`].
     #[must_use]
-    pub fn next_due_s(&self) -> Option<u64> {
-        if self.asked.is_empty() { self.next_turn_s() } else { Some(0) }
+    pub fn next_due_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
+        if self.asked.is_empty() { self.next_turn_s(free_s) } else { Some(0) }
     }
 
     /// Answers a pending URL, asked or not. The caller does so when the record of the answer is
@@ -170,35 +191,45 @@ impl HostState {
         Answered::Recorded
     }
 
-    /// Puts an asked URL back after a failure that may be passing, to be asked again from a time in
-    /// seconds since 1970. Returns false if it was tried again as often as it may be
-    /// ([`MAX_RETRIES`]), or is not asked; then nothing changed, and the caller answers it.
+    /// Puts an asked URL back after a failure that may pass, to be fetched again from a time in
+    /// seconds since 1970. Returns false if it was retried `max_retries` times, or is not asked;
+    /// then nothing changed, and the caller answers it.
     #[must_use]
-    pub fn retry(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
+    pub fn retry(&mut self, hash: UrlHash, not_before_s: u64, max_retries: u8) -> bool {
         let Some(pending) = self.pending.get_mut(&hash) else { return false };
-        if pending.retries >= MAX_RETRIES || !self.asked.remove(&hash) {
+        if pending.retries >= max_retries || !self.asked.remove(&hash) {
             return false;
         }
         pending.retries += 1;
         pending.not_before_s = not_before_s;
         let flags = pending.attributes.flags.without(LinkFlags::WRITTEN_DOWN);
         pending.attributes.flags = flags.with_deaths(0);
-        let attributes = pending.attributes;
-        self.queue(hash, not_before_s, &attributes);
+        self.queue(hash, not_before_s);
         self.changed.insert(hash);
         true
+    }
+
+    /// Puts an asked URL back after a failure that is not its own, to be fetched again from a time
+    /// in seconds since 1970, with as many retries left. Returns false if it is not asked.
+    pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
+        self.cross_out(hash);
+        let is_asked = self.asked.remove(&hash);
+        if is_asked && let Some(pending) = self.pending.get_mut(&hash) {
+            pending.not_before_s = not_before_s;
+            self.queue(hash, not_before_s);
+            self.changed.insert(hash);
+        }
+        is_asked
     }
 
     /// Puts an asked URL back as if it had not been asked, because of trouble of our own. Returns
     /// false if it was not asked.
     pub fn put_back(&mut self, hash: UrlHash) -> bool {
         self.cross_out(hash);
-        let Some(pending) = self.pending.get(&hash) else { return false };
-        let attributes = pending.attributes;
         let was_asked = self.asked.remove(&hash);
         if was_asked {
             // Its time, if it had one, has come.
-            self.queue(hash, 0, &attributes);
+            self.queue(hash, 0);
         }
         was_asked
     }

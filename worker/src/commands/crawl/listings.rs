@@ -2,11 +2,12 @@
 
 use std::fmt::Display;
 
+use chrono::{DateTime, Utc};
 use clap::{Args, value_parser};
 use everytab_coordinator::{CrawlHost, FetchPosition};
 use everytab_crawler::CrawlSettings;
 use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::one_crawl::OneCrawl;
 use crate::{
@@ -112,12 +113,36 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
                 host.failures,
                 host.hostname
             ))?;
+            for origin in paused_origins(host, Utc::now()) {
+                stdout::line(origin)?;
+            }
         }
     }
     if found.len() >= usize::try_from(args.limit).unwrap_or_default() {
         eprintln!("there may be more hosts: --limit shows more");
     }
     Ok(Exit::Done)
+}
+
+/// A line for each origin of a host that is paused: since when, until when and why.
+fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
+    let origins = host.origins.iter().filter_map(Value::as_array).flatten();
+    let lines = origins.filter_map(|origin| {
+        let text = |name: &str| origin.get(name)?.as_str();
+        let time = |name: &str| Some(DateTime::parse_from_rfc3339(text(name)?).ok()?.to_utc());
+        let (since, until) = (time("since")?, time("until")?);
+        let format = "%Y-%m-%d %H:%M:%S";
+        (until > now).then(|| {
+            format!(
+                "{}  paused since {}: {}  {}",
+                until.format(format),
+                since.format(format),
+                text("outcome").unwrap_or_default(),
+                text("origin").unwrap_or_default()
+            )
+        })
+    });
+    lines.collect()
 }
 
 /// The delay of a host in milliseconds, if it is none of the operator's own.
@@ -168,13 +193,27 @@ fn or_dash(value: Option<impl Display>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
 
     #[test]
-    fn the_delay_of_a_host_is_the_longest_of_all_that_ask_for_one() {
-        let host = CrawlHost {
+    fn a_paused_origin_is_shown_with_its_times_and_reason() {
+        let origins = json!([
+            {"origin": "http://a.com:8080", "since": "2026-01-01T00:00:00Z",
+             "until": "2026-01-01T00:01:00.5Z", "outcome": "connect_refused"},
+            {"origin": "http://a.com", "since": "2026-01-01T00:00:00Z",
+             "until": "2026-01-01T00:00:30Z", "outcome": "http_5xx"},
+            {"origin": 3},
+        ]);
+        let host = CrawlHost { origins: Some(origins), ..host() };
+        let now = DateTime::from_timestamp(1_767_225_650, 0).unwrap();
+        let shown = paused_origins(&host, now);
+        let expected = "2026-01-01 00:01:00  paused since 2026-01-01 00:00:00: connect_refused  \
+                        http://a.com:8080";
+        assert_eq!(shown, [expected]);
+    }
+
+    fn host() -> CrawlHost {
+        CrawlHost {
             hostname: "a.com".into(),
             slot: 1,
             known: 1,
@@ -185,7 +224,13 @@ mod tests {
             response_ms: 100,
             crawl_delay_ms: None,
             failures: 0,
-        };
+            origins: None,
+        }
+    }
+
+    #[test]
+    fn the_delay_of_a_host_is_the_longest_of_all_that_ask_for_one() {
+        let host = host();
         let delays = CrawlSettings::default().delays();
         assert_eq!(delay_of(&host, &delays), 1_000);
         assert_eq!(delay_of(&CrawlHost { response_ms: 900, ..host.clone() }, &delays), 1_800);

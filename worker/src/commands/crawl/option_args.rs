@@ -7,7 +7,8 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_crawler::{
-    CrawlSettings, DuplicatesOption, MediaOption, NofollowOption, SearchOption, SitemapsOption,
+    CrawlSettings, DuplicatesOption, MediaOption, NofollowOption, RETRIES, SearchOption,
+    SitemapsOption,
 };
 use everytab_fetcher::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES};
 use everytab_frontier::Scope;
@@ -116,6 +117,15 @@ pub(super) struct CrawlOptionArgs {
           value_parser = PossibleValuesParser::new(DuplicatesOption::ALL)
               .try_map(|word| DuplicatesOption::parse(&word).ok_or("unknown")))]
     duplicates: DuplicatesOption,
+    /// Fetch a URL again this often, up to 10 times, after a failure that may pass: a refused or
+    /// broken connection, a time-out, 429, 502, 503 and alike, or a body that ends early
+    #[arg(long, env = "EVERYTAB_CRAWL_RETRIES", value_name = "N", default_value_t = RETRIES)]
+    retries: u8,
+    /// Leave the URLs of a scheme, host and port that gives nothing but failures for this long;
+    /// the workers' setting (24h) unless it is given
+    #[arg(long, env = "EVERYTAB_CRAWL_HOST_PATIENCE", value_name = "DURATION",
+          value_parser = parse_time)]
+    host_patience: Option<Duration>,
 }
 
 impl CrawlOptionArgs {
@@ -148,6 +158,8 @@ impl CrawlOptionArgs {
             again: _,
             store_again_after,
             duplicates,
+            retries,
+            host_patience,
         } = self.clone();
         CrawlSettings {
             scope,
@@ -171,6 +183,8 @@ impl CrawlOptionArgs {
             max_store_bytes: max_store.map(|bytes| bytes.0),
             store_again_after_s: whole_seconds(store_again_after),
             duplicates,
+            retries,
+            host_patience_s: host_patience.map(whole_seconds),
             ..CrawlSettings::default()
         }
     }
@@ -222,6 +236,8 @@ mod tests {
             "--max-store=2TiB",
             "--store-again-after=2h",
             "--duplicates=reject",
+            "--retries=5",
+            "--host-patience=1h",
         ]);
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let expected = CrawlSettings {
@@ -246,6 +262,8 @@ mod tests {
             max_store_bytes: Some(2 << 40),
             store_again_after_s: 7_200,
             duplicates: DuplicatesOption::Reject,
+            retries: 5,
+            host_patience_s: Some(3_600),
             ..CrawlSettings::default()
         };
         assert_eq!(found, expected);

@@ -189,6 +189,10 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
             allowed(pace)
         );
         rows.push(("allowed", text));
+        if let Some(reasons) = by_reason(&pace.paused_origins) {
+            let text = format!("{} origins: {reasons}", sum(&pace.paused_origins));
+            rows.push(("paused", text + "; `crawl hosts` shows them"));
+        }
     }
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
 }
@@ -311,13 +315,15 @@ refused       robots 2
 left          host_dead 2
 links refused scope 40 + depth 3 + excluded 3
 rate          2.5 pages/s
-allowed       at least 7.5 pages/s by the delays of 8 hosts, by rate 5.0; 2 hosts rest";
+allowed       at least 7.5 pages/s by the delays of 8 hosts, by rate 5.0; 2 hosts rest
+paused        3 origins: connect_refused 2 + http_5xx 1; `crawl hosts` shows them";
         let allowed = CrawlPace {
             hosts: 8,
             resting_hosts: 2,
             pages_per_second: 7.5,
             is_least: true,
             rate: Some(5.0),
+            paused_origins: json!({ "http_5xx": 1, "connect_refused": 2 }),
         };
         let pace = Pace { rate: Some(2.5), allowed: Some(allowed) };
         assert_eq!(picture(&crawl(), &pace, 100).join("\n"), expected);

@@ -1,0 +1,311 @@
+//! Failures in a row of one origin, and the pauses that follow from them.
+//!
+//! A failure that may pass (a refused connection, a 503, a body that ends early) says something
+//! about its URL or about the whole origin. If no connection can be made, it is the origin's. If
+//! several URLs fail in a row, a page that the origin gave before is fetched again, as a probe: if
+//! that succeeds, the failures are those of the URLs. Otherwise the origin is paused as a whole,
+//! longer each time, and its URLs keep their retries. Pure: the caller passes the time.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_fetcher::Outcome;
+use everytab_frontier::UrlHash;
+use serde::{Deserialize, Serialize};
+
+/// Failures in a row after which an origin is probed or paused. Fewer may be those of single pages.
+const FAILURES_BEFORE_PAUSE: usize = 5;
+/// Longest pause between two requests to an origin that fails.
+pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// A failure of a page that may pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageFailure {
+    /// The outcome of the request.
+    pub outcome: Outcome,
+    /// The URL.
+    pub url: UrlHash,
+    /// Whether no connection could be made, which is not about the URL.
+    pub is_of_origin: bool,
+}
+
+/// What a failure counts against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// The URL: it has one retry fewer.
+    Url,
+    /// The origin: the URL keeps its retries.
+    Origin,
+}
+
+/// Why and until when nothing is requested from an origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pause {
+    /// When the origin failed first, or asked for a pause with `Retry-After`.
+    pub since: DateTime<Utc>,
+    /// When it is requested again.
+    pub until: DateTime<Utc>,
+    /// Length of the pause in seconds, which the next one doubles; 0 if `Retry-After` alone asked
+    /// for it.
+    pub pause_s: u32,
+    /// Failures in a row.
+    pub failures: u32,
+    /// The last outcome.
+    pub outcome: String,
+    /// The page that is fetched when the pause is over, if the origin gave one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+}
+
+impl Pause {
+    /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`,
+    /// if that is later: then the URLs of the origin are left.
+    pub(crate) fn is_over(&self, patience: Duration, wanted_since: DateTime<Utc>) -> bool {
+        let waited = self.until - self.since.max(wanted_since);
+        waited.to_std().is_ok_and(|waited| waited > patience)
+    }
+}
+
+/// The failures of one origin since it last answered well.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OriginHealth {
+    /// The pause, also after its end: the next failure doubles it.
+    pause: Option<Pause>,
+    /// All failures in a row.
+    failures: u32,
+    /// The first of them that count, up to [`FAILURES_BEFORE_PAUSE`]: a URL to which something was
+    /// sent counts once.
+    failed: Vec<Option<UrlHash>>,
+    /// When the first of them came.
+    failing_since: Option<DateTime<Utc>>,
+    /// A page that the origin gave.
+    good_page: Option<String>,
+    /// Whether the next request is a probe.
+    is_probed: bool,
+}
+
+impl OriginHealth {
+    /// Restores the health of an origin that was paused.
+    pub(crate) fn restore(pause: Pause) -> Self {
+        Self {
+            failed: vec![None; FAILURES_BEFORE_PAUSE],
+            failures: pause.failures,
+            failing_since: Some(pause.since),
+            is_probed: pause.probe.is_some(),
+            good_page: pause.probe.clone(),
+            pause: Some(pause),
+        }
+    }
+
+    /// The last pause since the origin answered well. `None` if there was none.
+    pub(crate) fn pause(&self) -> Option<&Pause> {
+        self.pause.as_ref()
+    }
+
+    /// The page that is to be fetched before any other URL of the origin, to find out whether the
+    /// origin fails as a whole. `None` if none is needed.
+    pub(crate) fn probe(&self) -> Option<&str> {
+        self.good_page.as_deref().filter(|_| self.is_probed)
+    }
+
+    /// Records a response that is not a failure. Returns true if the origin was paused before.
+    pub(crate) fn answered(&mut self) -> bool {
+        self.failed.clear();
+        self.failures = 0;
+        self.failing_since = None;
+        self.is_probed = false;
+        self.pause.take().is_some()
+    }
+
+    /// Remembers a page that the origin gave, for probes.
+    pub(crate) fn gave(&mut self, url: &str) {
+        self.good_page.get_or_insert_with(|| url.to_owned());
+    }
+
+    /// Forgets the page for probes, which is not what it was.
+    pub(crate) fn forget_probe(&mut self) {
+        self.good_page = None;
+    }
+
+    /// Records that the origin failed as a whole. `first_pause` is the pause after the first
+    /// failure; each further one doubles it.
+    pub(crate) fn failed(&mut self, outcome: Outcome, first_pause: Duration, now: DateTime<Utc>) {
+        self.failures = self.failures.saturating_add(1);
+        self.pause_for(outcome, first_pause, now);
+    }
+
+    fn pause_for(&mut self, outcome: Outcome, first_pause: Duration, now: DateTime<Utc>) {
+        let before = self.pause.as_ref().filter(|pause| pause.pause_s > 0);
+        let doubled = before.map(|pause| Duration::from_secs(pause.pause_s.into()) * 2);
+        let pause = doubled.unwrap_or(first_pause).min(PAUSE_MAX);
+        self.pause_until(outcome, pause, now + time_delta(pause), now);
+    }
+
+    /// Records that the origin asks for a pause by `Retry-After`, which doubles nothing.
+    pub(crate) fn asked_for_pause(
+        &mut self,
+        outcome: Outcome,
+        pause: Duration,
+        now: DateTime<Utc>,
+    ) {
+        let before_s = self.pause.as_ref().map_or(0, |before| before.pause_s);
+        let before = Duration::from_secs(before_s.into());
+        self.pause_until(outcome, before, now + time_delta(pause.min(PAUSE_MAX)), now);
+    }
+
+    fn pause_until(
+        &mut self,
+        outcome: Outcome,
+        doubled: Duration,
+        until: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) {
+        let since = *self.failing_since.get_or_insert(now);
+        self.pause = Some(Pause {
+            since,
+            until: self.pause.as_ref().map_or(until, |before| before.until.max(until)),
+            pause_s: u32::try_from(doubled.as_millis().div_ceil(1_000)).unwrap_or(u32::MAX),
+            failures: self.failures,
+            outcome: outcome.as_str().to_owned(),
+            probe: self.probe().map(str::to_owned),
+        });
+    }
+
+    /// Records a failure of a page that may pass, and returns what it counts against. An origin
+    /// that fails as a whole is paused, at first for `first_pause`.
+    pub(crate) fn page_failed(
+        &mut self,
+        failure: &PageFailure,
+        first_pause: Duration,
+        now: DateTime<Utc>,
+    ) -> Blame {
+        let PageFailure { outcome, url, is_of_origin } = *failure;
+        self.failures = self.failures.saturating_add(1);
+        self.failing_since.get_or_insert(now);
+        let url = (!is_of_origin).then_some(url);
+        let is_counted = url.is_some() && self.failed.contains(&url);
+        if !is_counted && self.failed.len() < FAILURES_BEFORE_PAUSE {
+            self.failed.push(url);
+        }
+        let blame = if is_of_origin { Blame::Origin } else { Blame::Url };
+        if self.failed.len() < FAILURES_BEFORE_PAUSE {
+            return blame;
+        }
+        if !is_of_origin && !self.is_probed && self.good_page.is_some() {
+            self.is_probed = true;
+            return blame;
+        }
+        self.pause_for(outcome, first_pause, now);
+        Blame::Origin
+    }
+}
+
+fn time_delta(duration: Duration) -> TimeDelta {
+    TimeDelta::from_std(duration).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Duration = Duration::from_secs(30);
+    const PAUSES: [i64; 9] = [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600];
+
+    fn failure(outcome: Outcome, url: u64) -> PageFailure {
+        let is_of_origin = outcome == Outcome::ConnectRefused;
+        PageFailure { outcome, url: UrlHash(url), is_of_origin }
+    }
+
+    fn paused_s(health: &OriginHealth, now: DateTime<Utc>) -> i64 {
+        health.pause().map_or(0, |pause| (pause.until - now).num_seconds().max(0))
+    }
+
+    #[test]
+    fn several_urls_that_fail_in_a_row_pause_the_origin_and_keep_their_retries() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        for url in 0..4 {
+            let blame = health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
+            assert_eq!((blame, health.pause()), (Blame::Url, None), "{url}");
+        }
+        for pause in PAUSES {
+            let blame = health.page_failed(&failure(Outcome::Http5xx, 9), FIRST, now);
+            assert_eq!((blame, paused_s(&health, now)), (Blame::Origin, pause));
+        }
+        let pause = health.pause().unwrap().clone();
+        assert!(pause.is_over(FIRST, now) && !pause.is_over(PAUSE_MAX, now));
+        assert!(health.answered() && health.pause().is_none());
+        assert!(!health.answered());
+    }
+
+    #[test]
+    fn a_page_that_came_before_tells_failures_of_pages_from_an_outage() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        health.gave("http://a.com/");
+        health.gave("http://a.com/other");
+        for round in 0..3 {
+            for url in 0..5 {
+                assert_eq!(health.probe(), None, "{round} {url}");
+                let blame = health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
+                assert_eq!((blame, health.pause()), (Blame::Url, None), "{round} {url}");
+            }
+            assert_eq!(health.probe(), Some("http://a.com/"));
+            assert!(!health.answered());
+        }
+        (0..5).for_each(|url| {
+            health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
+        });
+        for pause in PAUSES {
+            health.failed(Outcome::Http5xx, FIRST, now);
+            assert_eq!((paused_s(&health, now), health.probe()), (pause, Some("http://a.com/")));
+        }
+        let mut restored = OriginHealth::restore(health.pause().unwrap().clone());
+        assert_eq!(restored.probe(), Some("http://a.com/"), "the next holder probes too");
+        assert!(restored.answered() && restored.probe().is_none());
+        restored.forget_probe();
+        (0..5).for_each(|url| {
+            restored.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
+        });
+        assert_eq!((restored.probe(), paused_s(&restored, now)), (None, 30));
+    }
+
+    #[test]
+    fn few_pages_that_always_fail_end() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        for _ in 0..=10 {
+            for url in 0..4 {
+                let failure = failure(Outcome::BodyTruncated, url);
+                assert_eq!(health.page_failed(&failure, FIRST, now), Blame::Url);
+            }
+        }
+        assert!(health.pause().is_none());
+    }
+
+    #[test]
+    fn without_a_connection_no_url_is_to_blame() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        health.gave("http://a.com/");
+        for number in 1..=5 {
+            let blame = health.page_failed(&failure(Outcome::ConnectRefused, 1), FIRST, now);
+            assert_eq!(blame, Blame::Origin);
+            assert_eq!(health.pause().is_some(), number == 5);
+        }
+        let mut restored = OriginHealth::restore(health.pause().unwrap().clone());
+        restored.page_failed(&failure(Outcome::ConnectRefused, 2), FIRST, now);
+        assert_eq!(paused_s(&restored, now), 60, "the next holder goes on where the last one was");
+    }
+
+    #[test]
+    fn a_retry_after_pauses_for_as_long_as_it_says_and_doubles_nothing() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        health.asked_for_pause(Outcome::Http429, Duration::from_secs(7), now);
+        assert_eq!(paused_s(&health, now), 7);
+        health.failed(Outcome::Http5xx, FIRST, now);
+        assert_eq!(paused_s(&health, now), 30);
+        health.asked_for_pause(Outcome::Http429, Duration::from_secs(50), now);
+        assert_eq!(paused_s(&health, now), 50);
+        health.failed(Outcome::Http5xx, FIRST, now);
+        assert_eq!(paused_s(&health, now), 60);
+        health.asked_for_pause(Outcome::Http429, Duration::MAX, now);
+        assert_eq!(paused_s(&health, now), 3_600);
+    }
+}

@@ -1,0 +1,438 @@
+//! The origins of a host: the robots.txt of each, and whether it is paused.
+//!
+//! Nothing is requested from an origin whose robots.txt cannot be fetched (RFC 9309 2.3.1.4), or
+//! that gives nothing but failures: it is paused, longer each time, and in the end its URLs are
+//! left. The other origins of the host go on. robots.txt is kept with the host as text.
+//! Does not depend on how robots.txt is fetched, or on which URL is next.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_fetcher::{Outcome, RobotsAnswer};
+use everytab_frontier::Origin;
+use everytab_webpage::{CrawlDelay, RobotsTxt};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::origin_health::{Blame, OriginHealth, PageFailure, Pause};
+
+/// How long a robots.txt holds: RFC 9309 2.4 asks for at most a day.
+const HOLDS: TimeDelta = TimeDelta::hours(24);
+/// Maximum number of origins of a host that are remembered. A host has one or two, and no more
+/// than twice the ports that crawls may name.
+const MAX_ORIGINS: usize = 64;
+
+/// What may be requested from an origin.
+pub(crate) enum Permission {
+    /// Only robots.txt.
+    AskRobots,
+    /// Nothing before its pause ends.
+    Wait,
+    /// What these rules allow.
+    Rules(Arc<RobotsTxt>),
+    /// Only this page, which it gave before, to find out whether it fails as a whole.
+    Probe(String),
+    /// Nothing: its URLs end with this result.
+    GivenUp(GivenUp),
+    /// Nothing: each of its URLs ends as robots.txt did.
+    Ends(Outcome),
+}
+
+/// Why the URLs of an origin are given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// Its name could not be resolved: the URLs fail with this outcome.
+    Unresolved(Outcome),
+    /// Its robots.txt could not be fetched.
+    RobotsUnreachable,
+    /// It gave nothing but failures, and no other origin of its host answers.
+    HostDead,
+    /// It gave nothing but failures; other origins of its host answer.
+    OriginDead,
+    /// It asks, by `Retry-After`, for a longer pause than the crawl has patience for.
+    RetryAfterTooLong,
+}
+
+impl GivenUp {
+    /// The stable name, by which URLs are counted.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Unresolved(outcome) => outcome.as_str(),
+            Self::RobotsUnreachable => "robots_unreachable",
+            Self::HostDead => "host_dead",
+            Self::OriginDead => "origin_dead",
+            Self::RetryAfterTooLong => "retry_after_too_long",
+        }
+    }
+}
+
+/// How long a crawl waits for an origin that is paused.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For how long.
+    pub lasts: Duration,
+    /// When the crawl was started: an earlier failure counts from then.
+    pub since: DateTime<Utc>,
+}
+
+enum Robots {
+    Rules(Arc<RobotsTxt>),
+    Ends(Outcome),
+}
+
+/// The robots.txt of an origin, as far as it is known.
+struct KnownRobots {
+    robots: Robots,
+    until: DateTime<Utc>,
+    /// The text, to be kept.
+    text: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct OriginState {
+    robots: Option<KnownRobots>,
+    health: OriginHealth,
+}
+
+/// A robots.txt as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    origin: String,
+    until: DateTime<Utc>,
+    text: String,
+}
+
+/// A pause as it is kept and shown.
+#[derive(Serialize, Deserialize)]
+struct KeptPause {
+    origin: String,
+    #[serde(flatten)]
+    pause: Pause,
+}
+
+/// The origins of a host.
+#[derive(Default)]
+pub(crate) struct HostOrigins {
+    origins: HashMap<Origin, OriginState>,
+    /// Whether a robots.txt is to be kept that was not.
+    is_dirty: bool,
+    /// Whether a pause has begun or ended since the last call of
+    /// [`HostOrigins::take_pause_change`].
+    has_pause_changed: bool,
+    /// The crawls, each with an origin, for which records were written that are not put yet. Until
+    /// they are, nothing is kept: who takes the host up after the death of this process asks again,
+    /// so that the crawl has a record.
+    unput: Vec<(i32, Origin)>,
+}
+
+impl HostOrigins {
+    /// Restores what was kept: robots.txt as [`HostOrigins::take_unkept`] returned it, and pauses
+    /// as [`HostOrigins::pauses`] did. What cannot be read is fetched again.
+    pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
+        let kept: Vec<Kept> =
+            robots.and_then(|kept| serde_json::from_slice(kept).ok()).unwrap_or_default();
+        let mut origins: HashMap<Origin, OriginState> = HashMap::new();
+        for Kept { origin, until, text } in kept {
+            let Some(origin) = Origin::of(&origin) else { continue };
+            let text = text.into_bytes();
+            let robots = Robots::Rules(Arc::new(RobotsTxt::parse(&text)));
+            let robots = Some(KnownRobots { robots, until, text: Some(text) });
+            origins.entry(origin).or_default().robots = robots;
+        }
+        let pauses: Vec<KeptPause> =
+            pauses.and_then(|pauses| Vec::deserialize(pauses).ok()).unwrap_or_default();
+        for KeptPause { origin, pause } in pauses {
+            let Some(origin) = Origin::of(&origin) else { continue };
+            origins.entry(origin).or_default().health = OriginHealth::restore(pause);
+        }
+        Self { origins, ..Self::default() }
+    }
+
+    /// The pauses of the origins of `host` that have not answered since, also those that are over;
+    /// `None` if there are none.
+    pub(crate) fn pauses(&self, host: &str) -> Option<Value> {
+        let origins = self.origins.iter();
+        let mut pauses: Vec<KeptPause> = origins
+            .filter_map(|(origin, state)| {
+                let pause = state.health.pause()?.clone();
+                Some(KeptPause { origin: origin.on(host), pause })
+            })
+            .collect();
+        pauses.sort_by(|a, b| a.origin.cmp(&b.origin));
+        (!pauses.is_empty()).then(|| serde_json::to_value(pauses).ok()).flatten()
+    }
+
+    /// Returns true if a pause has begun or ended since the last call.
+    pub(crate) fn take_pause_change(&mut self) -> bool {
+        std::mem::take(&mut self.has_pause_changed)
+    }
+
+    /// Returns the last end of all pauses. `None` if nothing is paused.
+    pub(crate) fn paused_until(&self) -> Option<DateTime<Utc>> {
+        self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()
+    }
+
+    /// What is to be kept of robots.txt, and until when it holds at most. `None` if nothing is
+    /// known.
+    fn keep(&self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
+        let kept: Vec<Kept> = self
+            .origins
+            .iter()
+            .filter_map(|(origin, state)| {
+                let robots = state.robots.as_ref()?;
+                let text = String::from_utf8_lossy(robots.text.as_ref()?).into_owned();
+                Some(Kept { origin: origin.on(host), until: robots.until, text })
+            })
+            .collect();
+        let until = kept.iter().map(|one| one.until).max()?;
+        Some((serde_json::to_vec(&kept).ok()?, until))
+    }
+
+    /// Notes that the record of an origin's robots.txt is to be put for a crawl.
+    pub(crate) fn record_begins(&mut self, crawl: i32, origin: Origin) {
+        self.unput.push((crawl, origin));
+    }
+
+    /// Notes that the record of an origin's robots.txt was put for a crawl, cannot be written, or
+    /// is lost with its archive: then robots.txt is fetched again.
+    pub(crate) fn record_ends(&mut self, crawl: i32, origin: Origin, is_lost: bool) {
+        if let Some(at) = self.unput.iter().position(|unput| *unput == (crawl, origin)) {
+            self.unput.swap_remove(at);
+        }
+        if is_lost && let Some(state) = self.origins.get_mut(&origin) {
+            state.robots = None;
+        }
+    }
+
+    /// Returns true if the record of an origin's robots.txt is to be put for a crawl.
+    pub(crate) fn is_unput(&self, crawl: i32, origin: Origin) -> bool {
+        self.unput.contains(&(crawl, origin))
+    }
+
+    /// What is to be kept of the robots.txt of `host` now, and until when it holds at most.
+    pub(crate) fn take_unkept(&mut self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
+        if !self.unput.is_empty() || !std::mem::take(&mut self.is_dirty) {
+            return None;
+        }
+        self.keep(host)
+    }
+
+    /// Returns true if all that is known is kept, or costs a DNS query to know again.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.is_dirty && self.unput.is_empty()
+    }
+
+    /// The end of an origin's last pause, if it has not answered well since.
+    pub(crate) fn pause_end(&self, origin: Origin) -> Option<DateTime<Utc>> {
+        Some(self.origins.get(&origin)?.health.pause()?.until)
+    }
+
+    /// The first end of a pause between two times, if one ends there.
+    pub(crate) fn pause_end_within(
+        &self,
+        after: DateTime<Utc>,
+        before: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
+        let ends = self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until));
+        ends.filter(|end| (after..before).contains(end)).min()
+    }
+
+    /// The time until which an origin is paused for a crawl with this patience. `None` if it is not
+    /// paused, or its URLs are given up.
+    pub(crate) fn paused_for(&self, origin: Origin, patience: Patience) -> Option<DateTime<Utc>> {
+        let pause = self.origins.get(&origin)?.health.pause()?;
+        (!pause.is_over(patience.lasts, patience.since)).then_some(pause.until)
+    }
+
+    /// What may be requested from an origin now.
+    pub(crate) fn permission(
+        &self,
+        origin: Origin,
+        patience: Patience,
+        now: DateTime<Utc>,
+    ) -> Permission {
+        let Some(OriginState { robots, health }) = self.origins.get(&origin) else {
+            return Permission::AskRobots;
+        };
+        if let Some(pause) = health.pause().filter(|pause| now < pause.until) {
+            return match pause.is_over(patience.lasts, patience.since) {
+                true => Permission::GivenUp(self.given_up(pause, robots.is_some())),
+                false => Permission::Wait,
+            };
+        }
+        let known = robots.as_ref().filter(|known| now < known.until);
+        if let (Some(_), Some(url)) = (known, health.probe()) {
+            return Permission::Probe(url.to_owned());
+        }
+        match known {
+            None => Permission::AskRobots,
+            Some(KnownRobots { robots: Robots::Rules(rules), .. }) => {
+                Permission::Rules(Arc::clone(rules))
+            }
+            Some(KnownRobots { robots: Robots::Ends(outcome), .. }) => Permission::Ends(*outcome),
+        }
+    }
+
+    fn given_up(&self, pause: &Pause, has_robots: bool) -> GivenUp {
+        let is_dead = |origin: &OriginState| origin.health.pause().is_some();
+        match Outcome::parse(&pause.outcome) {
+            Some(outcome @ (Outcome::DnsServfail | Outcome::DnsTimeout)) => {
+                GivenUp::Unresolved(outcome)
+            }
+            _ if pause.pause_s == 0 => GivenUp::RetryAfterTooLong,
+            _ if !has_robots => GivenUp::RobotsUnreachable,
+            _ if self.origins.values().all(is_dead) => GivenUp::HostDead,
+            _ => GivenUp::OriginDead,
+        }
+    }
+
+    /// The longest `Crawl-delay` that an origin's robots.txt asks of the robot `token`.
+    pub(crate) fn crawl_delay(&self, token: &str) -> Option<Duration> {
+        let rules =
+            self.origins.values().filter_map(|origin| match &origin.robots.as_ref()?.robots {
+                Robots::Rules(rules) => rules.crawl_delay(token).map(seconds),
+                Robots::Ends(_) => None,
+            });
+        rules.max()
+    }
+
+    /// The state of an origin, of which nothing may be known. Where too many are remembered, one
+    /// that is not paused goes, or else the one whose pause ends first.
+    fn state_of(&mut self, origin: Origin) -> &mut OriginState {
+        if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(&origin) {
+            let until = |state: &OriginState| state.health.pause().map(|pause| pause.until);
+            let first = self.origins.iter().min_by_key(|(origin, state)| (until(state), **origin));
+            if let Some(first) = first.map(|(origin, _)| *origin) {
+                self.origins.remove(&first);
+            }
+        }
+        self.origins.entry(origin).or_default()
+    }
+
+    /// Records how the request for an origin's robots.txt ended. If it cannot be fetched, the
+    /// origin is paused, at first for `first_pause`. Returns the `Crawl-delay` that holds for
+    /// `robot` from now on: the longest of the host's origins, because the delay is the host's.
+    pub(crate) fn robots_answered(
+        &mut self,
+        origin: Origin,
+        (outcome, body): (Outcome, &[u8]),
+        (robot, first_pause): (&str, Duration),
+        now: DateTime<Utc>,
+    ) -> Option<Duration> {
+        let rules = |text: &[u8]| Robots::Rules(Arc::new(RobotsTxt::parse(text)));
+        let found = match outcome.robots_answer() {
+            _ if ends_its_urls(outcome) => Some((Robots::Ends(outcome), None)),
+            RobotsAnswer::Rules => Some((rules(body), Some(body.to_vec()))),
+            RobotsAnswer::NoRules | RobotsAnswer::Allowed => Some((rules(b""), Some(Vec::new()))),
+            RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer => None,
+        };
+        let state = self.state_of(origin);
+        let Some((robots, text)) = found else {
+            state.robots = None;
+            state.health.failed(outcome, first_pause, now);
+            self.has_pause_changed = true;
+            return self.crawl_delay(robot);
+        };
+        let (has_text, until) = (text.is_some(), now + HOLDS);
+        state.robots = Some(KnownRobots { robots, until, text });
+        // A robots.txt may come from elsewhere than pages: those are probed.
+        let was_paused = state.health.probe().is_none() && state.health.answered();
+        self.has_pause_changed |= was_paused;
+        self.is_dirty |= has_text;
+        self.crawl_delay(robot)
+    }
+
+    /// Records a response that is not a failure that may pass. `page` is its URL if it is a page
+    /// that was had whole.
+    pub(crate) fn page_answered(&mut self, origin: Origin, page: Option<&str>) {
+        let health = &mut self.state_of(origin).health;
+        page.inspect(|url| health.gave(url));
+        let was_paused = health.answered();
+        self.has_pause_changed |= was_paused;
+    }
+
+    /// Records how the probe of an origin ended. If it failed, the origin is paused, at first for
+    /// `first_pause`.
+    pub(crate) fn probed(
+        &mut self,
+        origin: Origin,
+        result: ProbeResult,
+        first_pause: Duration,
+        now: DateTime<Utc>,
+    ) {
+        let health = &mut self.state_of(origin).health;
+        match result {
+            ProbeResult::Failed(outcome) => {
+                health.failed(outcome, first_pause, now);
+                self.has_pause_changed = true;
+            }
+            ProbeResult::Answered { is_page } => {
+                if !is_page {
+                    health.forget_probe();
+                }
+                let was_paused = health.answered();
+                self.has_pause_changed |= was_paused;
+            }
+        }
+    }
+
+    /// Records a failure of a page that may pass, and returns what it counts against. An origin
+    /// that fails as a whole is paused, at first for `first_pause`.
+    pub(crate) fn page_failed(
+        &mut self,
+        origin: Origin,
+        failure: &PageFailure,
+        first_pause: Duration,
+        now: DateTime<Utc>,
+    ) -> Blame {
+        let health = &mut self.state_of(origin).health;
+        let before = health.pause().map(|pause| pause.until);
+        let blame = health.page_failed(failure, first_pause, now);
+        self.has_pause_changed |= health.pause().map(|pause| pause.until) != before;
+        blame
+    }
+
+    /// Records that an origin asks for a pause by `Retry-After`.
+    pub(crate) fn asked_for_pause(
+        &mut self,
+        origin: Origin,
+        outcome: Outcome,
+        pause: Duration,
+        now: DateTime<Utc>,
+    ) {
+        self.state_of(origin).health.asked_for_pause(outcome, pause, now);
+        self.has_pause_changed = true;
+    }
+}
+
+/// How a probe ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ProbeResult {
+    /// By a failure that may pass.
+    Failed(Outcome),
+    /// By another result.
+    Answered {
+        /// Whether it is a page as before.
+        is_page: bool,
+    },
+}
+
+/// Returns true if each URL of an origin ends as its robots.txt did: the origin has no address, or
+/// none that may be contacted.
+fn ends_its_urls(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::DnsNxdomain | Outcome::DnsNoAddress | Outcome::IpBlocked | Outcome::OptedOut
+    )
+}
+
+/// A delay that is too long to be obeyed is one second longer than the longest that is.
+pub(crate) fn seconds(delay: CrawlDelay) -> Duration {
+    match delay {
+        CrawlDelay::Wait(delay) => delay,
+        CrawlDelay::TooLong => everytab_fetcher::CRAWL_DELAY_MAX + Duration::from_secs(1),
+    }
+}
+
+#[cfg(test)]
+mod tests;

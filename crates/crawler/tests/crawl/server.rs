@@ -1,0 +1,101 @@
+//! A web server of which a test decides each answer, on any ports of an address of its own.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+/// What a server does with a request.
+pub(crate) enum Act {
+    /// Answers with this status, these fields (each with a line end) and this body.
+    Answer(u16, &'static str, String),
+    /// Closes the connection.
+    Close,
+}
+
+/// Returns the answer of a page.
+pub(crate) fn page(body: &str) -> Act {
+    Act::Answer(200, "Content-Type: text/html\r\n", body.to_owned())
+}
+
+/// A server on one port. It ends when it is dropped.
+pub(crate) struct Server {
+    requests: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    /// Serves what `act` returns for a path and how often that was requested before.
+    pub(crate) async fn start(
+        address: &str,
+        act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address.parse::<SocketAddr>().unwrap()).await.unwrap();
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (act, log) = (Arc::new(act), Arc::clone(&requests));
+        let task = tokio::spawn(async move {
+            loop {
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let (act, log) = (Arc::clone(&act), Arc::clone(&log));
+                tokio::spawn(async move {
+                    // A client may leave.
+                    serve(stream, &*act, &log).await.ok();
+                });
+            }
+        });
+        Self { requests, task }
+    }
+
+    /// The paths that were requested, in order.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// How often a path was requested.
+    pub(crate) fn count(&self, path: &str) -> usize {
+        self.requests().iter().filter(|one| *one == path).count()
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    act: &(impl Fn(&str, usize) -> Act + Send + Sync),
+    log: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let (mut path, mut line) = (String::new(), String::new());
+        while stream.read_line(&mut line).await? > 0 && line != "\r\n" {
+            if path.is_empty() {
+                path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            line.clear();
+        }
+        if path.is_empty() {
+            return Ok(());
+        }
+        let before = {
+            let mut log = log.lock().unwrap();
+            let before = log.iter().filter(|one| **one == path).count();
+            log.push(path.clone());
+            before
+        };
+        let Act::Answer(status, fields, body) = act(&path, before) else { return Ok(()) };
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {status} Said\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
+        stream.write_all(answer.as_bytes()).await?;
+    }
+}

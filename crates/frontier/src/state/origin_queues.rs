@@ -1,0 +1,143 @@
+//! The pending URLs of a host that are not being fetched, by origin: an origin that is paused holds
+//! back its own URLs alone.
+//!
+//! Invariant: a URL is in at most one queue, and an origin without URLs has none. Does not depend
+//! on what pauses an origin.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::order::Place;
+use crate::{canonical::UrlHash, origin::Origin};
+
+/// The queues of a host's origins. `None` is the origin of texts that are not URLs for this
+/// program, which are never paused.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
+
+/// The pending URLs of one origin.
+#[derive(Debug, Clone, Default)]
+struct OriginQueue {
+    /// URLs that are due.
+    ready: BTreeSet<Place>,
+    /// URLs that are not due yet, each with the second from which it is.
+    waiting: BTreeSet<(u64, UrlHash)>,
+}
+
+impl OriginQueues {
+    /// Adds a URL that is due from a second since 1970; 0 if it is due now.
+    pub(super) fn insert(&mut self, origin: Option<Origin>, place: Place, not_before_s: u64) {
+        let queue = self.0.entry(origin).or_default();
+        if not_before_s == 0 {
+            queue.ready.insert(place);
+        } else {
+            queue.waiting.insert((not_before_s, place.hash()));
+        }
+    }
+
+    /// Removes a URL that is due. Returns false if it is not in the queue of due URLs.
+    pub(super) fn remove_ready(&mut self, origin: Option<Origin>, place: Place) -> bool {
+        self.change(origin, |queue| queue.ready.remove(&place))
+    }
+
+    /// Removes a URL, due or not. Returns false if it is in no queue.
+    pub(super) fn remove(
+        &mut self,
+        origin: Option<Origin>,
+        place: Place,
+        not_before_s: u64,
+    ) -> bool {
+        self.change(origin, |queue| {
+            queue.ready.remove(&place) || queue.waiting.remove(&(not_before_s, place.hash()))
+        })
+    }
+
+    fn change(
+        &mut self,
+        origin: Option<Origin>,
+        act: impl FnOnce(&mut OriginQueue) -> bool,
+    ) -> bool {
+        let Some(queue) = self.0.get_mut(&origin) else { return false };
+        let is_changed = act(queue);
+        if queue.is_empty() {
+            self.0.remove(&origin);
+        }
+        is_changed
+    }
+
+    /// Removes and returns the first due URL of the origins for which `may_fetch` returns true.
+    /// `place_of` returns the place of a pending URL.
+    pub(super) fn pop(
+        &mut self,
+        now_s: u64,
+        may_fetch: impl Fn(Origin) -> bool,
+        place_of: impl Fn(UrlHash) -> Option<Place>,
+    ) -> Option<UrlHash> {
+        let mut first: Option<(Place, Option<Origin>)> = None;
+        for (origin, queue) in &mut self.0 {
+            if !origin.is_none_or(&may_fetch) {
+                continue;
+            }
+            queue.take_due(now_s, &place_of);
+            if let Some(place) = queue.ready.first()
+                && first.is_none_or(|(before, _)| *place < before)
+            {
+                first = Some((*place, *origin));
+            }
+        }
+        let (place, origin) = first?;
+        self.remove_ready(origin, place);
+        Some(place.hash())
+    }
+
+    /// Returns the second since 1970 from which [`Self::pop`] returns a URL, 0 if it does now,
+    /// `None` if there is none. `free_s` returns the second until which an origin is paused.
+    pub(super) fn next_at_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
+        let times = self.0.iter().filter_map(|(origin, queue)| {
+            let due_s = match queue.ready.is_empty() {
+                true => queue.waiting.first().map(|(due_s, _)| *due_s)?,
+                false => 0,
+            };
+            Some(due_s.max(origin.map_or(0, &free_s)))
+        });
+        times.min()
+    }
+
+    /// Returns the first due URL of each origin.
+    pub(super) fn first_ready(&self) -> impl Iterator<Item = (Option<Origin>, Place)> {
+        let queues = self.0.iter();
+        queues.filter_map(|(origin, queue)| Some((*origin, *queue.ready.first()?)))
+    }
+
+    /// Returns the origins that have URLs.
+    pub(super) fn origins(&self) -> impl Iterator<Item = Origin> {
+        self.0.keys().copied().flatten()
+    }
+
+    /// Returns all URLs.
+    #[cfg(test)]
+    pub(super) fn hashes(&self) -> Vec<UrlHash> {
+        let queues = self.0.values();
+        let hashes = queues.flat_map(|queue| {
+            let waiting = queue.waiting.iter().map(|(_, hash)| *hash);
+            queue.ready.iter().map(|place| place.hash()).chain(waiting)
+        });
+        hashes.collect()
+    }
+}
+
+impl OriginQueue {
+    fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Moves the URLs whose time has come to those that are due.
+    fn take_due(&mut self, now_s: u64, place_of: impl Fn(UrlHash) -> Option<Place>) {
+        while let Some((due_s, hash)) = self.waiting.first().copied() {
+            if due_s > now_s {
+                return;
+            }
+            self.waiting.pop_first();
+            self.ready.extend(place_of(hash));
+        }
+    }
+}
