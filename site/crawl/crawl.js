@@ -62,18 +62,10 @@ function showPace(crawl, seen, allowed) {
     ? [["Pages a second", average, "on average"], ["It took", duration(seconds)], kept]
     : [["Pages a second", pages === null ? "…" : rate(pages), `${average} on average`],
       ["Politeness allows", pace ? (pace.is_least ? "≥ " : "") + rate(allowed) : "…",
-        pace && `${count(pace.hosts)} hosts; ${count(pace.resting_hosts)} more rest` +
-          pausedOf(pace)],
+        pace && `${count(pace.hosts)} hosts; ${count(pace.resting_hosts)} more rest`],
       ["Time left", left === null ? "not known" : duration(left),
         left === null ? "" : "about, if no more is found"],
       kept], makeSum);
-}
-
-/** How many origins are paused, and why. */
-function pausedOf({ paused_origins: paused = {} }) {
-  const number = sumOf(paused);
-  const reasons = Object.keys(paused).map(spoken).join(", ");
-  return number > 0 ? `; ${count(number)} origins paused (${reasons})` : "";
 }
 
 function showReasons(crawl, failures) {

@@ -37,11 +37,9 @@ export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("
 /** The sum of counts by name. */
 export const sumOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
 
-/** Why and for how long an origin of a host is paused; its other origins go on. */
 function pauseOf({ origin, outcome, since, until }, now) {
-  const seconds = (time) => Math.abs(Date.parse(time) - now) / 1_000;
-  return `${origin}: ${spoken(outcome)} for ${duration(seconds(since))}; ` +
-    `tried again in ${duration(seconds(until))}`;
+  const time = (at) => duration(Math.abs(Date.parse(at) - now) / 1e3);
+  return `${origin}: ${spoken(outcome)} for ${time(since)}; next in ${time(until)}`;
 }
 
 /** Why a host waits, at a time in milliseconds. */

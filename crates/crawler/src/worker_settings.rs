@@ -75,10 +75,14 @@ impl CrawlerSettings {
     }
 
     /// Returns the settings with this [`HOST_PATIENCE`]. If it is short, so are the first pauses:
-    /// two of an origin end within it.
+    /// two of an origin end within it, and [`crate::RETRIES`] of a URL within half of it.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {
-        let retry_pause = RETRY_PAUSE.min(host_patience / 4);
-        Self { host_patience, retry_pause, origin_pause: ORIGIN_PAUSE.min(retry_pause), ..self }
+        Self {
+            host_patience,
+            retry_pause: RETRY_PAUSE.min(host_patience / 16),
+            origin_pause: ORIGIN_PAUSE.min(host_patience / 4),
+            ..self
+        }
     }
 }

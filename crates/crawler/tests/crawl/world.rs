@@ -242,8 +242,9 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // Less than the first pause of a robots.txt or a host, more than any Retry-After here.
-        settings.host_patience = Duration::from_secs(25);
+        // Less than two pauses of an origin, more than one and than any Retry-After here.
+        settings.host_patience = Duration::from_secs(5);
+        settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
         change(&mut settings);
         let (stop, stopped) = watch::channel(false);
