@@ -296,6 +296,16 @@ bench-crawl: ## Live crawls beside four others, polite ones, by 1, 2 and 4 worke
 	@scripts/bench/crawl.sh fleet
 	@scripts/bench/crawl.sh urgent
 
+.PHONY: bench-outages
+bench-outages: ## Live crawls of hosts that fail for a while, beside Scrapy (LENGTHS="8 120 1200")
+	@scripts/install/bench.sh
+	@scripts/bench/outages.sh
+
+.PHONY: bench-origins
+bench-origins: ## A live crawl of hosts with faulty origins; another key's URLs there (HOSTS=100)
+	@scripts/install/bench.sh
+	@scripts/bench/origins.sh
+
 .PHONY: bench-api
 bench-api: ## The HTTP service: submissions (SECONDS_A_RATE=300), waiters, single URLs, two keys
 	@scripts/install/bench.sh

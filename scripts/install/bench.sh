@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing for the benches: a C compiler; Go with three of its libraries and Python,
-# for the programs that run beside ours; iproute2 and wrk, for the fetcher's; wget, for the
-# crawler's.
+# for the programs that run beside ours; iproute2 and wrk, for the fetcher's; wget and openssl, for
+# the crawler's.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -15,6 +15,7 @@ for library in net image text; do
 done
 need_python
 need_program ip iproute2
+need_program openssl
 need_program wget
 need_program wrk
 install_missing

@@ -1,0 +1,282 @@
+"""Measures what outages of hosts cost a live crawl, beside Scrapy.
+
+scripts/bench/outages.sh calls it with a private Postgres, in a network namespace of its own. Each
+host is good until second 4 after its first page was requested, then bad in one way for a while,
+then good forever. All hosts are crawled at the same time, a crawl for each delay. Each client has
+hosts of its own. Prints one line of JSON a host and the tables of docs/benchmarks.md. Fails if a
+page of ours was lost, a host's delay was broken or an outage met no request.
+"""
+
+import asyncio
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from crawl import FOLDER, Database, Workers, say, setting
+from crawl_judge import haste
+from loopback_web import (
+    CLOSE, HANG, RESET, SERVFAIL, Answer, Host, Web, by_host, html, http_answer, microseconds,
+    until_closed,
+)
+
+PAGES = setting("PAGES", 60)
+LENGTHS = [int(word) for word in os.environ.get("LENGTHS", "8 120 1200").split()]
+DELAYS = [int(word) for word in os.environ.get("DELAYS", "250 1000").split()]
+CLIENTS = os.environ.get("CLIENTS", "everytab scrapy").split()
+# A host is good for so long after the first request for a page, in seconds.
+GOOD_S = 4
+# Pause between the starts of two crawls, so that the load of one does not slow the other's first
+# seconds.
+STAGGER_S = setting("STAGGER_SECONDS", 20)
+# The time for all crawls from the last start on. Pauses double, so that the last one is at most as
+# long as the outage.
+LIMIT_S = setting("LIMIT_SECONDS", 2 * max(LENGTHS) + 300)
+RETRY_AFTER_S = 10
+
+
+def status_of(status, *headers):
+    """An answer with a status."""
+    return Answer(status, http_answer(status, b"the server has failed", *headers))
+
+
+def cut(head):
+    """An answer that ends in the middle of its body."""
+    return Answer(200, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head, CLOSE)
+
+
+# The answers during an outage. `None` if the fault is not in the answer.
+FAULTS = {
+    "refused": None, "reset": Answer(0, b"", RESET), "hang": Answer(0, b"", HANG),
+    "dns-servfail": None, "dns-timeout": None, "tls-timeout": None, "408": status_of(408),
+    "429": status_of(429), "429-retry-after": status_of(429, f"Retry-After: {RETRY_AFTER_S}"),
+    **{str(status): status_of(status) for status in (500, 502, 503, 504, 520, 522, 527)},
+    "cut-length": cut(b"Content-Length: 5000\r\n\r\n<p>the beginning"),
+    "cut-chunked": cut(b"Transfer-Encoding: chunked\r\n\r\n10\r\n<p>the beginning\r\n"),
+}
+KINDS = os.environ.get("KINDS", " ".join(FAULTS)).split()
+
+
+class Outage(Host):
+    """A host with one outage."""
+
+    def __init__(self, client, kind, delay_ms, length_s):
+        super().__init__(f"{kind}-{length_s}s-{delay_ms}ms-{client}.test")
+        self.client, self.kind = client, kind
+        self.delay_ms, self.length_s = delay_ms, length_s
+        self.is_awaited, self.is_bad = False, False
+        self.began = self.ended = None
+
+    @property
+    def seed(self):
+        """The URL of the home page."""
+        return f"http{'s' if self.kind == 'tls-timeout' else ''}://{self.name}/"
+
+    async def open(self):
+        if self.kind == "tls-timeout":
+            await self.listen(443, self.serve, self.web.context)
+        else:
+            await self.listen(80, self.serve)
+
+    def begin_after(self, seconds):
+        """Begins the outage after a time, unless it has a beginning."""
+        if not self.is_awaited:
+            self.is_awaited = True
+            self.web.loop.call_later(seconds, self.begin)
+
+    def begin(self):
+        """Begins the outage."""
+        self.is_bad, self.began = True, microseconds()
+        self.web.loop.call_later(self.length_s, self.end)
+        if self.kind == "refused":
+            self.close(80)
+            self.drop()
+        elif self.kind == "tls-timeout":
+            asyncio.ensure_future(self.listen(443, self.serve_no_handshake))
+            self.drop()
+
+    def end(self):
+        """Ends the outage."""
+        self.is_bad, self.ended = False, microseconds()
+        if self.kind in ("refused", "tls-timeout"):
+            asyncio.ensure_future(self.open())
+
+    def lookup(self):
+        """Fails from the first question on, because clients keep a name longer than GOOD_S."""
+        if self.kind.startswith("dns-"):
+            if not self.is_awaited:
+                self.is_awaited = True
+                self.begin()
+            if self.is_bad:
+                return SERVFAIL if self.kind == "dns-servfail" else None
+        return 0
+
+    async def serve_no_handshake(self, reader, writer):
+        """Reads a TLS handshake and says nothing."""
+        await until_closed(reader)
+        writer.close()
+
+    def answer(self, path, is_https):
+        if path != "/robots.txt":
+            self.begin_after(GOOD_S)
+        fault = FAULTS[self.kind] if self.is_bad else None
+        return fault or super().answer(path, is_https)
+
+    def page(self, path):
+        """The home page links to all pages, and each page to the next five."""
+        last = path.rpartition("/")[2]
+        if path == "/":
+            return 200, html(self.name, [f"/page/{number}" for number in range(PAGES)])
+        if path.startswith("/page/") and last.isdecimal() and int(last) < PAGES:
+            following = [(int(last) + step) % PAGES for step in range(1, 6)]
+            return 200, html(self.name + path, ["/", *(f"/page/{to}" for to in following)])
+        return super().page(path)
+
+    def measure(self, requests, attempts, lookups):
+        """What the host saw. A DNS outage is met by questions for the name."""
+        def is_in(at):
+            return self.began is not None and self.began <= at < (self.ended or at + 1)
+
+        if self.kind in ("refused", "tls-timeout"):
+            # No server is asked for anything; each attempt to connect is a request that failed.
+            failed = [(at, at, 0, self.name, "connect") for at, *_ in attempts if is_in(at)]
+            requests = sorted(requests + failed)
+        during = lookups if self.kind.startswith("dns-") else requests
+        found = haste(requests, {self.name: self.delay_ms * 1e3})
+        if self.kind == "429-retry-after":
+            told = [entry for entry in requests if is_in(entry[0])]
+            found["within"] += haste(told, {self.name: RETRY_AFTER_S * 1e6}).get("within", 0)
+        span = requests[-1][1] - requests[0][0] if requests else 0
+        return {"seconds": round(span / 1e6, 1), "requests": len(requests),
+                "in_outage": sum(is_in(entry[0]) for entry in during),
+                "soon": found["soon"], "within": found["within"]}
+
+
+class Ours:
+    """A crawl by the one worker of the bench."""
+
+    def __init__(self, database, seeds, delay_ms):
+        self.database = database
+        self.crawl = database.start(seeds, "--scope", "host", "--delay", f"{delay_ms}ms")
+
+    def has_ended(self):
+        """Whether the crawl has ended."""
+        return self.database.state(self.crawl)["state"] == "ended"
+
+    def stop(self):
+        """The worker stops with the bench."""
+
+    def pages(self):
+        """The URLs of all pages that are recorded as good, those of the other crawls too."""
+        return self.database.lines("select url from everytab.fetches where outcome = 'ok'")
+
+
+class Scrapy:
+    """A process of Scrapy."""
+
+    def __init__(self, seeds, delay_ms):
+        script = pathlib.Path(__file__).with_name("outages_scrapy.py")
+        self.listed = FOLDER / f"scrapy-{delay_ms}.txt"
+        command = [os.environ["BENCH_SCRAPY"], script, seeds, delay_ms / 1e3, LIMIT_S]
+        with open(self.listed, "w", encoding="utf-8") as listed, \
+                open(self.listed.with_suffix(".log"), "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(map(str, command), stdout=listed, stderr=log)
+
+    def has_ended(self):
+        """Whether it has ended by itself."""
+        return self.process.poll() is not None
+
+    def stop(self):
+        """Ends it."""
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def pages(self):
+        """The URLs of all pages that it got whole, with status 200."""
+        return set(self.listed.read_text(encoding="utf-8").split())
+
+
+def start(client, delay_ms, web, database):
+    """Starts one client with the hosts of one delay."""
+    seeds = FOLDER / f"seeds-{client}-{delay_ms}.txt"
+    mine = [host for host in web.hosts if (host.client, host.delay_ms) == (client, delay_ms)]
+    seeds.write_text("".join(f"{host.seed}\n" for host in mine), encoding="utf-8")
+    if client == "scrapy":
+        return Scrapy(seeds, delay_ms)
+    return Ours(database, seeds, delay_ms)
+
+
+def crawl(web, database):
+    """Crawls with all clients. Returns the good pages, and prints when each crawl ended."""
+    running = {}
+    for delay_ms, client in itertools.product(DELAYS, CLIENTS):
+        if running:
+            time.sleep(STAGGER_S)
+        running[client, delay_ms] = start(client, delay_ms, web, database), time.monotonic()
+    limit, waited_for = time.monotonic() + LIMIT_S, dict(running)
+    while waited_for and time.monotonic() < limit:
+        time.sleep(1)
+        for (client, delay_ms), (crawler, began) in list(waited_for.items()):
+            if crawler.has_ended():
+                say(what="crawl", client=client, delay_ms=delay_ms,
+                    ended_after_s=round(time.monotonic() - began))
+                del waited_for[client, delay_ms]
+    for client, delay_ms in waited_for:
+        say(what="crawl", client=client, delay_ms=delay_ms, ended_after_s=None)
+    pages = set()
+    for crawler, _ in running.values():
+        crawler.stop()
+        pages.update(crawler.pages())
+    return pages
+
+
+def table(title, rows, cell):
+    """Prints a table with a line for each kind of fault."""
+    cases = list(itertools.product(CLIENTS, DELAYS, LENGTHS))
+    heads = [f"{client}, {delay} ms, {length} s" for client, delay, length in cases]
+    print(f"\n{title}\n\n| fault | {' | '.join(heads)} |\n| --- |{' --- |' * len(heads)}")
+    for kind in KINDS:
+        cells = (cell(rows[client, kind, delay, length]) for client, delay, length in cases)
+        print(f"| {kind} | {' | '.join(map(str, cells))} |")
+    sys.stdout.flush()
+
+
+def main():
+    """Crawls, prints what was found and checks it."""
+    cases = list(itertools.product(CLIENTS, KINDS, DELAYS, LENGTHS))
+    web = Web([Outage(*case) for case in cases], FOLDER)
+    database = Database("outages")
+    with web, Workers(web, database, []):
+        pages = crawl(web, database)
+    captured = by_host(
+        {(url.split("/")[2], url) for url in pages if url.split("/")[3] == "page"}, 0
+    )
+    seen = [by_host(web.log, 3), by_host(web.attempts, 1), by_host(web.lookups, 1)]
+    rows, faults = {}, []
+    for case, host in zip(cases, web.hosts):
+        found = len(captured.get(host.name, []))
+        row = {"captured": found, "pages": PAGES,
+               **host.measure(*(log.get(host.name, []) for log in seen))}
+        rows[case] = row
+        client, kind, delay_ms, length_s = case
+        say(what="outages", client=client, kind=kind, delay_ms=delay_ms, length_s=length_s, **row)
+        if client == "everytab" and (found < PAGES or row["within"] or not row["in_outage"]):
+            faults.append(host.name)
+    table(f"Pages captured of {PAGES}", rows, lambda row: row["captured"])
+    table("Seconds from a host's first request to its last; requests during the outage", rows,
+          lambda row: f"{row['seconds']}; {row['in_outage']}")
+    table("Requests sooner than nine tenths of the delay after the start of the one before; sooner "
+          "than the delay after its end", rows, lambda row: f"{row['soon']}; {row['within']}")
+    if faults:
+        sys.exit(f"{len(faults)} hosts with lost pages, broken delays or no request in their "
+                 f"outage: {' '.join(faults)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Crawls hosts with Scrapy, with its default retries, and prints the URL of each good page.
+
+Arguments: a file of seeds, seconds between two requests to a host, seconds after which it stops.
+"""
+
+import pathlib
+import sys
+
+from scrapy.crawler import CrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+
+class EveryPage(CrawlSpider):
+    """Follows all links."""
+
+    name = "every-page"
+    rules = (Rule(LinkExtractor(), callback="keep", follow=True),)
+
+    def keep(self, response):
+        """Prints a page's URL. Scrapy gives it only successful responses."""
+        print(response.url, flush=True)
+
+
+def main():
+    """Crawls to the end."""
+    seeds, delay, limit = sys.argv[1:]
+    process = CrawlerProcess(
+        {
+            # One request at a time to a host. All requests are in the queues of their hosts, so
+            # that a host that hangs delays no other.
+            "CONCURRENT_REQUESTS": 100_000,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+            "DOWNLOAD_DELAY": float(delay),
+            "RANDOMIZE_DOWNLOAD_DELAY": False,
+            # So that names that are not resolved delay no other.
+            "REACTOR_THREADPOOL_MAXSIZE": 100,
+            "ROBOTSTXT_OBEY": True,
+            "AUTOTHROTTLE_ENABLED": False,
+            "CLOSESPIDER_TIMEOUT": int(limit),
+            "LOG_LEVEL": "ERROR",
+            "TELNETCONSOLE_ENABLED": False,
+            "USER_AGENT": "everytab-bench/1.0 (+https://bot.test)",
+        }
+    )
+    start_urls = pathlib.Path(seeds).read_text(encoding="utf-8").split()
+    process.crawl(EveryPage, start_urls=start_urls)
+    process.start()
+
+
+main()
