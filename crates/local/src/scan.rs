@@ -32,7 +32,7 @@ const POSTGRES: &str = "postgres";
 /// The option of a worker that says as whom it asks.
 const USER_AGENT: &str = "--user-agent";
 /// For how long a host of a list of sites that does not answer is asked again: a person waits.
-const HOST_PATIENCE: &str = "1m";
+const HOST_PATIENCE: &str = "30s";
 /// What is said where the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
