@@ -235,13 +235,16 @@ impl Host {
         learnt > KEPT_BY_LEASES && self.recorded_delay.is_none_or(|recorded| learnt > recorded)
     }
 
-    /// Returns true if the host or one of its origins is paused for so long that a checkpoint
-    /// should record it soon.
+    /// Returns true if the host is left alone for so long that a checkpoint should record it soon.
     pub(crate) fn rests(&self) -> bool {
         let free_at = self.turns.as_ref().and_then(|turns| turns.delay.free_at(&NO_DELAY));
-        let paused_until = self.origins.paused_until();
         free_at.is_some_and(|at| at > tokio::time::Instant::now() + KEPT_BY_LEASES)
-            || paused_until.is_some_and(|until| until > Utc::now() + KEPT_BY_LEASES)
+    }
+
+    /// Returns true if an origin is paused for so long that a checkpoint should record it soon.
+    pub(crate) fn has_long_pause(&self) -> bool {
+        let paused_until = self.origins.paused_until();
+        paused_until.is_some_and(|until| until > Utc::now() + KEPT_BY_LEASES)
     }
 
     /// The second since 1970 until which an origin is paused for a crawl with this patience; 0 if

@@ -108,10 +108,10 @@ impl Holder {
         if !host.origins.take_pause_change() {
             return;
         }
-        let (slot, rests, crawls) = (host.slot, host.rests(), host.crawls.clone());
+        let (slot, is_long, crawls) = (host.slot, host.has_long_pause(), host.crawls.clone());
         if let Some(slot) = self.state.slots.get_mut(&slot) {
             slot.host_changed(host_hash);
-            slot.wants_checkpoint |= rests;
+            slot.wants_checkpoint |= is_long;
         }
         for crawl in crawls {
             if self.state_of(crawl, host_hash, |state| state.pause_changed()).is_some() {
