@@ -10,6 +10,7 @@ use std::{
 };
 
 use everytab_coordinator::{Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors};
+use everytab_patience::until;
 use everytab_postgres::shared_for_tests;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -166,9 +167,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     });
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and state = 'idle in transaction' and $1 = 0";
-    while database.value::<i64>(sql, 0).await == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("a silent session", async || database.value::<i64>(sql, 0).await > 0).await;
     // Revoking needs the row's lock, which Postgres takes from a client that falls silent.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use everytab_coordinator::{ConnectSettings, Coordinator, JobKind};
 
-use crate::{session::query, setup::Database};
+use crate::{
+    session::query,
+    setup::{Database, until_someone_waits},
+};
 
 /// What would outlive a transaction, or wait for one that a pooler gives to another client.
 const OF_A_SESSION: [&str; 13] = [
@@ -90,11 +93,7 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
     lock.run("begin; lock table everytab.runs in access exclusive mode").await;
     let first = worker.clone();
     let waiting = tokio::spawn(async move { first.progress(&JobKind::OF_SCANS).await });
-    let sql = "select count(*) from pg_stat_activity
-                where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";
-    while database.value::<i64>(sql, 0).await == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_someone_waits(&database).await;
     let error = worker.server_version().await.unwrap_err();
     assert!(error.is_transient(), "{error}");
     let text = error.to_string();

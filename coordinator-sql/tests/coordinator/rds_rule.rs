@@ -9,10 +9,10 @@ use std::{
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use everytab_coordinator::{ConnectSettings, Coordinator, JobKind};
+use everytab_patience::until;
 use everytab_postgres::shared_for_tests;
 use serde_json::Value;
 
@@ -73,16 +73,12 @@ impl Server {
             .spawn()
             .unwrap();
         let server = Self { folder, running };
-        for _ in 0..600 {
-            if tokio_postgres::connect(&server.url("rdsadmin", "postgres"), tokio_postgres::NoTls)
-                .await
-                .is_ok()
-            {
-                return server;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("{} does not start", bin.display());
+        let url = server.url("rdsadmin", "postgres");
+        until(&format!("the start of {}", bin.display()), async || {
+            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.is_ok()
+        })
+        .await;
+        server
     }
 
     fn url(&self, user: &str, database: &str) -> String {

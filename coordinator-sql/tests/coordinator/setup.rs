@@ -1,12 +1,13 @@
 //! A migrated database for each test, scans to work on, and a worker that completes jobs.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chrono::DateTime;
 use everytab_coordinator::{
     BundleRow, Completion, ConnectSettings, Coordinator, Digests, Error, Fence, HostRow, IconRow,
     JobKind, Lease, LeaseCursors, NewScan, Output, PageRow, schema_digest,
 };
+use everytab_patience::{LIMIT, until};
 use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSql;
@@ -320,7 +321,7 @@ pub(crate) fn kinds_before(kind: JobKind) -> Vec<JobKind> {
 
 /// Time enough for any answer of a local server.
 pub(crate) fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + LIMIT
 }
 
 /// A copy of a lease, as a worker has it that does not know that the lease is lost.
@@ -434,7 +435,5 @@ pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
 pub(crate) async fn until_someone_waits(database: &Database) {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";
-    while database.value::<i64>(sql, 0).await == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("a session that waits", async || database.value::<i64>(sql, 0).await > 0).await;
 }

@@ -4,6 +4,7 @@ use chrono::{Duration, Utc};
 use everytab_coordinator::{
     CheckpointAnswer, CrawlCounts, CrawlFetch, CrawlVerb, FetchPosition, HostManners,
 };
+use everytab_patience::eventually;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -86,13 +87,11 @@ async fn listed(
     limit: i32,
     wanted: usize,
 ) -> Vec<CrawlFetch> {
-    loop {
+    eventually(&format!("{wanted} fetches"), async || {
         let found = database.owner.crawl_fetches(id, after, limit).await.unwrap();
-        if found.len() >= wanted {
-            return found;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        (found.len() >= wanted).then_some(found)
+    })
+    .await
 }
 
 /// Two checkpoints at once may be the first that name an archive.

@@ -1,9 +1,8 @@
 //! Ends of crawls: exact, whoever comes first; limits that are never exceeded.
 
-use std::time::Duration;
-
 use chrono::Utc;
 use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, HostManners};
+use everytab_patience::until;
 use serde_json::json;
 
 use super::{
@@ -29,13 +28,8 @@ async fn until_waiting(database: &Database, count: i64) {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock'
                   and $1::bigint >= 0";
-    for _ in 0..500 {
-        if database.value::<i64>(sql, 0).await == count {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{count} sessions never waited");
+    let is_so = async || database.value::<i64>(sql, 0).await == count;
+    until(&format!("{count} sessions that wait"), is_so).await;
 }
 
 #[tokio::test]
