@@ -3,6 +3,7 @@
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
 use everytab_fetcher::{Fetched, Outcome, RobotsPolicy, Trouble};
+use everytab_patience::SILENCE;
 
 use super::support::*;
 
@@ -12,6 +13,7 @@ async fn fetch(net: &Net, url: &str) -> Fetched {
 
 async fn outcome_of(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Outcome {
     let net = Net::start(move |_| reply()).await;
+    let net = Net { settings: impatient(net.settings), ..net };
     fetch(&net, "http://a.test/favicon.ico").await.outcome
 }
 
@@ -187,7 +189,8 @@ async fn a_cookie_wall_is_passed_and_its_cookie_stays_with_its_host() {
 
 #[tokio::test]
 async fn names_fail_by_their_class_and_addresses_too() {
-    let net = Net::start(|_| ok(b"icon")).await;
+    let mut net = Net::start(|_| ok(b"icon")).await;
+    net.settings.dns_timeout = SILENCE;
     net.dns.set("fails.test", Name::Fails);
     net.dns.set("empty.test", Name::Empty);
     net.dns.set("silent.test", Name::Silent);
@@ -214,7 +217,7 @@ async fn a_connection_that_is_not_accepted_times_out() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     let silent = Silent::start().await;
     net.settings.dial_ports = [(80, silent.address.port())].into();
-    net.settings.connect_timeout = Duration::from_millis(700);
+    net.settings.connect_timeout = SILENCE;
     assert_eq!(fetch(&net, "http://a.test/").await.outcome, Outcome::ConnectTimeout);
 }
 
@@ -223,7 +226,7 @@ async fn a_resolver_that_answers_nothing_is_trouble_of_this_machine() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     let deaf = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     net.settings.dns = Some(deaf.local_addr().expect("an address"));
-    net.settings.dns_timeout = Duration::from_millis(50);
+    net.settings.dns_timeout = SILENCE;
     let trouble =
         net.fetcher().fetch_one("http://a.test/", RobotsPolicy::Ignore).await.expect_err("trouble");
     assert_eq!(trouble, Trouble::ResolverUnreachable);

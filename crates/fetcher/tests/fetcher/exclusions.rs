@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use everytab_fetcher::{Exclusion, Exclusions, Outcome, RobotsPolicy, ShardOptions, fetch_shard};
+use everytab_patience::{in_time, until};
 
 use super::{
     shards::{host, outcomes, spool},
@@ -36,14 +37,12 @@ async fn excluded_meanwhile(
     let fetch = fetch_shard(&fetcher, vec![host(0, urls)], spool(), options);
     let exclude = async {
         let is_silent = |path: &String| path.ends_with("/slow") || path == "c.test/robots.txt";
-        while !net.server.seen.paths().iter().any(is_silent) {
-            tokio::time::sleep(POLL).await;
-        }
+        until("a request that hangs", async || net.server.seen.paths().iter().any(is_silent)).await;
         exclusions.add([exclusion], 1);
     };
     // Without the exclusion the fetch would take ten minutes.
     let both = async { tokio::join!(fetch, exclude) };
-    let (shard, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.expect("an end");
+    let (shard, ()) = in_time("the end of the shard", both).await;
     (outcomes(&shard.expect("no trouble of this machine")), net.server.seen.paths())
 }
 

@@ -11,6 +11,7 @@ use std::{
 };
 
 use everytab_fetcher::{FetchSettings, Fetcher, Outcome};
+use everytab_patience::SILENCE;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -204,8 +205,7 @@ async fn a_body_may_pause_for_longer_than_its_head_might_have() {
     let listener = listener.expect("a port");
     dns.point("a.test", "127.0.0.1");
     let settings = FetchSettings {
-        first_byte_timeout: Duration::from_millis(300),
-        total_timeout: Duration::from_secs(20),
+        first_byte_timeout: SILENCE,
         ..settings(&dns, listener.local_addr().expect("an address"))
     };
     let _server = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -214,7 +214,7 @@ async fn a_body_may_pause_for_longer_than_its_head_might_have() {
         let answer = answer_with("200 OK", &[], &png(16, 0));
         let (first, last) = answer.split_at(answer.len() - 9);
         let _ = stream.write_all(first).await;
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        tokio::time::sleep(SILENCE * 4 / 3).await;
         let _ = stream.write_all(last).await;
     }));
     let fetcher = Fetcher::new(settings).expect("settings");

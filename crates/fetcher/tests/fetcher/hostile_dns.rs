@@ -6,10 +6,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
+use everytab_patience::in_time;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -92,11 +92,11 @@ async fn garbage_is_no_answer() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let plain = TestDns::start().await;
-        let settings = FetchSettings { dns: Some(dns), ..settings(&plain, address) };
+        let settings = FetchSettings { dns: Some(dns), ..impatient(settings(&plain, address)) };
         let fetcher = Fetcher::new(settings).expect("settings");
         let fetching = fetcher.fetch_one("http://a.test/", RobotsPolicy::Ignore);
-        let fetched = tokio::time::timeout(Duration::from_secs(20), fetching).await;
-        let outcome = fetched.expect(what).expect("no trouble: others are answered").outcome;
+        let fetched = in_time(what, fetching).await;
+        let outcome = fetched.expect("no trouble: others are answered").outcome;
         assert!(
             matches!(outcome, Outcome::DnsTimeout | Outcome::DnsServfail | Outcome::DnsNoAddress),
             "{what}: {outcome}"

@@ -1,11 +1,9 @@
 //! Poison-item isolation: one URL at a time, each checkpointed before it is asked for.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use everytab_fetcher::{ItemIsolation, ItemJournal, Outcome, ShardOptions, fetch_shard};
+use everytab_patience::SILENCE;
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -51,7 +49,7 @@ async fn one_at_a_time_gives_the_outcomes_of_two_at_a_time() {
     for number in 0..4 {
         net.dns.point(&format!("h{number}.test"), "127.0.0.1");
     }
-    net.settings.first_byte_timeout = Duration::from_millis(300);
+    net.settings.first_byte_timeout = SILENCE;
     let urls: Vec<String> = (0..4)
         .flat_map(|n| ["a", "slow1", "b", "c", "no"].map(|path| format!("http://h{n}.test/{path}")))
         .collect();

@@ -5,10 +5,10 @@
 use std::{
     io::Write,
     sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
 };
 
 use everytab_fetcher::{FetchSettings, Outcome, RobotsPolicy};
+use everytab_patience::in_time;
 use everytab_testbed::Dice;
 use futures_util::StreamExt;
 
@@ -135,20 +135,15 @@ async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
             .chain(["128.0.0.0/1", "::/0"])
             .map(|range| range.parse().expect("a range"))
             .collect(),
-        first_byte_timeout: Duration::from_millis(700),
-        total_timeout: Duration::from_millis(1_500),
-        ..net.settings
+        ..impatient(net.settings)
     };
     let (fetcher, fine) = (net.fetcher(), AtomicUsize::new(0));
     let fetching = futures_util::stream::iter(0..cases).for_each_concurrent(64, |case| {
         let (fetcher, fine) = (&fetcher, &fine);
         async move {
             let url = format!("http://a.test/{case}");
-            let ending = tokio::time::timeout(
-                Duration::from_secs(60),
-                fetcher.fetch_one(&url, RobotsPolicy::Ignore),
-            );
-            let fetched = ending.await.unwrap_or_else(|_| panic!("case {case} has no end"));
+            let fetching = fetcher.fetch_one(&url, RobotsPolicy::Ignore);
+            let fetched = in_time(&format!("the end of case {case}"), fetching).await;
             let fetched = fetched.unwrap_or_else(|trouble| panic!("case {case}: {trouble}"));
             assert!(fetched.body.len() <= 512 * 1024, "case {case}");
             assert!(fetched.hops.len() <= 6, "case {case}");

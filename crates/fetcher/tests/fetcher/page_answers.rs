@@ -6,6 +6,7 @@ use everytab_fetcher::{
     ContentTypes, CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetched, PageOptions, PageRequest,
     Purpose, TimeLimits, Validators,
 };
+use everytab_patience::SILENCE;
 
 use super::support::*;
 
@@ -183,6 +184,7 @@ async fn an_error_page_is_kept_as_far_as_it_comes() {
         _ => status("404 Not Found"),
     })
     .await;
+    let net = Net { settings: impatient(net.settings), ..net };
     use Outcome::{Http5xx, Http401403, Http404410};
     let cut = Some(CutReason::Length);
     for (path, outcome, bytes, truncated) in [
@@ -246,11 +248,8 @@ async fn where_a_peer_breaks_off_decides_the_outcome_of_a_page_too() {
             reply.unwrap_or_else(|| html(b"asked again"))
         })
         .await;
-        let purpose = page().within(TimeLimits {
-            connect: Duration::from_secs(2),
-            first_byte: Duration::from_secs(1),
-            total: Duration::from_secs(2),
-        });
+        let purpose =
+            page().within(TimeLimits { connect: SILENCE, first_byte: SILENCE, total: SILENCE * 2 });
         let fetched = get(&net, PageRequest::new("http://a.test/", &purpose)).await;
         assert_eq!((fetched.outcome, fetched.status), (outcome, status));
         assert_eq!((fetched.exchanges.len(), fetched.body.len()), (exchanges, 0), "{outcome}");

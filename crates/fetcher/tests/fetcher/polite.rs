@@ -3,6 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use everytab_fetcher::Outcome;
+use everytab_patience::SILENCE;
 
 use super::{
     shards::{host, outcomes, run},
@@ -58,7 +59,7 @@ async fn where_an_origin_seemed_dead_the_later_pass_asks_for_an_icon_that_was_no
         _ => ok(&png(16, 0)),
     })
     .await;
-    net.settings.first_byte_timeout = Duration::from_millis(300);
+    net.settings.first_byte_timeout = SILENCE;
     let urls = ["http://a.test/0", "http://a.test/1", "http://a.test/2"];
     let shard = run(&net, vec![host(0, &urls)]).await;
     assert_eq!(outcomes(&shard), [Outcome::FirstByteTimeout, Outcome::Ok, Outcome::Ok]);

@@ -1,8 +1,9 @@
 //! robots.txt before an origin's first icon, over its connection.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::sync::atomic::Ordering;
 
 use everytab_fetcher::{Outcome, RobotsPolicy};
+use everytab_patience::SILENCE;
 
 use super::{
     shards::{host, outcomes, run},
@@ -74,7 +75,7 @@ async fn the_icons_host_is_asked_on_every_hop_and_redirected_rules_are_the_first
 #[tokio::test]
 async fn an_origin_that_gives_no_answer_gives_its_icons_the_same_outcome() {
     let mut net = obeying(|_| Reply::SendAndHang(Vec::new())).await;
-    net.settings.first_byte_timeout = Duration::from_millis(200);
+    net.settings.first_byte_timeout = SILENCE;
     net.dns.point("refuses.test", "127.0.0.9");
     let urls = [
         "http://missing.test/1",

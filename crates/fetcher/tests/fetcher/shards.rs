@@ -13,6 +13,7 @@ use everytab_fetcher::{
     FetchSettings, HostCandidates, IconResult, InFlight, Outcome, RobotsPolicy, ShardOptions,
     ShardResult, Span, Spool, Trouble, fetch_shard,
 };
+use everytab_patience::{SILENCE, until};
 use everytab_webpage::{Candidate, CandidateSource};
 
 use super::support::*;
@@ -139,7 +140,7 @@ async fn the_order_of_fetching_changes_nothing() {
         net.dns.point(&format!("dead{number}.test"), "127.0.0.9");
     }
     let mut net = net;
-    net.settings.first_byte_timeout = Duration::from_millis(300);
+    net.settings.first_byte_timeout = SILENCE;
     let urls: Vec<String> = (0..6)
         .flat_map(|n| {
             ["a", "slow1", "b", "c", "no", "slow2"].map(|path| format!("http://h{n}.test/{path}"))
@@ -165,7 +166,7 @@ async fn the_order_of_fetching_changes_nothing() {
 #[tokio::test]
 async fn a_dead_origin_costs_its_timeout_once_a_pass() {
     let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
-    net.settings.first_byte_timeout = Duration::from_millis(200);
+    net.settings.first_byte_timeout = SILENCE;
     let urls: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let shard = run(&net, vec![host(0, &urls)]).await;
@@ -246,7 +247,7 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
     let silent = Silent::start().await;
     net.settings = FetchSettings {
         dial_ports: [(80, silent.address.port())].into(),
-        connect_timeout: Duration::from_millis(500),
+        connect_timeout: SILENCE,
         breaker_window: 20,
         breaker_minimum: 10,
         // One after the other: two find out, the others remember.
@@ -268,14 +269,8 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
 #[tokio::test]
 async fn no_more_origins_are_begun_than_memory_is_kept_for() {
     let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
-    net.settings = FetchSettings {
-        in_flight: 3,
-        per_address: 1,
-        concurrent_origins: 12,
-        first_byte_timeout: Duration::from_secs(60),
-        total_timeout: Duration::from_secs(60),
-        ..net.settings
-    };
+    net.settings =
+        FetchSettings { in_flight: 3, per_address: 1, concurrent_origins: 12, ..net.settings };
     let (fetcher, dns) = (net.fetcher(), &net.dns);
     assert!(fetcher.has_room());
     // Each shard begins as many as may be in flight.
@@ -290,9 +285,7 @@ async fn no_more_origins_are_begun_than_memory_is_kept_for() {
     let shards = futures_util::future::join_all(shards);
     let names = || net.dns.questions.lock().expect("unpoisoned").len();
     let waiting = async {
-        while names() < 12 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("12 look-ups", async || names() >= 12).await;
         // Any other look-up would have begun by then.
         tokio::time::sleep(Duration::from_millis(300)).await;
     };

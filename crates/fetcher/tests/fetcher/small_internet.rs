@@ -1,10 +1,11 @@
 //! Every behaviour of the small internet, over the wire, to the outcome that it has.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use everytab_fetcher::{
     FetchSettings, Fetcher, HostCandidates, Outcome, ShardOptions, ShardResult, fetch_shard,
 };
+use everytab_patience::SILENCE;
 use everytab_testbed::{Behaviour, Mix, Running, Settings, SmallInternet};
 
 use super::shards::{host, spool};
@@ -98,10 +99,10 @@ fn settings(net: &Running) -> FetchSettings {
         allow_ranges: client.allow_ranges.iter().map(|r| r.parse().expect("a range")).collect(),
         dial_ports: client.dial_ports.iter().copied().collect(),
         // Long: server and client share this process, and the machine may be busy.
-        dns_timeout: Duration::from_secs(2),
-        connect_timeout: Duration::from_secs(6),
-        first_byte_timeout: Duration::from_secs(8),
-        total_timeout: Duration::from_secs(12),
+        dns_timeout: SILENCE,
+        connect_timeout: SILENCE * 2,
+        first_byte_timeout: SILENCE * 3,
+        total_timeout: SILENCE * 4,
         // One host in three fails to resolve or to connect here; that is no trouble of ours.
         breaker_minimum: 256,
         ..FetchSettings::default()

@@ -12,6 +12,7 @@ use std::{
 };
 
 use everytab_fetcher::{FetchSettings, Fetched, Fetcher, RobotsPolicy, ShardOptions};
+use everytab_patience::{LIMIT, SILENCE, in_time};
 use hickory_proto::{
     op::{Message, MessageType, ResponseCode},
     rr::{
@@ -221,7 +222,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             Reply::SendAndReset(bytes) => {
                 let _ = stream.write_all(&bytes).await;
                 // Long enough for the bytes to be read before the reset throws them away.
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
                 let _ = stream.set_zero_linger();
                 seen.end(&asked);
                 return;
@@ -316,18 +317,29 @@ pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     bytes
 }
 
-/// Settings for loopback, with deadlines short enough for a test and long enough for a busy
-/// machine.
+/// Settings for loopback, where all peers answer; [`impatient`] has those for others.
 pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     FetchSettings {
         dns: Some(dns.address),
         allow_ranges: vec!["127.0.0.0/8".parse().expect("a range")],
         dial_ports: [(80, dialled.port())].into(),
         in_flight: 64,
-        dns_timeout: Duration::from_millis(500),
-        first_byte_timeout: Duration::from_secs(2),
-        total_timeout: Duration::from_secs(4),
+        dns_timeout: LIMIT,
+        connect_timeout: LIMIT,
+        first_byte_timeout: LIMIT,
+        total_timeout: LIMIT,
         ..FetchSettings::default()
+    }
+}
+
+/// The same settings for a peer that is silent on purpose, whose silence the test waits out.
+pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
+    FetchSettings {
+        dns_timeout: SILENCE,
+        connect_timeout: SILENCE,
+        first_byte_timeout: SILENCE,
+        total_timeout: SILENCE * 2,
+        ..settings
     }
 }
 
@@ -336,8 +348,8 @@ pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> Fetched {
     fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no trouble of this machine")
 }
 
-/// Fetches from a server that means harm, with deadlines of two seconds: it must end in time and
-/// keep no more than a body may be. The fetcher comes back for more.
+/// Fetches from a server that means harm, with short deadlines: it must end, and keep no more than
+/// a body may be. The fetcher comes back for more.
 pub(super) async fn attacked(
     dns: &TestDns,
     address: SocketAddr,
@@ -347,16 +359,11 @@ pub(super) async fn attacked(
     dns.point("a.test", "127.0.0.1");
     let fetcher = Fetcher::new(FetchSettings {
         dial_ports: [(80, address.port()), (443, address.port())].into(),
-        first_byte_timeout: Duration::from_secs(1),
-        total_timeout: Duration::from_secs(2),
-        ..settings(dns, address)
+        ..impatient(settings(dns, address))
     });
     let fetcher = fetcher.expect("settings");
-    // Ten times the longest deadline: a machine may be slow, but an attack has no end.
-    let fetched =
-        tokio::time::timeout(Duration::from_secs(20), fetcher.fetch_one(url, RobotsPolicy::Ignore))
-            .await;
-    let fetched = fetched.expect(what).expect("no trouble of this machine");
+    let fetched = in_time(what, fetcher.fetch_one(url, RobotsPolicy::Ignore)).await;
+    let fetched = fetched.expect("no trouble of this machine");
     assert!(fetched.body.len() <= 512 * 1024, "{what}: {} bytes kept", fetched.body.len());
     (fetcher, fetched)
 }

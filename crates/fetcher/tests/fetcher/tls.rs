@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
 use everytab_fetcher::{Certificate, FetchSettings, Outcome, RobotsPolicy};
+use everytab_patience::SILENCE;
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -165,7 +166,7 @@ async fn a_handshake_that_never_ends_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let mut settings = settings_for(&dns, address).await;
-    settings.connect_timeout = std::time::Duration::from_millis(500);
+    settings.connect_timeout = SILENCE;
     let fetcher = everytab_fetcher::Fetcher::new(settings).expect("settings");
     let fetched = fetch_one(&fetcher, "https://a.test/").await;
     assert_eq!(fetched.outcome, Outcome::TlsTimeout);
