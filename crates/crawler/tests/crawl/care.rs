@@ -1,18 +1,15 @@
 //! What a crawl takes care of beside its pages: who waits, what kills workers, where records go.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, fs, time::Duration};
 
 use everytab_coordinator::CrawlVerb;
 use everytab_crawler::{MediaOption, StoreRange};
 use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_patience::until;
 use everytab_testbed::{ClosedCrawl, GraphPage, GraphSettings, OracleScope, PageKind};
 use serde_json::json;
 
-use crate::world::{PATIENCE, TestWorker, World, assert_same, settings};
+use crate::world::{TestWorker, World, assert_same, settings};
 
 /// Longer than any test: nothing is recorded by its age.
 const NEVER: Duration = Duration::from_secs(3_600);
@@ -30,7 +27,7 @@ async fn a_url_that_somebody_waits_for_is_recorded_before_a_crawl_of_the_same_ho
     let asked = serde_json::to_value(asked).unwrap();
     let (number, id) = world.start_with(asked, None, &[home]).await;
     let worker = world.worker("worker-1", |settings| settings.record_after = NEVER);
-    until(async || world.running.access_lines().len() >= 100).await;
+    until("100 requests", async || world.running.access_lines().len() >= 100).await;
     let asked: BTreeSet<String> =
         world.running.access_lines().into_iter().map(|line| line.host + &line.path).collect();
     let mut waited_for =
@@ -43,22 +40,13 @@ async fn a_url_that_somebody_waits_for_is_recorded_before_a_crawl_of_the_same_ho
     world.add_urgent(number, &[waited_for]).await;
     let url = world.graph().url(waited_for);
     let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-    until(async || world.recorded(id).await.contains_key(url.key())).await;
+    until("its record", async || world.recorded(id).await.contains_key(url.key())).await;
     // Nothing else is recorded before the end but what shares its slot.
     let status = world.status(id).await;
     assert!(status.state == "running" && status.captured < 1_000, "{status:?}");
     let slots = world.sql("select count(distinct slot) from everytab.fetches");
     assert_eq!(slots, "1");
     worker.stop().await;
-}
-
-/// Waits until something is so.
-async fn until(is_so: impl AsyncFn() -> bool) {
-    let start = Instant::now();
-    while !is_so().await {
-        assert!(start.elapsed() < PATIENCE, "it does not happen");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
 }
 
 /// Lets the leases of workers that died run out.
@@ -68,8 +56,9 @@ fn expire(world: &World) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
-    let graph = GraphSettings { hosts: 2, sites: 1, pages: 12, ..GraphSettings::default() };
-    let world = World::new(7, graph).await;
+    // So slow that a worker dies before the page that it asks for has come.
+    let slow = GraphSettings { slow: 1_000, slow_ms: (1_500, 1_500), ..GraphSettings::default() };
+    let world = World::new(7, GraphSettings { hosts: 2, sites: 1, pages: 12, ..slow }).await;
     let home = world.graph().home(0);
     let id = world.start(&settings("any"), None, &[home]).await;
     world.sql("update everytab.slots set isolated_until = now() + interval '1 hour'");
@@ -77,7 +66,7 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     let pages = |world: &World| world.running.access_lines().iter().filter(|l| page(l)).count();
     // The third page is the one: its worker dies while it is asked.
     let one: TestWorker = world.worker("worker-1", |_| {});
-    until(async || pages(&world) >= 3).await;
+    until("three pages", async || pages(&world) >= 3).await;
     one.kill();
     let lines = world.running.access_lines();
     let poison = lines.iter().filter(|line| page(line)).nth(2).unwrap();
@@ -90,7 +79,7 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     for death in 2..=4 {
         expire(&world);
         let next = world.worker(&format!("worker-{death}"), |_| {});
-        until(async || times(&world) >= death).await;
+        until("the page that kills", async || times(&world) >= death).await;
         next.kill();
     }
     expire(&world);
@@ -194,7 +183,7 @@ async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
     fs::write(folder.join("crawl-data"), "").unwrap();
     let id = world.start(&settings("any"), None, &[forbidden]).await;
     let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
-    until(async || !world.running.access_lines().is_empty()).await;
+    until("a request", async || !world.running.access_lines().is_empty()).await;
     world.waited(id, |status| status.known == 1).await;
     // Long enough for many checkpoints.
     tokio::time::sleep(Duration::from_secs(2)).await;

@@ -3,6 +3,7 @@
 use std::{fs, time::Duration};
 
 use everytab_crawler::CrawlSettings;
+use everytab_patience::until;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 
 use crate::world::{World, assert_same, settings};
@@ -36,18 +37,21 @@ async fn a_host_is_forgotten_after_its_last_crawl_and_loaded_again_for_the_next(
     let first = world.start(&settings("any"), None, &[home]).await;
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     world.ended(first).await;
-    // The worker looks every five seconds.
-    tokio::time::sleep(Duration::from_secs(8)).await;
     world.sql(
         r#"update everytab.frontier_hosts
               set robots = convert_to(regexp_replace(convert_from(robots, 'UTF8'),
                   '"text":"[^"]*"', '"text":"User-agent: *\\nDisallow: /"'), 'UTF8')"#,
     );
-    let second = world.start(&settings("any"), None, &[home]).await;
-    world.ended(second).await;
+    // The worker looks every five seconds for hosts that it may forget.
+    until("a crawl that obeys what is stored", async || {
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        let next = world.start(&settings("any"), None, &[home]).await;
+        world.ended(next).await;
+        let outcomes: Vec<String> = world.recorded(next).await.into_values().collect();
+        outcomes == ["robots_disallowed"]
+    })
+    .await;
     worker.stop().await;
-    let outcomes: Vec<String> = world.recorded(second).await.into_values().collect();
-    assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,9 +113,8 @@ async fn pages_that_were_reserved_by_a_call_without_a_reply_are_used() {
     world.sql(&broken);
     let id = world.start(&settings("any"), Some(5), &[home]).await;
     let worker = world.worker("worker-1", |_| {});
-    while world.sql("select count(*) from everytab.crawl_slots where pending > 0") == "0" {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let pending = "select count(*) from everytab.crawl_slots where pending > 0";
+    until("a pending URL", async || world.sql(pending) != "0").await;
     // What such a call has done.
     world.sql(
         "update everytab.crawls set budget_left = budget_left - 3;

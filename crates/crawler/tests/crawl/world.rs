@@ -1,10 +1,6 @@
 //! A graph of sites that is served, a database, a store, and workers that crawl.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{
@@ -15,6 +11,7 @@ use everytab_fetcher::{FetchSettings, Fetcher};
 use everytab_frontier::{
     CanonicalUrl, DEFAULT_SUFFIX_LIST, Link, ParameterList, SuffixList, pack_links, slot_of_site,
 };
+use everytab_patience::{LIMIT, LongWait};
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use everytab_storage::StoreSettings;
 use everytab_testbed::{
@@ -31,8 +28,6 @@ use uuid::Uuid;
 
 /// Requests that are logged.
 const MAX_LINES: usize = 1_000_000;
-/// The longest time that a crawl of a test may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct World {
     pub running: Running,
@@ -133,8 +128,12 @@ impl World {
             ca_file: Some(client.ca_file.clone()),
             allow_ranges: client.allow_ranges.iter().map(|r| r.parse().unwrap()).collect(),
             dial_ports: client.dial_ports.iter().copied().collect(),
-            // Long: servers and workers share this process, and the machine may be busy.
-            dns_timeout: Duration::from_secs(2),
+            // Servers and workers share this process, and the machine may be busy: none of these
+            // hosts is silent.
+            dns_timeout: LIMIT,
+            connect_timeout: LIMIT,
+            first_byte_timeout: LIMIT,
+            total_timeout: LIMIT,
             breaker_minimum: 256,
             ..FetchSettings::default()
         }
@@ -274,14 +273,14 @@ impl World {
         id: Uuid,
         is_so: impl Fn(&CrawlStatus) -> bool,
     ) -> CrawlStatus {
-        let until = Instant::now() + PATIENCE;
+        let mut wait = LongWait::new();
         loop {
             let status = self.status(id).await;
             assert_adds_up(&status);
             if is_so(&status) {
                 return status;
             }
-            assert!(Instant::now() < until, "it does not come: {status:?}");
+            wait.note(format!("{status:?}"));
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
