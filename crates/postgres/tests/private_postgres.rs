@@ -9,10 +9,9 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
+use everytab_patience::wait_for;
 use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use tempfile::TempDir;
 
@@ -35,11 +34,7 @@ fn we_are_root() -> bool {
 
 /// Polls; the limit is only there to end a hang.
 fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !happened() {
-        assert!(started.elapsed() < Duration::from_secs(120), "never happened: {what}");
-        sleep(Duration::from_millis(5));
-    }
+    wait_for(what, || happened().then_some(()));
 }
 
 /// True while a process of that number runs `postgres`.

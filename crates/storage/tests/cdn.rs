@@ -5,6 +5,7 @@
 
 mod scripted;
 
+use everytab_patience::eventually;
 use everytab_storage::{
     AccessKey, AwsSettings, StorageErrorKind,
     account::{caller, quota},
@@ -130,7 +131,7 @@ async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> 
     let scope = "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/cloudfront/aws4_request, \
         SignedHeaders=host, Signature=0";
     let client = reqwest::Client::builder().no_proxy().build().expect("a plain client");
-    for _ in 0..600 {
+    eventually("moto", async || {
         let request = client
             .post(format!("{endpoint}/2020-05-31/distribution"))
             .header("Content-Type", "text/xml")
@@ -139,14 +140,12 @@ async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> 
         if let Ok(response) = request.send().await {
             let body = response.text().await.expect("XML");
             let id = body.split_once("<Id>").and_then(|(_, rest)| rest.split_once("</Id>"));
-            return Some(id.unwrap_or_else(|| panic!("no distribution: {body}")).0.to_owned());
+            let id = id.unwrap_or_else(|| panic!("no distribution: {body}")).0.to_owned();
+            return Some(Some(id));
         }
-        if moto.try_wait().expect("it is our child").is_some() {
-            return None;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("moto came up on no port within a minute");
+        moto.try_wait().expect("it is our child").is_some().then_some(None)
+    })
+    .await
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! Input that no client of good will sends.
 
-use std::time::Duration;
-
+use everytab_patience::in_time;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::timeout,
 };
 
 use crate::world::World;
@@ -18,8 +16,7 @@ async fn raw(world: &World, bytes: &[u8]) -> String {
     // The service may answer and close before it has read all.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    let read = timeout(Duration::from_secs(60), stream.read_to_end(&mut answer));
-    let _ = read.await.expect("the answer ends");
+    let _ = in_time("the end of the answer", stream.read_to_end(&mut answer)).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 

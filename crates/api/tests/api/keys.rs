@@ -1,6 +1,7 @@
 //! Who may ask, and how much.
 
 use everytab_coordinator::NewApiKey;
+use everytab_patience::eventually;
 use serde_json::json;
 
 use crate::world::{World, generous};
@@ -73,15 +74,12 @@ async fn settings_show_the_limits_of_the_key_and_what_it_has_used() {
     let key = world.key_with(limits).await;
     world.crawl(&key).await;
     world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await.expect(202);
-    let mut settings = world.get(&key, "/v1/settings").await.expect(200);
     // Open crawls are counted every few seconds.
-    for _ in 0..600 {
-        if settings["key"]["open_crawls"] == 1 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        settings = world.get(&key, "/v1/settings").await.expect(200);
-    }
+    let settings = eventually("the count of open crawls", async || {
+        let settings = world.get(&key, "/v1/settings").await.expect(200);
+        (settings["key"]["open_crawls"] == 1).then_some(settings)
+    })
+    .await;
     let of_key = &settings["key"];
     assert_eq!((&of_key["urls_a_day"], &of_key["urls_today"]), (&json!(10), &json!(2)));
     assert_eq!((&of_key["max_crawls"], &of_key["open_crawls"]), (&json!(2), &json!(1)));

@@ -1,18 +1,14 @@
 //! A database with keys, and the service on loopback.
 
-use std::time::Duration;
-
 use everytab_api::{ApiService, ApiSettings, KEY_RANDOM_BYTES, key_of_random, secret_sha256};
 use everytab_coordinator::{ConnectSettings, Coordinator, NewApiKey, schema_digest};
+use everytab_patience::LIMIT;
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use everytab_storage::StoreSettings;
 use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch};
 use uuid::Uuid;
-
-/// The longest that anything may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub owner: Coordinator,
@@ -122,7 +118,7 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let client = Client::builder().timeout(PATIENCE).no_proxy().build().unwrap();
+        let client = Client::builder().timeout(LIMIT).no_proxy().build().unwrap();
         Self { owner, base, stop, api, database, client }
     }
 

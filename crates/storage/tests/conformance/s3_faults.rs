@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use everytab_patience::until;
 use everytab_storage::{
     AccessKey, Condition, PutIf, PutOptions, StorageError, StorageErrorKind, Store, StoreSettings,
     open,
@@ -107,16 +108,6 @@ fn unfinished(folder: &std::path::Path) -> Vec<String> {
     names.filter(|name| name.starts_with(".upload")).collect()
 }
 
-async fn until(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..3_000 {
-        if condition() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("waited in vain until {what}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_whose_caller_went_away_is_aborted() {
     let place = bucket().await;
@@ -125,10 +116,10 @@ async fn an_upload_whose_caller_went_away_is_aborted() {
         let store = std::sync::Arc::clone(&place.store);
         tokio::spawn(async move { store.put("k", pattern(160 << 20), PutOptions::default()).await })
     };
-    until("a part has arrived", || unfinished(&folder).iter().any(|n| n.contains(".part-"))).await;
+    until("a part", async || unfinished(&folder).iter().any(|n| n.contains(".part-"))).await;
     upload.abort();
     let _ = upload.await;
-    until("nothing is left of it", || unfinished(&folder).is_empty()).await;
+    until("its removal", async || unfinished(&folder).is_empty()).await;
     assert_eq!(place.store.head("k").await.expect("head"), None);
 }
 
@@ -142,7 +133,7 @@ async fn a_writer_killed_in_an_upload_leaves_no_object() {
         .spawn()
         .expect("spawn");
     let folder = place.folder.clone();
-    until("a part has arrived", || unfinished(&folder).iter().any(|n| n.contains(".part-"))).await;
+    until("a part", async || unfinished(&folder).iter().any(|n| n.contains(".part-"))).await;
     writer.kill().expect("it runs");
     writer.wait().expect("it ended");
     assert_eq!(place.store.head("k").await.expect("head"), None);

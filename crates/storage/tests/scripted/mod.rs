@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use everytab_patience::in_time;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -125,13 +126,12 @@ impl Scripted {
 impl Script {
     async fn hold(&self) {
         let most = || self.in_flight.lock().expect("no test panics in the lock").1;
-        // Given up after a while, so that a client that is too shy fails its test.
-        for _ in 0..1_000 {
-            if most() >= self.held_until {
-                break;
+        in_time("more requests at the same time", async {
+            while most() < self.held_until {
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        })
+        .await;
         if self.held_until > 0 {
             // Room for one too many to show up.
             tokio::time::sleep(Duration::from_millis(30)).await;

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use everytab_patience::{LIMIT, SILENCE, in_time};
 use everytab_testbed::{
     Behaviour, Content, GraphSettings, Latency, Mix, Running, Settings, SmallInternet,
 };
@@ -51,8 +52,8 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .tls_certs_only([authority])
-        .connect_timeout(Duration::from_secs(2))
-        .timeout(Duration::from_secs(20));
+        .connect_timeout(SILENCE)
+        .timeout(LIMIT);
     for host in hosts {
         let found = addresses(running, host).await.unwrap_or_default();
         client = match found.first() {
@@ -64,16 +65,21 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
     client.build().unwrap()
 }
 
-/// One question over UDP; none when no answer comes.
-pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Option<Message> {
+/// One question over UDP.
+pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Message {
+    in_time("an answer to a question", answer_of(server, host, kind)).await
+}
+
+/// The answer to one question over UDP, which may never come.
+pub(crate) async fn answer_of(server: SocketAddr, host: &str, kind: RecordType) -> Message {
     let mut message = Message::query();
     message.metadata.recursion_desired = true;
     message.add_query(Query::query(Name::from_ascii(format!("{host}.")).unwrap(), kind));
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     socket.send_to(&message.to_vec().unwrap(), server).await.unwrap();
     let mut buffer = [0; 4_096];
-    let received = tokio::time::timeout(Duration::from_millis(500), socket.recv(&mut buffer)).await;
-    Some(Message::from_vec(&buffer[..received.ok()?.unwrap()]).unwrap())
+    let received = socket.recv(&mut buffer).await.unwrap();
+    Message::from_vec(&buffer[..received]).unwrap()
 }
 
 /// One question over TCP.
@@ -94,7 +100,7 @@ pub(crate) async fn ask_over_tcp(server: SocketAddr, host: &str) -> Message {
 pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAddr>, ResponseCode> {
     let mut found = Vec::new();
     for kind in [RecordType::A, RecordType::AAAA] {
-        let answer = ask(running.client.dns, host, kind).await.expect("an answer");
+        let answer = ask(running.client.dns, host, kind).await;
         if answer.metadata.response_code != ResponseCode::NoError {
             return Err(answer.metadata.response_code);
         }
@@ -122,6 +128,17 @@ pub(crate) async fn get(
     host: &str,
     target: &str,
 ) -> Result<reqwest::Response, reqwest::Error> {
+    get_within(LIMIT, running, scheme, host, target).await
+}
+
+/// As [`get`], with a time limit.
+pub(crate) async fn get_within(
+    limit: Duration,
+    running: &Running,
+    scheme: &str,
+    host: &str,
+    target: &str,
+) -> Result<reqwest::Response, reqwest::Error> {
     let address = addresses(running, host).await.expect("a name that resolves")[0];
     let port = port(running, scheme);
     let authority = reqwest::Certificate::from_pem(running.ca_pem.as_bytes()).unwrap();
@@ -129,8 +146,7 @@ pub(crate) async fn get(
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .tls_certs_only([authority])
-        .connect_timeout(Duration::from_millis(700))
-        .timeout(Duration::from_secs(3))
+        .timeout(limit)
         .resolve(host, SocketAddr::new(address, port))
         .build()
         .unwrap();

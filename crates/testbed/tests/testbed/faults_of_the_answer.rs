@@ -1,8 +1,9 @@
 //! What hosts answer over HTTP/1.1 and HTTP/2, each as the behaviour says.
 
+use everytab_patience::SILENCE;
 use everytab_testbed::{Behaviour, Mix, Running};
 
-use crate::client::{causes, get, internet_of, start};
+use crate::client::{causes, get, get_within, internet_of, start};
 
 const MAX_BYTES: usize = 512 * 1_024;
 
@@ -111,7 +112,7 @@ async fn a_stalled_body_begins_and_never_ends() {
     let (running, _scratch) = internet_of(Behaviour::StallsInBody).await;
     let host = running.hosts().next().unwrap();
     for scheme in ["http", "https"] {
-        let mut answer = get(&running, scheme, &host, "/a.png").await.unwrap();
+        let mut answer = get_within(SILENCE, &running, scheme, &host, "/a.png").await.unwrap();
         assert!(!answer.chunk().await.unwrap().unwrap().is_empty());
         let error = answer.bytes().await.unwrap_err();
         assert!(error.is_timeout(), "{}", causes(&error));

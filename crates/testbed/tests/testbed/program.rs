@@ -4,8 +4,9 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
+
+use everytab_patience::wait_for;
 
 #[test]
 fn it_prints_its_addresses_and_ends_well_on_sigterm() {
@@ -124,11 +125,7 @@ fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
     assert_eq!(before, bodies(), "the same day");
     let dawn = Command::new("kill").args(["-USR1", &program.0.id().to_string()]).status().unwrap();
     assert!(dawn.success());
-    let deadline = Instant::now() + Duration::from_secs(30);
-    let mut after = bodies();
-    while after == before && Instant::now() < deadline {
-        after = bodies();
-    }
+    let after = wait_for("another day", || Some(bodies()).filter(|after| *after != before));
     let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
     assert!(changed > 0 && changed < before.len(), "{changed} of {}", before.len());
     Command::new("kill").arg(program.0.id().to_string()).status().unwrap();
