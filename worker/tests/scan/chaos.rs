@@ -21,7 +21,7 @@ use crate::{
     environment::{Database, Internet, Stores, internet_with},
     kills::processes_of,
     netns::in_own_namespaces,
-    setup::{LIMIT, corpus},
+    setup::corpus,
 };
 use chaos_environment::{ChaosEnvironment, ChaosSettings};
 use chaos_workers::ChaosWorker;
@@ -41,11 +41,10 @@ fn mix() -> Mix {
         .with_shared_address(250_000)
 }
 
-/// The number of faults, the pauses between them, and the time by which the scan must be over.
+/// The number of faults, and the pauses between them.
 struct ChaosTest {
     faults: usize,
     gap_ms: (u64, u64),
-    limit: Duration,
     settings: ChaosSettings,
 }
 
@@ -60,7 +59,7 @@ impl ChaosTest {
             temporary_bytes: 16 << 20,
             arguments: vec!["--in-flight".to_owned(), "16".to_owned()],
         };
-        Self { faults: 24, gap_ms: (200, 700), limit: Duration::from_secs(240), settings }
+        Self { faults: 24, gap_ms: (200, 700), settings }
     }
 
     /// A test of a large scan: longer leases and freezes, and time for jobs to end between faults.
@@ -73,7 +72,7 @@ impl ChaosTest {
             ..short.settings
         };
         let faults = usize::try_from(number("FAULTS", 200)).unwrap();
-        Self { faults, gap_ms: (800, 3_200), limit: Duration::from_secs(3_600), settings }
+        Self { faults, gap_ms: (800, 3_200), settings }
     }
 
     fn run(&self, internet: &Internet, has_network: bool) {
@@ -87,7 +86,7 @@ impl ChaosTest {
         let mut events = Vec::new();
         while events.is_empty() || environment.fault_counts.values().sum::<usize>() < self.faults {
             environment.start_scan(internet.crawl());
-            environment.run_with_faults(self.faults, self.gap_ms, began + self.limit);
+            environment.run_with_faults(self.faults, self.gap_ms);
             consistency::assert_consistent(&environment);
             expected.assert_same(&ScanResult::of(&environment, &site), "without and with faults");
             events.push(environment.status()["events"].take());
@@ -154,7 +153,7 @@ fn the_recorded_sample_with_faults_gives_the_bytes_of_an_undisturbed_scan() {
         // Leases that outlast the longest freezes.
         let short = ChaosTest::short();
         let settings = ChaosSettings { lease: Duration::from_secs(41), ..short.settings };
-        let test = ChaosTest { limit: Duration::from_secs(900), settings, ..short };
+        let test = ChaosTest { settings, ..short };
         test.run(&internet, has_network);
     });
 }
@@ -181,13 +180,12 @@ fn assert_scan_survives_full_disk(fill: fn(&ChaosWorker), free: fn(&ChaosWorker)
         let settings = ChaosSettings { workers: 1, ..ChaosTest::short().settings };
         let mut environment = ChaosEnvironment::new(&internet, &settings, has_network);
         environment.start_scan(internet.crawl());
-        let deadline = Instant::now() + LIMIT;
-        environment.run_until(deadline, |_| internet.running.counts().connections > before + 20);
+        environment.run_until(|_| internet.running.counts().connections > before + 20);
         fill(environment.workers.first().unwrap());
         let filled = Instant::now();
-        environment.run_until(deadline, |_| filled.elapsed() > Duration::from_secs(6));
+        environment.run_until(|_| filled.elapsed() > Duration::from_secs(6));
         free(environment.workers.first().unwrap());
-        environment.run_with_faults(0, (1, 1), deadline);
+        environment.run_with_faults(0, (1, 1));
         consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
         expected
@@ -211,7 +209,7 @@ fn few_open_files_cost_time_and_no_job() {
             worker.files = Some(settings.few_files);
         }
         environment.start_scan(internet.crawl());
-        environment.run_with_faults(0, (1, 1), Instant::now() + LIMIT);
+        environment.run_with_faults(0, (1, 1));
         consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
         expected
@@ -235,16 +233,15 @@ fn packets_that_our_own_link_swallows_make_no_outcome() {
         let settings = ChaosSettings { workers: 1, arguments, ..ChaosTest::short().settings };
         let mut environment = ChaosEnvironment::new(&internet, &settings, has_network);
         environment.start_scan(internet.crawl());
-        let deadline = Instant::now() + LIMIT;
-        environment.run_until(deadline, |_| internet.running.counts().connections > before + 20);
+        environment.run_until(|_| internet.running.counts().connections > before + 20);
         let swallowed = Instant::now();
         environment.swallow(0);
         // Twice the time after which the fetcher gives up a URL, in the first and in the later
         // pass.
-        environment.run_until(deadline, |_| swallowed.elapsed() > Duration::from_secs(24));
+        environment.run_until(|_| swallowed.elapsed() > Duration::from_secs(24));
         assert_ne!(environment.status()["state"], "finished", "the link was cut too late");
         environment.find_route(0);
-        environment.run_with_faults(0, (1, 1), deadline);
+        environment.run_with_faults(0, (1, 1));
         consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
         expected.assert_same(&ScanResult::of(&environment, &site), "undisturbed and swallowed");

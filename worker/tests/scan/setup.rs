@@ -8,28 +8,17 @@ use std::{
     os::unix::fs::{FileExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    time::{Duration, Instant},
+    thread,
+    time::Duration,
 };
 
+use everytab_patience::LongWait;
+pub(crate) use everytab_patience::{LIMIT, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Limit of every wait. Longer than anything here takes on a busy machine, so that a hang becomes a
-/// failure.
-pub(crate) const LIMIT: Duration = Duration::from_secs(240);
+/// Pause between two looks whether a program has ended.
 const POLL: Duration = Duration::from_millis(20);
-
-/// Waits until `ready` returns a value, and fails after [`LIMIT`].
-pub(crate) fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
-    let give_up = Instant::now() + LIMIT;
-    loop {
-        if let Some(value) = ready() {
-            return value;
-        }
-        assert!(Instant::now() < give_up, "waited too long for {what}");
-        std::thread::sleep(POLL);
-    }
-}
 
 /// A command that runs the program with `arguments`, without the environment variables of this
 /// process that the program reads.
@@ -129,8 +118,16 @@ impl Running {
 
     /// Waits until the program has ended.
     pub(crate) fn finish(mut self) -> Ended {
-        let what = format!("the end of process {}", self.child.id());
-        let status = wait_for(&what, || self.child.try_wait().unwrap());
+        let mut wait = LongWait::new();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            // What it says shows that it goes on.
+            let said = [&self.stdout, &self.stderr].map(|file| file.metadata().unwrap().len());
+            wait.note((self.child.id(), said));
+            thread::sleep(POLL);
+        };
         Ended { status, stdout: text(&self.stdout), stderr: text(&self.stderr) }
     }
 }

@@ -57,13 +57,15 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     assert!(shown.contains("WAITING"), "{shown}");
     std::thread::sleep(lasting);
     // A job that was refused before the end of the storm and asks for the canary after it is told
-    // that the store answers, and counts an attempt.
+    // that the store answers, and counts an attempt: in between no job is leased.
+    run(database.owner(&["scan", "pause"])).expect_code(0);
     wait_for(&format!("all jobs given back, {what}"), || {
         let status = database.status();
         let stages = status["stages"].as_array().expect("stages");
         stages.iter().all(|stage| stage["leased"] == 0).then_some(())
     });
     weather.clear();
+    run(database.owner(&["scan", "resume"])).expect_code(0);
     let ended = worker.finish().expect_code(0);
     let named = format!("waiting for the {store}: ");
     assert!(ended.stderr.contains(&named), "{}", ended.stderr);

@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use everytab_patience::LongWait;
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_testbed::s3::S3Server;
-use serde_json::Value;
 
 use super::{
     chaos_workers::{ChaosWorker, WorkerOptions},
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     consistency::{OwnedDatabase, SMALL_SHARDS},
     environment::{Internet, Stores, socket_of, with_s3},
-    live_crawls::{self, start_crawl_to},
+    live_crawls::start_crawl_to,
     netns::{self, WorkerNetwork},
     setup::{run, wait_for, worker},
 };
@@ -171,13 +171,6 @@ impl ChaosEnvironment {
     }
 
     /// How far the scan or crawl is.
-    fn progress(&self) -> Value {
-        match &self.crawl {
-            Some(id) => live_crawls::status(self, id),
-            None => self.status(),
-        }
-    }
-
     /// Ends Postgres by a signal to its postmaster and starts it again.
     pub(crate) fn restart_postgres(&mut self, signal: &str) {
         let Some(postgres) = self.postgres.take() else { return };
@@ -196,13 +189,13 @@ impl ChaosEnvironment {
     }
 
     /// Runs the scan or crawl to its end, with faults at random until `wanted` were injected.
-    pub(crate) fn run_with_faults(&mut self, wanted: usize, gap_ms: (u64, u64), deadline: Instant) {
+    pub(crate) fn run_with_faults(&mut self, wanted: usize, gap_ms: (u64, u64)) {
+        let mut wait = LongWait::new();
         let mut active: Vec<ActiveFault> = Vec::new();
         let mut next = Instant::now() + self.random.between(gap_ms.0, gap_ms.1);
         let mut next_check = Instant::now();
         loop {
             let now = Instant::now();
-            assert!(now < deadline, "there is no end: {}", self.progress());
             for worker in &mut self.workers {
                 worker.restart_if_ended(&self.options);
             }
@@ -211,8 +204,12 @@ impl ChaosEnvironment {
                 ended.fault.end(self, ended.worker_index);
             }
             if now >= next_check {
-                if self.is_over() {
-                    break;
+                // Postgres may have ended the session.
+                if let Some(state) = self.state() {
+                    if state.starts_with("over") {
+                        break;
+                    }
+                    wait.note(state);
                 }
                 next_check = now + Duration::from_millis(200);
             }
@@ -250,14 +247,13 @@ impl ChaosEnvironment {
     }
 
     /// Runs the workers without faults until `enough` is true.
-    pub(crate) fn run_until(&mut self, deadline: Instant, enough: impl Fn(&Self) -> bool) {
-        while !enough(self) {
-            assert!(Instant::now() < deadline, "the scan makes no progress: {}", self.status());
+    pub(crate) fn run_until(&mut self, enough: impl Fn(&Self) -> bool) {
+        wait_for("what the workers are to do", || {
             for worker in &mut self.workers {
                 worker.restart_if_ended(&self.options);
             }
-            thread::sleep(Duration::from_millis(20));
-        }
+            enough(self).then_some(())
+        });
     }
 
     /// From now on, drops all packets that a worker sends to the web.
@@ -273,13 +269,24 @@ impl ChaosEnvironment {
         self.workers.get(worker_index).and_then(|worker| worker.network.as_ref()).unwrap()
     }
 
-    fn is_over(&self) -> bool {
-        let (sql, last) = match &self.crawl {
-            Some(_) => ("select state from everytab.crawls order by crawl desc limit 1", "ended"),
-            None => ("select state from everytab.runs order by run desc limit 1", "finished"),
+    /// What the last crawl or scan has done so far, after "over" if it has ended. None while
+    /// Postgres does not answer.
+    fn state(&self) -> Option<String> {
+        let sql = match &self.crawl {
+            Some(_) => {
+                "select case state when 'ended' then 'over' else state end, sum(s.known),
+                        sum(s.captured), sum(s.failed), sum(s.sent), sum(s.read)
+                   from everytab.crawls c left join everytab.crawl_slots s using (crawl)
+                  group by crawl order by crawl desc limit 1"
+            }
+            None => {
+                "select case r.state when 'finished' then 'over' else r.state::text end,
+                        sum(s.done), sum(s.outstanding)
+                   from everytab.runs r left join everytab.stages s using (run)
+                  group by run order by run desc limit 1"
+            }
         };
-        let state = self.postgres().psql(&self.options.database, sql).unwrap_or_default();
-        state.starts_with(last)
+        self.postgres().psql(&self.options.database, sql).ok()
     }
 
     /// The logs of all workers that have ended, each with how it ended.
