@@ -2,6 +2,7 @@
 // sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's
 // CPU. Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "./certificate.mjs";
@@ -79,7 +80,7 @@ async function measureLoad(page, url) {
   await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
   await page.call("Network.emulateNetworkConditions", FAST_4G);
   await page.open(`${url}#seed=7`);
-  await page.until("the first tabs", "window.watched?.first > 0", 60_000);
+  await page.until("the first tabs", "window.watched?.first > 0");
   await wait(4_000);
   const loaded = await metrics(page);
   const watched = JSON.parse(await page.evaluate("JSON.stringify(window.watched)"));
@@ -142,6 +143,7 @@ async function measure(name, depths, tls) {
       name, ...await measureLoad(page, server.url), ...await measureScroll(page),
     };
     console.log(JSON.stringify({ ...result, ...await measureGrowth(page, server, depths) }));
+    assert.deepEqual(page.troubles, []);
     return result;
   } finally {
     await browser.close();

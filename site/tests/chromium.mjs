@@ -6,9 +6,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE_MS, until } from "./patience.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-const CALL_TIMEOUT_MS = 60_000;
 /** What a message about a page says of it. */
 const SEEN = `JSON.stringify({
   url: location.href, scrolled: Math.round(scrollY), focus: document.activeElement?.id,
@@ -73,7 +73,7 @@ export class Chromium {
       const timer = setTimeout(() => {
         this.calls.delete(id);
         reject(new Error(`chromium did not answer ${method}`));
-      }, CALL_TIMEOUT_MS);
+      }, PATIENCE_MS);
       this.calls.set(id, { method, resolve, reject, timer });
     });
     this.child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
@@ -172,18 +172,10 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until the expression is true; the name is for the error message after a timeout. */
-  async until(name, expression, patienceMs = 20_000) {
-    const end = Date.now() + patienceMs;
-    for (;;) {
-      const value = await this.evaluate(expression).catch(() => false);
-      if (value) return value;
-      if (Date.now() > end) {
-        const seen = await this.evaluate(SEEN).catch((error) => error.message);
-        throw new Error(`never came: ${name}; the page has ${seen}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
+  /** Waits until the expression is true, and resolves to its value; `name` is for the error. */
+  until(name, expression) {
+    return until(name, () => this.evaluate(expression).catch(() => false), async () =>
+      `; the page has ${await this.evaluate(SEEN).catch((error) => error.message)}`);
   }
 
   async key(key, code = key, extra = {}) {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
-import { PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -130,7 +130,7 @@ describe("diving", { skip, concurrency: false }, () => {
     const { page, server } = await visits.visit(sampleSite({ bundles: 80 }), {
       until: READY, replace: (path) => (gone.has(`/${path}`) ? { status: 404 } : null),
     });
-    await page.evaluate("new Promise((done) => setTimeout(() => done(true), 700))");
+    await atRest(page);
     const count = "JSON.stringify(history.state.tabs?.parts.length ?? 0)";
     await page.until("a step that keeps the tabs", `${count} > 0`);
     for (const path of server.asked) if (path.includes("/tabs/")) gone.add(path);

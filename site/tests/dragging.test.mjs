@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { sampleSite } from "./sample.mjs";
 import { FILLED, visitsOfSuite } from "./visit.mjs";
 
@@ -13,6 +14,8 @@ const READY = `${FILLED} &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 5;
+/** A tap that has done nothing by then was none. */
+const LOST_TAP_MS = 10_000;
 /** Where a tab of the row is, and whether the row's tabs fill it without a gap. */
 const TRACK = `(() => {
   const row = document.querySelectorAll('.row')[${ROW}];
@@ -51,20 +54,23 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     type, x, y, button: "left", buttons: type === "mouseReleased" ? 0 : 1, clickCount: 1, ...more,
   });
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  /** Presses, moves by `byPx` in steps of `pauseMs`, and rests for `restMs` before the release. */
-  const drag = async (page, { x, y }, byPx, restMs, pauseMs = 10) => {
+  /**
+   * Presses, moves by `byPx` in ten steps, and releases. The events tell of a rest before the
+   * release, or if `isThrow` of none, at whatever time they come.
+   */
+  const drag = async (page, { x, y }, byPx, isThrow = false) => {
     await page.pointAt(x, y);
     await page.until("a stopped row", `document.querySelectorAll('.row')[${ROW}]
       .getAnimations({ subtree: true }).length === 0`);
     const before = await track(page);
-    await mouse(page, "mousePressed", x, y);
+    const begun = Date.now();
+    const at = (ms) => ({ timestamp: (begun + ms) / 1_000 });
+    await mouse(page, "mousePressed", x, y, at(0));
     for (let step = 1; step <= 10; step += 1) {
-      await mouse(page, "mouseMoved", x + byPx * step / 10, y);
-      await pause(pauseMs);
+      await mouse(page, "mouseMoved", x + byPx * step / 10, y, at(5 * step));
     }
-    await pause(restMs);
     const dragged = await track(page);
-    await mouse(page, "mouseReleased", x + byPx, y);
+    await mouse(page, "mouseReleased", x + byPx, y, at(isThrow ? 55 : 250));
     return { before, dragged };
   };
   /** Moves a finger from the point by `byX` and `byY` pixels. */
@@ -86,7 +92,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const at = await middleOfRow(page);
     const address = await page.evaluate("location.hash");
     for (const byPx of [170, -500, 700]) {
-      const { before, dragged } = await drag(page, { ...at, x: byPx > 0 ? 200 : 1_000 }, byPx, 150);
+      const { before, dragged } = await drag(page, { ...at, x: byPx > 0 ? 200 : 1_000 }, byPx);
       assert.ok(Math.abs(moved(before, dragged) - byPx) < 1.5,
         `${byPx}: ${JSON.stringify([before, dragged])}`);
       assert.ok(dragged.full, JSON.stringify(dragged));
@@ -123,15 +129,11 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     for (const isCalm of [false, true]) {
       const media = isCalm ? { "prefers-reduced-motion": "reduce" } : {};
       const { page } = await visit({ media });
-      let by = 0;
-      // On a busy machine the release may come so late that it is no throw.
-      for (let attempt = 0; attempt < 8 && Math.abs(by) < 20; attempt += 1) {
-        const { dragged } = await drag(page, await middleOfRow(page), 300, 0, 4);
-        await pause(150);
-        by = moved(dragged, await track(page));
-      }
-      if (isCalm) assert.ok(Math.abs(by) < 1, `${by}`);
-      else assert.ok(by > 20, `${by}`);
+      const { dragged } = await drag(page, await middleOfRow(page), 300, true);
+      const by = async () => moved(dragged, await track(page));
+      if (!isCalm) await until("a moving row", async () => (await by()) > 20);
+      await pause(150);
+      if (isCalm) assert.ok(Math.abs(await by()) < 1, `${await by()}`);
       let last = await track(page);
       await page.until("a stopped row", `(() => {
         const same = window.lastShift === ${TRACK}.shift;
@@ -147,7 +149,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const { page } = await visit();
     await page.evaluate("document.querySelector('#motion').click()");
     await page.until("stopped rows", "document.getAnimations().length === 0");
-    const { before, dragged } = await drag(page, await middleOfRow(page), 250, 150);
+    const { before, dragged } = await drag(page, await middleOfRow(page), 250);
     assert.ok(Math.abs(moved(before, dragged) - 250) < 1.5);
   });
 
@@ -172,7 +174,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
 
   test("Home and End lead to the first and last tab that are seen whole", async () => {
     const { page } = await visit();
-    await drag(page, await middleOfRow(page), 330, 150);
+    await drag(page, await middleOfRow(page), 330);
     await page.evaluate(`[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.tab')]
       .find((tab) => tab.getBoundingClientRect().left > 300).focus()`);
     const edges = await page.evaluate(`(() => {
@@ -201,7 +203,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     assert.ok(after.full, JSON.stringify(after));
     assert.equal(await isClosed(page), true);
     await swipe(page, at, 0, -250);
-    assert.ok((await page.evaluate("scrollY")) > 200);
+    await page.until("a page that has scrolled", "scrollY > 200");
     assert.equal(await isClosed(page), true);
     assert.deepEqual(page.troubles, []);
   });
@@ -211,7 +213,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const { page } = await visit(PHONE);
     const isElsewhere = "!location.hash.startsWith('#seed=7')";
     // On a busy machine a tap may last too long to be one: each attempt begins with a swipe.
-    for (let attempt = 1; attempt <= 5 && !await page.evaluate(isElsewhere); attempt += 1) {
+    await until("another wall", async () => {
       await swipe(page, { ...(await middleOfRow(page)), x: 300 }, -200, 0);
       const at = await page.evaluate(`(() => {
         const { left, top } = document.querySelector('#shuffle').getBoundingClientRect();
@@ -221,9 +223,13 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
         page.call("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [at] }),
         page.call("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] }),
       ]);
-      await page.until("another wall", isElsewhere, 5_000).catch(() => {});
-    }
-    await page.until("another wall", isElsewhere);
+      const end = Date.now() + LOST_TAP_MS;
+      while (!await page.evaluate(isElsewhere)) {
+        if (Date.now() > end) return false;
+        await pause(50);
+      }
+      return true;
+    });
   });
 
   test("after a swipe a control works by the keyboard", async () => {
@@ -238,26 +244,24 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const { page } = await visit();
     const { x, y } = await middleOfRow(page);
     await page.evaluate("window.clicks = 0; window.addEventListener('click', () => clicks += 1)");
-    const throwAndCatch = () => page.evaluate(`(async () => {
-      window.clicks = 0;
-      const send = (type, clientX, button = 0, buttons = 1) =>
-        document.elementFromPoint(${x}, ${y}).dispatchEvent(new PointerEvent(type, {
+    const counts = await page.evaluate(`(() => {
+      let ms = 0;
+      const send = (type, clientX, button = 0, buttons = 1) => {
+        const event = new PointerEvent(type, {
           clientX, clientY: ${y}, button, buttons, pointerId: 1, isPrimary: true, bubbles: true,
-        }));
+        });
+        Object.defineProperty(event, 'timeStamp', { value: ms += 5 });
+        document.elementFromPoint(${x}, ${y}).dispatchEvent(event);
+      };
       const click = () => document.elementFromPoint(${x}, ${y}).closest('.row').dispatchEvent(
         new MouseEvent('click', { detail: 1, bubbles: true, cancelable: true }));
-      const pause = () => new Promise((done) => setTimeout(done, 5));
       const counts = [];
       for (const end of ['pointerup', 'pointercancel']) {
         send('pointerdown', 200);
-        for (let to = 300; to <= 800; to += 100) {
-          await pause();
-          send('pointermove', to, -1);
-        }
+        for (let to = 300; to <= 800; to += 100) send('pointermove', to, -1);
         send('pointerup', 800, 0, 0);
         click();
         counts.push(window.clicks);
-        await pause();
         send('pointerdown', 800);
         send(end, 800, 0, 0);
         click();
@@ -265,11 +269,6 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
       }
       return counts.join();
     })()`);
-    // On a busy machine a row may have come to rest before it is caught.
-    let counts = "";
-    for (let attempt = 1; counts !== "0,0,0,1" && attempt <= 5; attempt += 1) {
-      counts = await throwAndCatch();
-    }
     assert.equal(counts, "0,0,0,1");
   });
 

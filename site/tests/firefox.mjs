@@ -5,10 +5,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "./patience.mjs";
 import { openWebSocket } from "./websocket.mjs";
 
 const NAMES = ["firefox-esr", "firefox"];
-const START_MS = 60_000;
+/** A step of the history that has not come by then was dropped, also on a busy machine. */
+const DROPPED_MS = 10_000;
 
 /** The browser's program: EVERYTAB_FIREFOX, else the first found on the path, else null. */
 export function findFirefox() {
@@ -49,20 +51,19 @@ class Firefox {
   }
 
   async connect(viewport) {
-    const end = Date.now() + START_MS;
-    for (;;) {
+    let failure;
+    this.socket = await until("firefox", async () => {
       try {
         const text = readFileSync(join(this.profile, "WebDriverBiDiServer.json"), "utf8");
         const { ws_host: host, ws_port: port } = JSON.parse(text);
         const receive = (message) => this.#receive(JSON.parse(message));
-        this.socket = await openWebSocket({ host, port, path: "/session" }, receive,
+        return await openWebSocket({ host, port, path: "/session" }, receive,
           () => this.#failAll());
-        break;
       } catch (error) {
-        if (Date.now() > end) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        failure = error;
+        return null;
       }
-    }
+    }, () => `: ${failure.message}`);
     await this.call("session.new", { capabilities: {} });
     const { contexts } = await this.call("browsingContext.getTree", {});
     this.context = contexts[0].context;
@@ -96,26 +97,25 @@ class Firefox {
     return result.type === "string" ? JSON.parse(result.value) : undefined;
   }
 
-  /** Waits until the expression is true. */
-  async until(name, expression, patienceMs = 30_000) {
-    const end = Date.now() + patienceMs;
-    for (;;) {
-      if (await this.evaluate(expression).catch(() => false)) return;
-      if (Date.now() > end) throw new Error(`never came: ${name}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  /** Waits until the expression is true, and resolves to its value. */
+  until(name, expression) {
+    return until(name, () => this.evaluate(expression).catch(() => false));
   }
 
   /**
-   * Goes "back" or "forward" in the history until the expression is true, at most `attempts` times.
-   * Firefox drops a step that comes before its parent process has recorded the last one, which no
-   * script can see.
+   * Goes "back" or "forward" in the history, at most `attempts` times, and waits until the
+   * expression is true. Firefox drops a step that comes before its parent process has recorded the
+   * last one, which no script can see.
    */
   async step(direction, expression, attempts = 10) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      await this.evaluate(`history.${direction}()`);
-      if (await this.until(direction, expression, 3_000).then(() => true, () => false)) return;
+      const isStepped = await this.evaluate(`new Promise((done) => {
+        window.addEventListener("popstate", () => done(true), { once: true });
+        setTimeout(() => done(false), ${DROPPED_MS});
+        history.${direction}();
+      })`);
+      if (isStepped) return this.until(direction, expression);
     }
     throw new Error(`never came: the step ${direction}`);
   }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
-import { FILLED, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, FILLED, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -73,7 +73,7 @@ describe("the first look at the page", { skip, concurrency: false }, () => {
     let down = false;
     const { page } = await visits.visit(sample, { replace: () => (down ? "drop" : null) });
     await scrollBy(page, 500);
-    await page.evaluate("new Promise((done) => setTimeout(() => done(true), 700))");
+    await atRest(page);
     const [before, place] = await page.evaluate(`[${HREFS}, scrollY]`);
     down = true;
     await page.evaluate("document.querySelector('#shuffle').click()");

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { serveFramedSites } from "./framed-sites.mjs";
+import { until } from "./patience.mjs";
 import { sampleSite } from "./sample.mjs";
 import { clickOn, PAINTED, Visits } from "./visit.mjs";
 
@@ -49,13 +50,8 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
       !document.querySelector('#wall.making-room') &&
       !document.getAnimations().some((one) => one instanceof CSSTransition)`);
   };
-  const reported = async (what) => {
-    const end = Date.now() + 10_000;
-    while (!sites.reports.includes(what) && Date.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-    assert.ok(sites.reports.includes(what), `${what}: ${sites.reports}`);
-  };
+  const reported = (what) =>
+    until(what, () => sites.reports.includes(what), () => `: ${sites.reports}`);
   /** Clicks in the frame, `share` of its width from its left edge. */
   const clickInFrame = async (page, share) => {
     const box = await page.evaluate(`(() => {

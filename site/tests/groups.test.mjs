@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { groupOfRow } from "../js/tab-groups.js";
 import { findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
-import { clickOn, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, clickOn, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -16,6 +16,7 @@ const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const CALM = { "prefers-reduced-motion": "reduce" };
 const CHIP = ".has-group .chip";
 const READY = `${FILLED} && document.querySelector('${CHIP}') &&
+  !document.querySelector('.row:not([hidden]) .coming:not([hidden])') &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
 /** Each group: its chip, the domains of its tabs, the addresses of its row's tabs, in order. */
 const GROUPS = `[...document.querySelectorAll('.row.has-group:not([hidden])')].map((row) => {
@@ -50,8 +51,13 @@ test("a row's group is a run of one domain, of a rarer one before .com, and not 
 describe("tab groups", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  const visit = (view = {}, more = {}) => visits.visit(
-    sampleSite({ bundles: 40, domains: DOMAINS }), { view, until: READY, ...more });
+  const visit = async (view = {}) => {
+    const visited = await visits.visit(sampleSite({ bundles: 40, domains: DOMAINS }),
+      { view, until: READY });
+    // Each row has its group.
+    await atRest(visited.page, `(${GROUPS}).length`);
+    return visited;
+  };
 
   test("some rows have one: neighbours of one domain, a line, a chip with its name", async () => {
     const { page } = await visit({ media: CALM });

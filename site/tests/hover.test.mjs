@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { sampleSite } from "./sample.mjs";
 import { clickOn, visitsOfSuite } from "./visit.mjs";
 
@@ -82,11 +83,7 @@ describe("a tab that is pointed at or opened", { skip, concurrency: false }, () 
       return tab && getComputedStyle(tab, '::after').animationName;
     })()`;
     await page.until("the spinner", `${spinner} === 'spin'`);
-    const end = Date.now() + 10_000;
-    while (waiting === null && Date.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-    assert.notEqual(waiting, null, "the frame asks for its site");
+    await until("the frame's request for its site", () => waiting !== null);
     await page.call("Fetch.fulfillRequest", { requestId: waiting, responseCode: 200 });
     await page.until("its end", `${spinner} !== 'spin' &&
       document.querySelector('#site').dataset.state === 'shown' &&

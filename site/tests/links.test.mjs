@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { closure } from "./modules.mjs";
 import { sampleSite } from "./sample.mjs";
-import { clickOn, FILLED, PAINTED, scrollBy, Visits, visitsOfSuite } from "./visit.mjs";
+import { atRest, clickOn, FILLED, PAINTED, scrollBy, Visits, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -33,8 +33,6 @@ const IS_OPEN = "!document.querySelector('#site').hidden";
 const CLOSED = `document.querySelector('#site').hidden &&
   !document.querySelector('#wall.making-room')`;
 const NO_GAPS = "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
-/** The address has been written since the page was scrolled or painted. */
-const AT_REST = "new Promise((done) => setTimeout(() => done(true), 700))";
 
 const sample = sampleSite({ bundles: 80 });
 /** A host of bundle 61 that may be framed. */
@@ -69,7 +67,7 @@ describe("a cold link while a file is late", { skip, concurrency: 4 }, () => {
         hash: `#seed=9&site=${host}&open`,
       });
       const { page, server } = visit;
-      await page.until("the open site", opened(), 40_000);
+      await page.until("the open site", opened());
       assert.equal(await hash(page), `#seed=9&site=${host}&open`);
       assert.deepEqual(page.troubles, []);
       assert.ok(server.asked.some((path) => path.endsWith(file)), "the file is asked for");
@@ -147,7 +145,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
         await scrollBy(page, 701);
         await page.until("tabs", NO_GAPS);
       }
-      await page.evaluate(AT_REST);
+      await atRest(page);
       const below = await page.evaluate(SEEN);
       const link = await hash(page);
       assert.match(link, /^#seed=\d+&tab=\d+$/);
@@ -221,7 +219,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     const { page } = await visits.visit(sample);
     await scrollBy(page, 813);
     await page.until("tabs", NO_GAPS);
-    await page.evaluate(AT_REST);
+    await atRest(page);
     const before = await page.evaluate(SEEN);
     await page.evaluate("document.querySelector('#shuffle').click()");
     await page.until("another wall", `location.hash !== '#seed=7' && ${PAINTED} &&
@@ -264,12 +262,12 @@ describe("the page's address", { skip, concurrency: false }, () => {
     const before = await page.evaluate(SEEN);
     await page.key("Escape");
     await page.until("closed", CLOSED);
-    await page.until("the same rows", `${SEEN} === ${JSON.stringify(before)}`, 3_000);
+    await page.until("the same rows", `${SEEN} === ${JSON.stringify(before)}`);
   });
 
   test("the place is kept however soon the page is left", async () => {
     const { page, server } = await visits.visit(sample);
-    await page.evaluate(AT_REST);
+    await atRest(page);
     const leave = async (how) => {
       const place = await page.evaluate(`new Promise((done) => {
         window.scrollBy(0, 700);
@@ -283,7 +281,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     const reloaded = await leave("location.reload()");
     await page.until("the place after a reload", `${PAINTED} && scrollY === ${reloaded}`);
     await page.until("tabs", FILLED);
-    await page.evaluate(AT_REST);
+    await atRest(page);
     const left = await leave("document.querySelector('nav a[href=\"about.html\"]').click()");
     await page.until("another page", "document.title.includes('About')");
     await page.evaluate("history.back()");
@@ -297,7 +295,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     });
     const words = "Tab 7,001 is too far down for a link. Scroll down from here to reach it.";
     await page.until("the words", `document.querySelector('#notice').textContent === '${words}'`);
-    await page.evaluate(AT_REST);
+    await atRest(page);
     assert.equal(await hash(page), "#seed=9&tab=7000");
     await page.call("Page.reload");
     await page.until("the words", `document.querySelector('#notice').textContent === '${words}'`);

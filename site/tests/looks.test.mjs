@@ -53,10 +53,12 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
           .map((tab) => tab.getBoundingClientRect().left).sort((a, b) => a - b));
       const widths = (row) => row.slice(1).map((left, i) => left - row[i]);
       const before = lefts();
-      await new Promise((done) => setTimeout(done, 400));
       const rows = [...document.querySelectorAll('.row:not([hidden])')];
       const inView = rows.map((row) => row.getBoundingClientRect())
         .map((box) => box.bottom > 100 && box.top < innerHeight - 40);
+      const movedInView = () => inView.filter((one, i) => one && before[i][0] !== lefts()[i][0]);
+      // They move in frames, of which a busy machine draws few.
+      while (movedInView().length <= 10) await new Promise((done) => setTimeout(done, 100));
       const animations = document.getAnimations();
       return {
         sides: new Set(rows.map((row) => row.querySelector('.track').getAnimations()[0])
@@ -70,7 +72,6 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
           return (box.bottom < 0 || box.top > innerHeight) && row.getAnimations({ subtree: true })
             .length > 0;
         }).length,
-        movedInView: inView.filter((one, i) => one && before[i][0] !== lefts()[i][0]).length,
         // One "+" of 34 px stands between two tabs of a row, or at its edge.
         gaps: lefts().flat().length && lefts().map(widths).filter((by) => by.length > 3 &&
           by.filter((px) => px - Math.min(...by) > 0.6).length > 1 ||
@@ -82,7 +83,6 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     assert.equal(seen.sides, 2);
     assert.deepEqual(seen.properties, ["transform"]);
     assert.equal(seen.unseen, 0);
-    assert.ok(seen.movedInView > 10, JSON.stringify(seen));
     assert.deepEqual([seen.gaps, seen.open], [0, 0]);
   });
 
@@ -274,7 +274,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     page.listeners = [];
     await page.evaluate("document.querySelector('.row .tab[href]:not(.outside)').click()");
     await page.until("the hint",
-      "document.querySelector('#site').dataset.state === 'late'", 30_000);
+      "document.querySelector('#site').dataset.state === 'late'");
     assert.match(await page.evaluate("document.querySelector('[data-part=out]').href"), /^https:/);
   });
 

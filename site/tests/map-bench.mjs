@@ -3,6 +3,7 @@
 // single icons and back, and what "whole web to my site" takes through Fast 4G. Numbers go to
 // stdout: one object a run, at the end the medians of ROUNDS (3) runs.
 
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { makeCertificate } from "./certificate.mjs";
 import { Chromium, findChromium } from "./chromium.mjs";
@@ -123,7 +124,7 @@ function countTraffic(page) {
 
 async function rest(page) {
   await wait(REST_MS);
-  await page.until("rest", IS_IDLE, 60_000);
+  await page.until("rest", IS_IDLE);
 }
 
 async function measureFrames(page) {
@@ -156,14 +157,14 @@ async function measureWay(page, url, host, traffic) {
   await page.call("Network.emulateNetworkConditions", FAST_4G);
   const begun = performance.now();
   await page.open(`${url}map.html`);
-  await page.until("the map", `document.querySelector('#seen')?.textContent && ${IS_IDLE}`, 60_000);
+  await page.until("the map", `document.querySelector('#seen')?.textContent && ${IS_IDLE}`);
   const whole = { ms: Math.round(performance.now() - begun), ...traffic };
   await page.evaluate(`(() => {
     document.querySelector('#site').value = '${host}';
     document.querySelector('#find').requestSubmit();
   })()`);
   const asked = performance.now();
-  await page.until("the card", "!document.querySelector('#tab-card').hidden", 60_000);
+  await page.until("the card", "!document.querySelector('#tab-card').hidden");
   const cardMs = Math.round(performance.now() - asked);
   await rest(page);
   return {
@@ -200,7 +201,7 @@ async function measure(levels, tls) {
       heap_mb: Number(((await metrics(page)).JSHeapUsedSize / 1e6).toFixed(1)),
     };
     console.log(JSON.stringify({ name: "map", ...result }));
-    if (page.troubles.length > 0) console.error(page.troubles);
+    assert.deepEqual(page.troubles, []);
     return result;
   } finally {
     await browser.close();

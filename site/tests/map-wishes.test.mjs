@@ -4,16 +4,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { withMap } from "./sample-map.mjs";
 import { sampleSite } from "./sample.mjs";
-import { HOLD_SEARCH, sendPointer, visitsOfSuite } from "./visit.mjs";
+import { atRest, HOLD_SEARCH, sendPointer, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const SEEN = "document.querySelector('#seen').textContent";
 const MESSAGE = "document.querySelector('#message').textContent";
 const SHOWN = `${SEEN} !== '' && document.querySelector('#map').ariaBusy === 'false'`;
-const REST = "new Promise((done) => setTimeout(() => done(true), 600))";
 
 describe("wishes that overtake each other on the map", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
@@ -22,11 +22,10 @@ describe("wishes that overtake each other on the map", { skip, concurrency: fals
   const { host } = new URL(sample.bundle(245).entries[60].url);
   const visit = (hash = "", more = {}) =>
     visits.visit(sample, { path: `map.html${hash}`, until: SHOWN, ...more });
-  const rest = (page) => page.evaluate(REST);
 
   test("an address without a place shows the whole", async () => {
     const { page } = await visit("#50,60,30");
-    await rest(page);
+    await atRest(page);
     await page.evaluate("location.hash = ''");
     await page.until("all", `${SEEN}.startsWith('All 48,000')`);
   });
@@ -52,7 +51,7 @@ describe("wishes that overtake each other on the map", { skip, concurrency: fals
       await page.until("other words", `!${MESSAGE}.startsWith('Looking for')`);
       await page.evaluate("window.release()");
       await page.until("the answer", "window.answered > 1");
-      await rest(page);
+      await atRest(page);
       assert.match(await page.evaluate(SEEN), /^Bundle 105 /, name);
       assert.ok(!(await page.evaluate("location.hash")).includes(host), name);
     }
@@ -62,15 +61,13 @@ describe("wishes that overtake each other on the map", { skip, concurrency: fals
     const { page, server } = await visit("", {
       until: "document.readyState === 'complete'", late: { "manifest.json": 2_500 },
     });
-    while (!server.asked.includes("/manifest.json")) {
-      await new Promise((done) => setTimeout(done, 20));
-    }
+    await until("a request for the manifest", () => server.asked.includes("/manifest.json"));
     await page.evaluate("window.dispatchEvent(new Event('online'))");
     await page.until("both answers", `performance.getEntriesByType('resource')
       .filter(({ name }) => name.endsWith('/manifest.json')).length === 2`);
     await page.until("the map", SHOWN);
     assert.equal(server.asked.filter((path) => path === "/manifest.json").length, 2);
-    await rest(page);
+    await atRest(page);
     const tiles = server.asked.filter((path) => path.includes("/map/"));
     assert.ok(tiles.length > 1);
     assert.deepEqual(tiles, [...new Set(tiles)], "each is asked for once");

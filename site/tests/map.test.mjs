@@ -6,9 +6,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { findChromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { withMap } from "./sample-map.mjs";
 import { sampleSite } from "./sample.mjs";
-import { MISPLACED, sendPointer, visitsOfSuite } from "./visit.mjs";
+import { atRest, MISPLACED, sendPointer, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -26,7 +27,6 @@ const RETRY = "document.querySelector('#retry')";
 const CARD = "!document.querySelector('#tab-card').hidden";
 const CARD_HOST = "document.querySelector('#tab-card .host').textContent";
 const SHOWN = `${SEEN} !== '' && document.querySelector('#map').ariaBusy === 'false'`;
-const REST = "new Promise((done) => setTimeout(() => done(true), 600))";
 const BOX = "document.querySelector('#map').getBoundingClientRect().toJSON()";
 /** The place {x, y, scale} that the address keeps. */
 const PLACE = `(() => {
@@ -55,7 +55,6 @@ describe("the map", { skip, concurrency: false }, () => {
   const lateTiles = (ms) => Object.fromEntries([0, 1, 2].flatMap((z) =>
     [0, 1, 2, 3].flatMap((x) => [0, 1, 2, 3].map((y) =>
       [`${sample.prefix}map/${z}/${x}-${y}.png`, ms]))));
-  const rest = (page) => page.evaluate(REST);
   const wheel = (page, x, y, deltaY) =>
     page.call("Input.dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY });
   /** The world point at a point of the window. */
@@ -84,7 +83,7 @@ describe("the map", { skip, concurrency: false }, () => {
       return new Set(new Uint32Array(data.buffer)).size;
     })()`);
     assert.ok(colours > 500, `${colours} colours`);
-    await rest(page);
+    await atRest(page);
     assert.equal(await page.evaluate("location.hash"), "");
     assert.deepEqual(page.troubles, []);
   });
@@ -95,12 +94,12 @@ describe("the map", { skip, concurrency: false }, () => {
     const before = await placeAt(page, x, y);
     for (let step = 0; step < 4; step += 1) await wheel(page, x, y, -100);
     await page.until("zoomed in", `${PLACE}.scale > 20`);
-    await rest(page);
+    await atRest(page);
     const nearer = await placeAt(page, x, y);
     assert.ok(Math.hypot(nearer.x - before.x, nearer.y - before.y) < 0.1, JSON.stringify(nearer));
     for (let step = 0; step < 5; step += 1) await wheel(page, x, y, 100);
     await page.until("zoomed out", `${PLACE}.scale < 7`);
-    await rest(page);
+    await atRest(page);
     const farther = await placeAt(page, x, y);
     const apart = Math.hypot(farther.x - before.x, farther.y - before.y);
     assert.ok(apart < 0.2, JSON.stringify(farther));
@@ -133,10 +132,8 @@ describe("the map", { skip, concurrency: false }, () => {
         aborted += canceled ? 1 : 0;
       }),
     });
-    for (let wait = 0; !server.asked.some((path) => path.includes("/map/0/")); wait += 1) {
-      assert.ok(wait < 400, "a fine tile is asked for");
-      await new Promise((done) => setTimeout(done, 50));
-    }
+    await until("a request for a fine tile",
+      () => server.asked.some((path) => path.includes("/map/0/")));
     await page.evaluate("document.querySelector('#all').click()");
     await page.until("all", `${SEEN}.startsWith('All') && ${SHOWN}`);
     assert.ok(aborted > 0);
@@ -160,7 +157,7 @@ describe("the map", { skip, concurrency: false }, () => {
     for (let x = 500; x >= 340; x -= 8) await mouse("mouseMoved", x);
     await new Promise((done) => setTimeout(done, 200));
     await mouse("mouseReleased", 340);
-    await rest(page);
+    await atRest(page);
     const there = await placeAt(page, 340, 400);
     assert.ok(Math.abs(there.x - held.x) < 0.1, "a drag that stopped throws nothing");
     assert.equal(await page.evaluate(CARD), false, "a drag is no click");
@@ -200,7 +197,7 @@ describe("the map", { skip, concurrency: false }, () => {
     await page.until("its name", `document.querySelector('#map').title.endsWith('${site.host}')`);
     await page.click(x, y);
     await page.until("the card", `${CARD} && ${CARD_HOST} === '${site.host}'`);
-    const { icon, links, shown } = await page.evaluate(`(async () => {
+    const look = () => page.evaluate(`(async () => {
       const card = document.querySelector('#tab-card');
       const image = card.querySelector('img');
       await image.decode();
@@ -213,7 +210,6 @@ describe("the map", { skip, concurrency: false }, () => {
         context.drawImage(source, x, y, side, side, 0, 0, 8, 8);
         return [...context.getImageData(3, 3, 2, 2).data];
       };
-      await new Promise((done) => setTimeout(done, 600));
       const map = document.querySelector('#map');
       return {
         icon: pixels(image, 0, 0, image.naturalWidth),
@@ -221,13 +217,16 @@ describe("the map", { skip, concurrency: false }, () => {
         links: [...card.querySelectorAll('a')].map((link) => link.getAttribute('href')),
       };
     })()`);
-    const apart = icon.reduce((sum, value, i) => sum + Math.abs(value - shown[i]), 0) / icon.length;
-    assert.ok(apart < 24, `${icon} ${shown}`);
-    assert.deepEqual(links, [`./#site=${site.host}`,
+    let seen;
+    await until("the icon in its cell", async () => {
+      const { icon, shown } = seen = await look();
+      return icon.reduce((sum, value, i) => sum + Math.abs(value - shown[i]), 0) / icon.length < 24;
+    }, () => `: ${JSON.stringify(seen)}`);
+    assert.deepEqual(seen.links, [`./#site=${site.host}`,
       new URL(sample.bundle(site.bundle).entries[site.slot].url).href]);
     assert.equal(await page.evaluate(
       "(({ width, naturalWidth }) => width / naturalWidth)(document.querySelector('.large'))"), 4);
-    await rest(page);
+    await atRest(page);
     assert.equal(await page.evaluate("location.hash"), `#site=${site.host}`);
     await page.key("Escape");
     await page.evaluate("document.querySelector('[data-part=close]').click()");
@@ -240,8 +239,8 @@ describe("the map", { skip, concurrency: false }, () => {
     const { page, server } = await visit(`#site=${site.host}`, {
       until: "true", prepare: (one) => one.call("Network.emulateNetworkConditions", FAST_4G),
     });
-    await page.until("the card", `${CARD} && ${CARD_HOST} === '${site.host}'`, 30_000);
-    await rest(page);
+    await page.until("the card", `${CARD} && ${CARD_HOST} === '${site.host}'`);
+    await atRest(page);
     assert.equal(await page.evaluate("location.hash"), `#site=${site.host}`);
     const asked = server.asked.filter((path) => /\/(?:map|tabs|search)\//.test(path));
     assert.ok(asked.length < 45, `${asked.length} requests`);
@@ -334,7 +333,7 @@ describe("the map", { skip, concurrency: false }, () => {
       };
       for (let i = 0; i < 3; i += 1) document.querySelector('#nearer').click();
     })()`);
-    await rest(page);
+    await atRest(page);
     assert.ok(await page.evaluate("window.widths.size") <= 8, "few sizes were drawn");
     await page.evaluate("document.querySelector('#all').click()");
     await page.until("all", `${SEEN}.startsWith('All')`);
@@ -342,7 +341,7 @@ describe("the map", { skip, concurrency: false }, () => {
 
   test("a link opens cold at its place, and an edited address leads elsewhere", async () => {
     const { page } = await visit("#100.5,99.5,12");
-    await rest(page);
+    await atRest(page);
     assert.equal(await page.evaluate("location.hash"), "#100.5,99.5,12");
     await page.evaluate("location.hash = '#50,60,30'");
     await page.until("there", `${SEEN}.startsWith('Bundle 105 ')`);
@@ -368,7 +367,7 @@ describe("the map", { skip, concurrency: false }, () => {
     await page.call("Page.reload");
     await page.until("the words", `/did not answer/.test(${MESSAGE})`);
     const asked = server.asked.length;
-    await rest(page);
+    await atRest(page);
     assert.equal(server.asked.length, asked, "what failed is not asked for again and again");
     status = 200;
     await page.evaluate(`${RETRY}.click()`);
@@ -438,7 +437,7 @@ describe("the map", { skip, concurrency: false }, () => {
         const check = async (name) =>
           assert.deepEqual(await page.evaluate(MISPLACED), none, `${name} ${scheme}`);
         await check("card");
-        await rest(page);
+        await atRest(page);
         assert.ok(await page.evaluate(`(() => {
           const card = document.querySelector('#tab-card').getBoundingClientRect();
           const box = ${BOX};

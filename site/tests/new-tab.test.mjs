@@ -81,8 +81,7 @@ describe("the + for a new tab", { skip, concurrency: false }, () => {
       .querySelector('.tab[href]:not(.outside)').click()`);
     await page.until("the site", "document.querySelector('#site').dataset.state === 'shown'");
     await clickOnPlus(page);
-    await page.evaluate("new Promise((done) => setTimeout(done, 100))");
-    assert.equal(await page.evaluate(IS_IN_FIELD), true);
+    await page.until("the field", IS_IN_FIELD);
     assert.equal(await page.evaluate("document.querySelector('#site').hidden"), false);
     assert.deepEqual(page.troubles, []);
   });

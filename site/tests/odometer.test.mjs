@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
-import { FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -23,7 +23,8 @@ const IN_VIEW = `(() => {
 })()`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const CALM = { media: { "prefers-reduced-motion": "reduce" } };
-const AT_REST = "new Promise((done) => setTimeout(() => done(true), 1_200))";
+/** All tabs in view have come. */
+const COMPLETE = `${FILLED} && !document.querySelector('.row:not([hidden]) .coming:not([hidden])')`;
 
 describe("the count of seen tabs", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
@@ -35,14 +36,14 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     const seen = new Set();
     for (const px of [0, 400, 400, -400, 900, -1_300, 2_000]) {
       await scrollBy(page, px);
-      await page.evaluate(AT_REST);
+      await page.until("the tabs", COMPLETE);
       for (const host of await page.evaluate(IN_VIEW)) seen.add(host);
-      assert.equal(await page.evaluate(COUNT), seen.size, `${px}`);
+      await page.until(`${seen.size} after ${px}`, `${COUNT} === ${seen.size}`);
+      assert.equal(await atRest(page, COUNT), seen.size, `${px}`);
     }
     await page.call("Page.reload");
-    await page.until("the tabs", FILLED);
-    await page.evaluate(AT_REST);
-    assert.equal(await page.evaluate(COUNT), seen.size);
+    await page.until("the same count", `${COMPLETE} && ${COUNT} === ${seen.size}`);
+    assert.equal(await atRest(page, COUNT), seen.size);
     assert.deepEqual(page.troubles, []);
   });
 
@@ -53,21 +54,22 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     await page.call("Page.reload");
     await page.until("the tabs", FILLED);
     await page.until("the count", `${COUNT} > 80 &&
-      document.querySelector('.seen-count').checkVisibility()`, 8_000);
+      document.querySelector('.seen-count').checkVisibility()`);
   });
 
   test("the count is that of the tabs in view also where tabs are closed", async () => {
     const { page } = await visits.visit(sample, { view: CALM });
-    await page.until("the count", `${COUNT} > 80`);
+    await page.until("the count", `${COMPLETE} && ${COUNT} > 80`);
     const seen = new Set(await page.evaluate(IN_VIEW));
-    assert.equal(await page.evaluate(COUNT), seen.size);
+    await page.until(`${seen.size}`, `${COUNT} === ${seen.size}`);
     await page.evaluate(`document.querySelector('.row .tab[href]').focus()`);
     for (let step = 0; step < 2; step += 1) await page.key("Delete");
-    await page.evaluate(AT_REST);
+    await atRest(page, COUNT);
     await scrollBy(page, 500);
-    await page.evaluate(AT_REST);
+    await page.until("the tabs", COMPLETE);
     for (const host of await page.evaluate(IN_VIEW)) seen.add(host);
-    assert.equal(await page.evaluate(COUNT), seen.size);
+    await page.until(`${seen.size}`, `${COUNT} === ${seen.size}`);
+    assert.equal(await atRest(page, COUNT), seen.size);
   });
 
   test("the count says its share of the web, beside what this is or in its place", async () => {
@@ -113,7 +115,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
         .observe(document.querySelector('.seen-status'), { childList: true });
     })()`);
     await page.until("the next sentence", `(window.scrollBy(0, scrollY < 7_000 ? 600 : 60),
-      window.told.length > 0)`, 40_000);
+      window.told.length > 0)`);
     const waited = await page.evaluate("window.told.at(-1) - window.saidAt");
     assert.ok(waited >= 9_990, `${waited}`);
   });
@@ -147,7 +149,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     await page.call("Page.reload");
     await page.until("the tabs", FILLED);
     await scrollBy(page, 500);
-    await page.evaluate(AT_REST);
+    await atRest(page);
     assert.equal(await page.evaluate("document.querySelector('.seen')"), null);
     assert.deepEqual(page.troubles, []);
   });

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { sampleSite } from "./sample.mjs";
 import { FILLED, HOLD_SEARCH, PAINTED, visitsOfSuite } from "./visit.mjs";
 
@@ -53,11 +54,7 @@ describe("search", { skip, concurrency: 1 }, () => {
 
   test("the box is fetched at rest, and what does not come is said", async () => {
     const { server } = await visits.visit(sampleSite({ bundles: 20 }));
-    const isAsked = () => server.asked.includes("/js/search.js");
-    for (let i = 0; i < 100 && !isAsked(); i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    assert.ok(isAsked());
+    await until("a request for the search", () => server.asked.includes("/js/search.js"));
     for (const part of ["js/search.js", "/search/"]) {
       const { page } = await visits.visit(sampleSite({ bundles: 20 }), {
         replace: (path) => (path.includes(part) ? { status: 503 } : null),
@@ -177,7 +174,7 @@ describe("search", { skip, concurrency: 1 }, () => {
     await type(page, "amber");
     await page.until("the words", `${STATUS} === 'The names did not come.'`);
     await page.evaluate("document.querySelector('#find').blur()");
-    await page.until("no words", `${STATUS} === ''`, 2_000);
+    await page.until("no words", `${STATUS} === ''`);
   });
 
   test("an answer that comes after Escape, or when the field is left, is not shown", async () => {

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { MAX_WALL_PX } from "../js/layout.js";
 import { sampleSite } from "./sample.mjs";
-import { clickOn, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, clickOn, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
@@ -227,8 +227,7 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
     await page.until("tabs", NO_GAPS);
     const after = await page.evaluate(FIRST_ROW);
     assert.notDeepEqual(after.hrefs, before.hrefs);
-    const link = await page.evaluate(`new Promise((done) =>
-      setTimeout(() => done(location.hash), 700))`);
+    const [link] = await atRest(page);
     assert.ok(Number(/tab=(\d+)/.exec(link)[1]) > tab + 500, link);
     assert.deepEqual(page.troubles, []);
   });

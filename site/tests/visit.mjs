@@ -3,6 +3,7 @@
 
 import { after, afterEach } from "node:test";
 import { Chromium } from "./chromium.mjs";
+import { until } from "./patience.mjs";
 import { serveSample } from "./server.mjs";
 
 /** Some tabs are painted. */
@@ -136,6 +137,25 @@ async function simulateFrames(page) {
   await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
 }
 
+/** Longer than any pause that the page waits for before it writes, counts or draws something. */
+const REST_MS = 800;
+/** The address and the place in view. */
+const PLACE = "[location.hash, history.state, scrollY]";
+
+/**
+ * Waits until an expression keeps its value for as long as the page's own pauses last; resolves to
+ * that value. A busy page ends its pauses late, but in the order in which they were begun.
+ */
+export const atRest = (page, expression = PLACE) => page.evaluate(`(async () => {
+  const now = () => JSON.stringify(${expression});
+  let before;
+  do {
+    before = now();
+    await new Promise((done) => setTimeout(done, ${REST_MS}));
+  } while (now() !== before);
+  return JSON.parse(before ?? 'null');
+})()`);
+
 /** Scrolls, and waits for the painting that follows. */
 export async function scrollBy(page, px) {
   await page.evaluate(`window.scrollBy(0, ${px})`);
@@ -148,7 +168,7 @@ export async function scrollBy(page, px) {
  */
 export async function clickOn(page, selector) {
   const wanted = JSON.stringify(selector);
-  for (let attempt = 0; attempt < 100; attempt += 1) {
+  await until(`something to click on: ${selector}`, async () => {
     const at = await page.evaluate(`(() => {
       if (document.querySelector('#wall.making-room')) return null;
       const middle = (one) => {
@@ -160,18 +180,13 @@ export async function clickOn(page, selector) {
       window.aimed = [...document.querySelectorAll(${wanted})].find(middle);
       return window.aimed ? middle(window.aimed) : null;
     })()`);
-    if (at) {
-      await page.pointAt(at.x, at.y);
-      const isThere = await page.evaluate(`!document.querySelector('#wall.making-room') &&
-        document.elementFromPoint(${at.x}, ${at.y})?.closest(${wanted}) === window.aimed`);
-      if (isThere) {
-        await page.click(at.x, at.y);
-        return;
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`nothing to click on: ${selector}`);
+    if (!at) return false;
+    await page.pointAt(at.x, at.y);
+    const isThere = await page.evaluate(`!document.querySelector('#wall.making-room') &&
+      document.elementFromPoint(${at.x}, ${at.y})?.closest(${wanted}) === window.aimed`);
+    if (isThere) await page.click(at.x, at.y);
+    return isThere;
+  });
 }
 
 /**
