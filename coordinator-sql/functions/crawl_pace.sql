@@ -3,8 +3,8 @@
 -- left alone for longer than its delay. paused_origins counts the origins of these hosts that are
 -- paused, by the outcome of their last request; a host whose other origins go on does not rest.
 -- Delays are those of the crawl's settings, its owner's and the host's; those of robots overrides
--- are not looked at. Of a crawl with many hosts some of each slot are counted, and is_least is true:
--- it allows more. Of a crawl that has ended all is null.
+-- are not looked at. Of a crawl with many hosts some of each slot are counted, and is_least is
+-- true: it allows more. Of a crawl that has ended all is null.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
     out pages_per_second double precision, out is_least boolean, out rate double precision,

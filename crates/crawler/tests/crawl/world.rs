@@ -241,8 +241,9 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // Less than two pauses of an origin, more than one and than any Retry-After here.
-        settings.host_patience = Duration::from_secs(5);
+        // Three pauses of an origin: a request may fail because this machine is busy. More than any
+        // Retry-After here.
+        settings.host_patience = Duration::from_secs(16);
         settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
         change(&mut settings);
