@@ -18,10 +18,13 @@ BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
 # Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
 # twice. `cargo clippy` passes the options in this variable, in this form.
-LINTED := build-tests check-features dashboards-check docs judges lint metrics openapi schema test \
-	test-infra test-rust test-scripts test-site verify weather
+LINTED := bench-smoke build-tests check-features dashboards-check docs judges lint metrics openapi \
+	schema test test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+# Cargo keeps what it compiles incrementally apart. Whichever of these targets runs, and by whichever
+# way, it finds what another one has compiled.
+$(LINTED): export CARGO_INCREMENTAL ?= 0
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
@@ -197,6 +200,11 @@ docs: ## Write docs/cli.md from the program's help
 bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 MIX=issue)
 	@scripts/install/demo.sh
 	@scripts/bench/scan.sh $(ARGS)
+
+.PHONY: bench-smoke
+bench-smoke: build-tests ## Run the smallest form of every bench (ARGS=fleet: only that)
+	@scripts/install/bench.sh
+	@scripts/bench/smoke.sh $(ARGS)
 
 .PHONY: judges
 judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what live crawls leave

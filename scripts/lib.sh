@@ -25,6 +25,13 @@ die() {
     exit 1
 }
 
+# Sets `built` to the folder of a bench's programs, which these options of cargo build optimised.
+# BUILT is a folder that has them already: make bench-smoke runs those of the tests.
+build_bench() {
+    built="${BUILT:-$target/release}"
+    [ -n "${BUILT:-}" ] || cargo build --release --quiet --locked "$@"
+}
+
 # Ends the script well where a part of the corpus that it needs is missing.
 need_corpus() {
     local part="$corpus${1:+/$1}"

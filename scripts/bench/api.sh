@@ -17,12 +17,10 @@ if [ -z "${BENCH_FOLDER:-}" ]; then
     case "$mode" in submit | load) have wrk || die "no wrk (scripts/install/bench.sh)" ;; esac
     export BENCH_FOLDER="$target/$me"
     mkdir -p "$BENCH_FOLDER"
-    if [ -z "${BENCH_PROGRAMS:-}" ]; then
-        cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
-            --package everytab-testbed --bin everytab-testbed \
-            --package everytab-postgres --bin with-postgres
-        export BENCH_PROGRAMS="$target/release"
-    fi
+    build_bench --package everytab-worker --bin everytab-worker \
+        --package everytab-testbed --bin everytab-testbed \
+        --package everytab-postgres --bin with-postgres
+    export BENCH_PROGRAMS="$built"
     in_namespace "$self" "$mode"
 fi
 

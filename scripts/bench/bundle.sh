@@ -19,8 +19,8 @@ runs="${RUNS:-5}"
 repeat="${REPEAT:-3}"
 need_corpus icons
 
-cargo build --release --quiet --locked --package everytab-bundler --example make_bundles
-ours="$target/release/examples/make_bundles"
+build_bench --package everytab-bundler --example make_bundles
+ours="$built/examples/make_bundles"
 folder="$target/bench-bundle"
 mkdir -p "$folder"
 "$ours" list "$(realpath "$corpus")" >"$folder/all.tsv"
@@ -90,6 +90,15 @@ for _ in $(seq "$runs"); do
         "$go" bundles -workers 20 -out "$folder/out-cores-go" "$folder/all-repeated.tsv"
 done
 
+for list in all small; do
+    for colours in lossless auto palette; do
+        for name in "$list-$colours" "$list-$colours-one-file"; do
+            tail -n 1 "$folder/$name.said" |
+                grep -q "^hosts=$(wc -l <"$folder/$list-repeated.tsv") .* refused=0 " ||
+                die "$name: not every icon: $(tail -n 1 "$folder/$name.said")"
+        done
+    done
+done
 echo "$me: medians of $runs, $(circumstances)"
 printf '%-24s %7s %10s %13s %14s\n' what icons 'hosts/s' 'hosts/CPU s' 'us CPU/host'
 for name in {all,small}-{{lossless,auto,palette}{,-one-file},go,pillow} cores-{auto,go}; do

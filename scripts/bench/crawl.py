@@ -293,11 +293,11 @@ def throughput():
         say(what="throughput", program="everytab", **ours)
         seeds, hosts = seeds_of(expected)
         seconds = str(setting("PEER_SECONDS", 60))
-        commands = {
-            "wget": ["timeout", seconds, "wget", "--quiet", "--recursive", "--level=inf",
-                     "--span-hosts", "--delete-after", "--warc-file=wget", "--warc-tempdir=.",
-                     "--input-file", seeds],
-        }
+        commands = {}
+        if os.environ.get("PEERS") != "none":
+            commands["wget"] = ["timeout", seconds, "wget", "--quiet", "--recursive", "--level=inf",
+                                "--span-hosts", "--delete-after", "--warc-file=wget",
+                                "--warc-tempdir=.", "--input-file", seeds]
         if os.environ.get("BENCH_SCRAPY"):
             script = pathlib.Path(__file__).with_name("crawl_scrapy.py")
             commands["scrapy"] = [os.environ["BENCH_SCRAPY"], script, seeds, seconds,

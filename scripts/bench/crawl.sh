@@ -20,7 +20,7 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
     mkdir -p "$folder"
     # shellcheck source=scripts/bench/peers.sh
     . scripts/bench/peers.sh
-    cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
+    build_bench --package everytab-worker --bin everytab-worker \
         --package everytab-testbed --bin everytab-testbed \
         --package everytab-postgres --bin with-postgres
     if [ "$mode" = throughput ] || [ "$mode" = peers ]; then
@@ -34,7 +34,7 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
              "request_coalesce", "auto_throttle", "etag_cache", "reqwest_native_tls_native_roots",
              "tcp_fastopen", "warc", "zero_copy"'
     fi
-    export BENCH_PROGRAMS="$target/release" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
+    export BENCH_PROGRAMS="$built" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
     export BENCH_CRAWLEE="${node:-}" BENCH_SPIDER="${crate:-}"
     in_namespace "$self" "$mode"
 fi

@@ -23,6 +23,8 @@ THAW_S = 8
 GROWTH = 1.15
 # The minutes from which on that is judged: sockets that are open by chance are more than that.
 LONG_ENOUGH = 30
+# The time between two looks at what is held, in seconds.
+LOOK_S = setting("LOOK_SECONDS", 60)
 
 
 class Weather:
@@ -159,8 +161,8 @@ def check(database):
 def soak():
     """MINUTES of crawls on an internet that changes and dies."""
     minutes, change, down = setting("MINUTES", 60), setting("CHANGE", 40), setting("DOWN", 12)
-    if minutes < 6:
-        sys.exit(f"MINUTES={minutes}: at least 6, so that each third has two samples")
+    if minutes * 60 < 6 * LOOK_S:
+        sys.exit(f"MINUTES={minutes}: at least 6 looks, so that each third has two samples")
     internet = Internet(
         "--page-bytes", "8000", "--dead", "30", "--slow", "200", "--slow-ms", "20-2000",
         "--crawl-delay", "50", "--crawl-delay-ms", "1000-5000", "--sitemaps", "300",
@@ -188,12 +190,12 @@ def soak():
                     options = ["--scope", "host", "--depth", 2, "--site-pages", 200, *politeness]
                     repeated = database.start(few, "--again", repeated, *options)
                     runs += 1
-                if now - looked >= 60:
+                if now - looked >= LOOK_S:
                     looked = now
                     looks.append(look(database, fleet))
                     rounded = {name: round(value, 1) for name, value in looks[-1].items()}
                     fetched = database.number("select count(*) from everytab.fetches")
-                    say(what="soak", minute=len(looks), runs=runs, fetched=fetched, **rounded)
+                    say(what="soak", look=len(looks), runs=runs, fetched=fetched, **rounded)
                 time.sleep(1)
         uneven, twice = check(database)
     pairs, requests = early(internet.log, weather.unreachable)

@@ -4,9 +4,9 @@
 # `folder`, which is target/NAME and stays. Needs the right to make namespaces; touches no other
 # network.
 if [ -z "${ICON_TRACK_INSIDE:-}" ]; then
-    [ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker \
-        --example fetch_icons --package everytab-testbed --bin icon-track
-    export ICON_TRACK_INSIDE="$target/$me" ICON_TRACK_PROGRAMS="$target/release"
+    build_bench --package everytab-worker --example fetch_icons \
+        --package everytab-testbed --bin icon-track
+    export ICON_TRACK_INSIDE="$target/$me" ICON_TRACK_PROGRAMS="$built"
     mkdir -p "$ICON_TRACK_INSIDE"
     in_namespace "$self"
 fi

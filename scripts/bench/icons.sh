@@ -62,6 +62,13 @@ echo "$me: $scenario, $urls URLs, $hosts hosts, $in_flight in flight, medians of
     "$repeats, $(circumstances)"
 expected="$("$programs/icon-track" expect "${plan[@]}")"
 echo "$expected"
+case "$scenario" in plain | tls)
+    for name in ours signed; do
+        ! grep -v "\"ok\":$urls[,}]" "$folder/$name.said" 2>/dev/null ||
+            die "$name: not $urls icons"
+    done
+    ;;
+esac
 printf '%-6s %10s %16s %14s %22s\n' program 'URLs/s' 'CPU s/1000 URLs' 'URLs/CPU s' \
     'all runs, s CPU'
 for name in ours signed go; do

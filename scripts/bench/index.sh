@@ -17,11 +17,10 @@ runs="${RUNS:-5}"
 hosts="$corpus/hosts/crux-sample.txt.gz"
 cores="$(nproc)"
 
-cargo build --release --quiet --locked --package everytab-commoncrawl --example index_bench
-cargo build --release --quiet --locked --package everytab-worker --example read_index \
-    --example read_shard
-one_thread="$target/release/examples/index_bench"
-as_jobs="$target/release/examples/read_index"
+build_bench --package everytab-commoncrawl --example index_bench
+build_bench --package everytab-worker --example read_index --example read_shard
+one_thread="$built/examples/index_bench"
+as_jobs="$built/examples/read_index"
 folder="$target/bench-index"
 mkdir -p "$folder"
 file="$folder/$rows.parquet"
@@ -39,7 +38,7 @@ export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_REGION=us-east-1
 export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 printf '%s\t0\t1\n' "$file" >"$folder/list.tsv"
 # The server ends with its standard input, which is a pipe that this script holds.
-coproc S3 { exec "$target/release/examples/read_shard" serve "$folder/list.tsv" "$folder"; }
+coproc S3 { exec "$built/examples/read_shard" serve "$folder/list.tsv" "$folder"; }
 server=$S3_PID
 trap 'kill "$server" 2>/dev/null || true; rm -f "$folder"/*.times' EXIT
 read -r AWS_ENDPOINT_URL <&"${S3[0]}"
@@ -72,6 +71,16 @@ for _ in $(seq "$runs"); do
     measured jobs "$as_jobs" "$folder" "$rows.parquet" "$cores"
     [ -z "$python" ] ||
         measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
+done
+
+captures="$(awk '{ print $4; exit }' "$folder/one.times")"
+for name in one job s3 jobs duckdb duckdbs; do
+    [ -s "$folder/$name.times" ] || continue
+    case "$name" in jobs | duckdbs) times="$cores" ;; *) times=1 ;; esac
+    awk -v rows="$((rows * times))" -v captures="$((captures * times))" \
+        '$3 != rows || $4 != captures { exit 1 }' "$folder/$name.times" ||
+        die "$name: not $((rows * times)) rows and $((captures * times)) captures: $(cat \
+            "$folder/$name.times")"
 done
 
 echo "$me: $(stat --format %s "$file") bytes, medians of $runs, $(circumstances)"

@@ -7,8 +7,8 @@
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-cargo build --quiet --release --locked --package everytab-worker --example map_tiles
-program="$target/release/examples/map_tiles"
+build_bench --package everytab-worker --example map_tiles
+program="$built/examples/map_tiles"
 icons="${ICONS:-1000000}"
 "$program" "$icons" "$folder/generated"
 rm -rf "$folder/generated"

@@ -16,8 +16,8 @@ runs="${RUNS:-5}"
 repeat="${REPEAT:-10}"
 need_corpus
 
-cargo build --release --quiet --locked --package everytab-webpage --example read_pages
-ours="$target/release/examples/read_pages"
+build_bench --package everytab-webpage --example read_pages
+ours="$built/examples/read_pages"
 folder="$target/bench-pages"
 mkdir -p "$folder"
 "$ours" list "$(realpath "$corpus")" >"$folder/list.tsv"
@@ -67,6 +67,10 @@ for _ in $(seq "$runs"); do
 done
 
 pages="$(wc -l <"$folder/list.tsv")"
+for name in ours ours.all; do
+    tail -n 1 "$folder/$name.said" | grep -q "^pages=$((pages * repeat)) " ||
+        die "$name: not $pages pages, $repeat times: $(tail -n 1 "$folder/$name.said")"
+done
 echo "$me: $pages pages, medians of $runs, $(circumstances)"
 table() {
     local suffix="$1" times="$2" name file rounds

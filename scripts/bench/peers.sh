@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # For the benches that run other programs beside ours. Who sources it has set `folder`, which stays:
 # what is built or installed there is found again. Each program that cannot be had is told of, and
-# its variable is empty.
+# its variable is empty. PEERS=none leaves all of them out.
 
 # Sets `go` to the plain Go program, built anew where its source is newer.
 go_peer() {
     local source="${EVERYTAB_PEERS:-../shared/peers}/go/main.go"
     go="$folder/go-peer"
-    if ! [ -f "$source" ] || ! command -v go >/dev/null; then
+    if [ "${PEERS:-}" = none ]; then
+        go=
+    elif ! [ -f "$source" ] || ! command -v go >/dev/null; then
         say "no Go peer (EVERYTAB_PEERS; scripts/install/bench.sh)"
         go=
     elif [ ! -x "$go" ] || [ "$source" -nt "$go" ]; then
@@ -18,6 +20,8 @@ go_peer() {
 
 # Sets `python` to an interpreter that has just these packages (name==version) of PyPI.
 python_with() {
+    python=
+    [ "${PEERS:-}" != none ] || return 0
     python="$folder/python/bin/python"
     [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$*" ] || return 0
     rm -rf "$folder/python"
@@ -32,6 +36,8 @@ python_with() {
 
 # Sets `node` to a folder in which Node.js finds this package (name@version) of npm.
 node_with() {
+    node=
+    [ "${PEERS:-}" != none ] || return 0
     node="$folder/node"
     [ "$(cat "$node/installed" 2>/dev/null)" != "$1" ] || return 0
     rm -rf "$node"
@@ -49,6 +55,8 @@ node_with() {
 # of crates.io.
 crate_with() {
     local source="$1" name="$2" version="$3" features="$4"
+    crate=
+    [ "${PEERS:-}" != none ] || return 0
     crate="$folder/$name/target/release/peer"
     if [ -x "$crate" ] && [ ! "$source" -nt "$crate" ]; then return; fi
     mkdir -p "$folder/$name/src"

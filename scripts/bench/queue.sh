@@ -5,10 +5,15 @@
 # network: it installs the peer, if EVERYTAB_PEERS (../shared/peers) holds one.
 #
 #   JOBS=200000 ROUNDS=3 scripts/bench/queue.sh drain
+#
+# Where BUILT is set, the program of the tests runs.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 scripts/install/demo.sh
 export EVERYTAB_PEERS="${EVERYTAB_PEERS:-$(realpath -m ../shared/peers)}"
 say "$1: $(circumstances)"
+if [ -n "${BUILT:-}" ]; then
+    exec cargo test --quiet --locked --workspace --bench queue -- "$@"
+fi
 exec cargo bench --quiet --locked --package everytab-coordinator --bench queue -- "$@"

@@ -31,20 +31,22 @@ select (select count(*) from icon), (select sum(items) from icon),
        round((select items / nullif(extract(epoch from ended - begun), 0) from steady), 1),
        round(extract(epoch from (select finished_at - started_at from everytab.runs)), 2)"
 
-one_icons='' one_scan='' one_steady=''
+one_items='' one_icons='' one_scan='' one_steady=''
 for workers in ${WORKERS:-1 2 4 8}; do
     data="$folder/$workers"
     TIMEFORMAT='%R %U %S'
-    { time "$target/release/everytab-worker" local --sample --sample-hosts "$hosts" \
+    { time "$built/everytab-worker" local --sample --sample-hosts "$hosts" \
         --sample-mix none --sample-latency "${LATENCY:-300ms}" --in-flight "$in_flight" \
         --entries-per-bundle "${ENTRIES_PER_BUNDLE:-20}" --workers "$workers" --dir "$data" \
         --exit-when-done "$@" >"$folder/out" 2>"$folder/err" ||
         { tail -n 5 "$folder/err" >&2; exit 1; }; } 2>"$folder/time"
     read -r wall user system <"$folder/time"
-    row="$("$target/release/with-postgres" --dir "$data/postgres" -- bash -c \
+    row="$("$built/with-postgres" --dir "$data/postgres" -- bash -c \
         'psql -X -A -t -F " " -d "${EVERYTAB_TEST_DATABASE_URL/\/postgres?//everytab?}" -c "$1"' \
         - "$query")"
     read -r shards items icons steady scan <<<"$row"
+    expect_tabs "$data" "$hosts"
+    [ "$items" = "${one_items:=$items}" ] || die "$items icons, with one worker $one_items"
     one_icons="${one_icons:-$icons}" one_scan="${one_scan:-$scan}"
     one_steady="${one_steady:-$steady}"
     awk -v w="$workers" -v shards="$shards" -v items="$items" -v icons="$icons" -v scan="$scan" \

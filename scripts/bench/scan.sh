@@ -9,6 +9,7 @@
 # shellcheck source=scripts/bench/folder.sh
 . scripts/bench/folder.sh
 say "${HOSTS:-20000} hosts, ${WORKERS:-2} workers, mix ${MIX:-issue}, $(circumstances)"
-time "$target/release/everytab-worker" \
+time "$built/everytab-worker" \
     local --sample --sample-hosts "${HOSTS:-20000}" --sample-mix "${MIX:-issue}" \
     --workers "${WORKERS:-2}" --dir "$folder/data" --exit-when-done "$@"
+expect_tabs "$folder/data" "${HOSTS:-20000}"

@@ -8,8 +8,8 @@
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-cargo build --quiet --release --locked --package everytab-worker --example search_files
-program="$target/release/examples/search_files"
+build_bench --package everytab-worker --example search_files
+program="$built/examples/search_files"
 top="${TOP:-}"
 time "$program" "${NAMES:-30000000}" "$folder" ${top:+"$top"}
 node --max-old-space-size=4096 site/tests/search-bench.mjs "$folder" "${PREFIXES:-10000}" "$top"

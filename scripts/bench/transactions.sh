@@ -11,18 +11,19 @@
 . scripts/bench/folder.sh
 mkdir -p "$folder/data"
 # %v is the transaction; what is set so stays in the cluster's own file.
-"$target/release/with-postgres" --dir "$folder/data/postgres" -- bash -c '
+"$built/with-postgres" --dir "$folder/data/postgres" -- bash -c '
     for setting in "log_min_duration_statement = 0" "log_parameter_max_length = 0" \
         "log_line_prefix = '"'%n %v '"'"; do
         psql -X -q -d "$EVERYTAB_TEST_DATABASE_URL" -c "alter system set $setting"
     done'
-"$target/release/everytab-worker" local --sample --sample-hosts "${HOSTS:-20000}" \
+"$built/everytab-worker" local --sample --sample-hosts "${HOSTS:-20000}" \
     --sample-mix "${MIX:-issue}" --workers "${WORKERS:-2}" --dir "$folder/data" \
     --exit-when-done "$@" >"$folder/out" 2>"$folder/err" || {
     tail -n 5 "$folder/err" >&2
     exit 1
 }
 
+expect_tabs "$folder/data" "${HOSTS:-20000}"
 # A statement without a transaction of its own (%v is empty or 0) is not one.
 awk '$3 == "LOG:" && $4 == "duration:" {
     if ($2 !~ /^[0-9]+\/[0-9]+$/ || $2 ~ /\/0$/) next
@@ -38,6 +39,7 @@ END {
     printf "-1\t%d statements\n", seen
 }' "$folder/data/postgres/server.log" | sort -rn >"$folder/transactions"
 total=$(grep -vc '^-1' "$folder/transactions")
+[ "$total" -gt 0 ] || die "no transaction in $folder/data/postgres/server.log"
 echo "$me: $total transactions; the longest, in milliseconds, with the slowest" \
     "statement of each:"
 head -n "${SHOW:-15}" "$folder/transactions"

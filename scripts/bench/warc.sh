@@ -15,10 +15,10 @@ repeat="${REPEAT:-20}"
 need_corpus
 corpus="$(realpath "$corpus")"
 
-cargo build --release --quiet --locked --package everytab-webpage --example read_pages
-cargo build --release --quiet --locked --package everytab-worker --example read_shard
-read_pages="$target/release/examples/read_pages"
-read_shard="$target/release/examples/read_shard"
+build_bench --package everytab-webpage --example read_pages
+build_bench --package everytab-worker --example read_shard
+read_pages="$built/examples/read_pages"
+read_shard="$built/examples/read_shard"
 folder="$(mktemp -d "$target/bench-warc-XXXXXX")"
 list="$folder/list.tsv"
 "$read_pages" list "$corpus" >"$list"
@@ -77,6 +77,10 @@ done
 column() {
     cut -d ' ' -f "$1" "$2" | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
 }
+for name in s3-http s3-https web-http web-https; do
+    cmp -s "$folder/folder.said" "$folder/$name.said" ||
+        die "$name: $(cat "$folder/$name.said"), but from a folder $(cat "$folder/folder.said")"
+done
 echo "$me: medians of $runs, $(circumstances)"
 printf '%-12s %10s %14s %14s %16s\n' store 'pages/s' 'us CPU/page' 'beyond pages' 'server us/page'
 pages_alone=0

@@ -6,18 +6,21 @@
 #   FAULTS=200 HOSTS=2000 PAGES=200000 CHAOS_SEED=1 POLITE_SECONDS=180 FEED_ROUNDS=60 \
 #       scripts/stress/chaos-crawl.sh
 #
-# Optimised, for a large crawl takes long otherwise. Each test ends by itself, after an hour at the
-# latest.
+# Optimised, for a large crawl takes long otherwise; where BUILT is set, those of make test run.
+# Each test ends by itself, when nothing has changed for four minutes at the latest.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export FAULTS="${FAULTS:-200}" HOSTS="${HOSTS:-2000}" PAGES="${PAGES:-200000}"
 export CHAOS_SEED="${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}"
+tests=(--release --package everytab-worker)
+# Those that make test has built.
+[ -z "${BUILT:-}" ] || tests=(--workspace)
 for name in \
     chaos::crawls::two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early \
     crawl_feeds::a_long_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order \
     chaos::crawls::a_large_crawl_with_faults_records_what_its_graph_holds; do
     say "$name, CHAOS_SEED=$CHAOS_SEED: $(circumstances)"
-    cargo test --release --quiet --locked --package everytab-worker --test scan -- \
+    cargo test "${tests[@]}" --quiet --locked --test scan -- \
         --include-ignored --nocapture --exact "$name"
 done

@@ -5,7 +5,7 @@
 #   ROUNDS=10 FAULTS=200 HOSTS=20000 CHAOS_SEED=1 scripts/stress/chaos.sh [test runner's options]
 #
 # ROUNDS=0 leaves the repetition out, FAULTS=0 the chaos tests. The small tests are selected by
-# words in their names. Every test ends by itself (a chaos test after an hour at the latest). Stops
+# words in their names. Every test ends by itself, also where nothing happens any more. Stops
 # at the first round or test that fails.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"

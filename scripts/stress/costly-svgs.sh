@@ -6,5 +6,5 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-cargo build --release --quiet --locked --package everytab-icon --example costly_svgs
-"$target/release/examples/costly_svgs" "${FUZZ_SECONDS:-60}" "$target/costly-svgs" "${SEED:-1}"
+build_bench --package everytab-icon --example costly_svgs
+"$built/examples/costly_svgs" "${FUZZ_SECONDS:-60}" "$target/costly-svgs" "${SEED:-1}"

@@ -18,15 +18,15 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    crawl_worker::{self, CrawlPace, Graph},
+    crawl_worker::{self, CrawlPace, Graph, START_PAUSE},
     frontier, say,
     server::{self, Server, Used},
     setting,
     timings::Timings,
 };
 
-/// How long the workers of a fleet take to start.
-const STARTED: Duration = Duration::from_secs(40);
+/// How long the workers of a fleet take to lease all slots, once the last one has started.
+const STARTED: Duration = Duration::from_secs(10);
 
 /// What all workers of a fleet share.
 pub(crate) struct Fleet {
@@ -82,7 +82,7 @@ async fn at_rate(pages_per_s: f64) {
     let running: Vec<_> = (0..workers)
         .map(|number| tokio::spawn(crawl_worker::work(Arc::clone(&fleet), number)))
         .collect();
-    tokio::time::sleep(STARTED + 2 * fleet.pace.checkpoint).await;
+    tokio::time::sleep(START_PAUSE * workers + STARTED + 2 * fleet.pace.checkpoint).await;
     fleet.timings.reset();
     server.sql("ours", "select pg_stat_statements_reset()");
     let before = (server.usage(), fleet.pages.load(Ordering::Relaxed), rows(&server));

@@ -119,9 +119,12 @@ struct Worker {
     random: u64,
 }
 
+/// The workers of a fleet start one by one, with this pause between them.
+pub(crate) const START_PAUSE: Duration = Duration::from_millis(150);
+
 /// Works until the fleet stops; returns the slots that are held then.
 pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
-    tokio::time::sleep(Duration::from_millis(150) * number).await;
+    tokio::time::sleep(START_PAUSE * number).await;
     let coordinator = Coordinator::connect(&fleet.url, &ConnectSettings::default()).await.unwrap();
     let mut worker = Worker {
         coordinator,

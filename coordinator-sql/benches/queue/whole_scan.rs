@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::{
-    batch, say,
+    batch, samples, say,
     server::{Server, digests},
     setting,
 };
@@ -40,7 +40,7 @@ pub(crate) async fn run() {
     let last =
         owner.lease("bench", &[JobKind::Index], 1, &digests(), &LeaseCursors::default()).await;
     let begun = Instant::now();
-    let stats = json!({"counts": {"hosts": hosts}});
+    let stats = samples::least_stats(hosts);
     let lease = last.unwrap().remove(0);
     owner.complete(lease, &Output::Nothing, &stats, deadline()).await.unwrap();
     report(&format!("the last index job's completion: fan-out into {shards} shards"), begun);
@@ -53,7 +53,7 @@ pub(crate) async fn run() {
         &format!(
             "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
                                      duration_ms, source, outcome, url)
-         select scan, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
+         select run, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
            from everytab.jobs where run = {number} and kind = 'icon';
          analyze"
         ),
@@ -100,7 +100,7 @@ async fn complete_all(
         assert!(!leases.is_empty(), "{left} {kind} jobs are missing");
         cursors.note(&leases);
         left -= leases.len();
-        batch::complete(session, leases, &json!({"counts": {"hosts": hosts}})).await;
+        batch::complete(session, leases, &samples::least_stats(hosts)).await;
     }
 }
 

@@ -134,6 +134,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if thread::panicking() {
+            let said = self.stderr_text();
+            let last: Vec<&str> = said.lines().rev().take(30).collect();
+            eprintln!("process {} said last, backwards:\n{}", self.pid(), last.join("\n"));
+        }
         // It has ended already, or ends now.
         let _ = self.child.kill();
         let _ = self.child.wait();

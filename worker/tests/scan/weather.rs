@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use everytab_patience::LongWait;
 use everytab_testbed::{Behaviour, Mix, Storm, Weather};
 
 use crate::{
@@ -45,12 +46,17 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     let what = format!("{storm:?}");
     weather.begin(storm);
     let worker = Running::start(database.worker(&["--exit-when-done"]));
-    wait_for(&format!("{store} in the status, {what}"), || {
+    // A store that answers now and then is asked less and less often before a job is given back.
+    let mut wait = LongWait::new();
+    loop {
         let status = database.status();
         assert_ne!(status["state"], "finished", "no storm: {what}");
         let troubles = status["troubles"].to_string();
-        troubles.contains(&format!("waiting for the {store}: ")).then_some(())
-    });
+        if troubles.contains(&format!("waiting for the {store}: ")) {
+            break;
+        }
+        wait.note((what.clone(), weather.refused(), status["stages"].clone()));
+    }
     let refused = weather.refused();
     wait_for(&format!("another request, {what}"), || (weather.refused() > refused).then_some(()));
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
