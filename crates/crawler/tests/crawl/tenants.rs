@@ -56,7 +56,7 @@ async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_that_waits_for_its_last_page_holds_no_other_back() {
     // Every answer takes longer than a worker takes to hear of a new crawl.
-    let slow = GraphSettings { slow: 1_000, slow_ms: (15_000, 15_000), ..GraphSettings::default() };
+    let slow = GraphSettings { slow: 1_000, slow_ms: (7_000, 7_000), ..GraphSettings::default() };
     let world = World::new(26, GraphSettings { hosts: 2, sites: 2, pages: 20, ..slow }).await;
     let homes = [world.graph().home(0), world.graph().home(1)];
     let quick = CrawlSettings { delay_factor: 0.0, ..settings("page") };
