@@ -3,10 +3,10 @@
 -- nothing and answers what the first did.
 --
 -- p_counts has an object a crawl, each crawl once: how much its sums grow (pending may shrink), its
--- refused, left and links_refused by reason, how many reserved pages it used and how many it gives
--- back. The other arrays are columns of rows: of fetches, links, chunks and hosts, as the tables
--- have them, and p_texts the text of pages that are searched. p_cursor and p_urgent_cursor are
--- null where links that were read are not merged yet.
+-- failed, refused, left and links_refused by reason, how many reserved pages it used and how many
+-- it gives back. The other arrays are columns of rows: of fetches, links, chunks and hosts, as the
+-- tables have them, and p_texts the text of pages that are searched. p_cursor and p_urgent_cursor
+-- are null where links that were read are not merged yet.
 --
 -- Returns the word recorded, repeated or lost, and the crawls of p_counts that have ended, by this
 -- checkpoint or before it. Of those that had ended before nothing is recorded.
@@ -21,6 +21,7 @@ create or replace function coordinator.checkpoint_slot(
     p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[],
     p_body_at timestamptz[], p_body_urls text[], p_body_host_hashes bigint[],
     p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[],
+    p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[],
     p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[],
     p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[],
     p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[],
@@ -59,7 +60,7 @@ begin
     -- In the order of crawls, so that checkpoints cannot deadlock.
     for counts in
         select * from jsonb_to_recordset(p_counts) as n (
-            crawl integer, known bigint, pending bigint, captured bigint, failed bigint,
+            crawl integer, known bigint, pending bigint, captured bigint, failed jsonb,
             refused jsonb, "left" jsonb, links_refused jsonb, sent bigint, read bigint,
             pages bigint, given_back bigint, stored_bytes bigint)
          order by n.crawl
@@ -81,22 +82,26 @@ begin
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
                          body_offset, body_length, body_at, body_url, body_host_hash,
-                         body_url_hash, truncated, is_no_page, slot, lease_number, epoch)
+                         body_url_hash, truncated, is_no_page, via_host_hash, via_url_hash, via,
+                         certificate, slot, lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
            f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
-           f.truncated, nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
+           f.truncated, nullif(f.is_no_page, false), f.via_host_hash, f.via_url_hash, f.via,
+           f.certificate, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
                   p_body_lengths, p_body_at, p_body_urls, p_body_host_hashes, p_body_url_hashes,
-                  p_truncated, p_no_pages)
+                  p_truncated, p_no_pages, p_via_host_hashes, p_via_url_hashes, p_vias,
+                  p_certificates)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
                  record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, body_host_hash, body_url_hash, truncated, is_no_page)
+                 body_url, body_host_hash, body_url_hash, truncated, is_no_page, via_host_hash,
+                 via_url_hash, via, certificate)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);

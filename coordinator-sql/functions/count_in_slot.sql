@@ -1,12 +1,12 @@
 -- Adds a checkpoint's numbers to the sums of a crawl in a slot, which the caller has fenced, and
--- ends the crawl where nothing is left to do. Answers open, ended (by this call), or closed: the
--- crawl had ended before, and nothing was added.
+-- ends the crawl where nothing is left to do. Failed, refused and left URLs are counted by reason.
+-- Answers open, ended (by this call), or closed: the crawl had ended before, and nothing was added.
 --
 -- Locks are taken in one order: the slot, then for each crawl, ascending, its own row where the
 -- crawl may end by these numbers, then the row of the slot's sums.
 create or replace function coordinator.count_in_slot(
     p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint,
-    p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint,
+    p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint,
     p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint)
 returns text language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -15,8 +15,9 @@ declare
     reserved_left bigint;
     may_end boolean;
 begin
-    if p_known is distinct from p_pending + p_captured + p_failed
-            + coordinator.sum_counts(p_refused) + coordinator.sum_counts(p_left) then
+    if p_known is distinct from p_pending + p_captured
+            + coordinator.sum_counts(p_failed) + coordinator.sum_counts(p_refused)
+            + coordinator.sum_counts(p_left) then
         raise exception 'crawl % in slot %: what is known is not what is pending or has ended',
             p_crawl, p_slot using errcode = 'invalid_parameter_value';
     end if;
@@ -41,7 +42,9 @@ begin
     end if;
     update crawl_slots s
        set known = s.known + p_known, pending = s.pending + p_pending,
-           captured = s.captured + p_captured, failed = s.failed + p_failed,
+           captured = s.captured + p_captured,
+           failed = s.failed + coordinator.sum_counts(p_failed),
+           failures = coordinator.add_counts(s.failures, p_failed),
            refused = coordinator.add_counts(s.refused, p_refused),
            "left" = coordinator.add_counts(s."left", p_left),
            links_refused = coordinator.add_counts(s.links_refused, p_links_refused),

@@ -1,44 +1,83 @@
--- The fetches of a crawl in the order of epoch, transaction and number, after such a position.
--- Until the crawl has ended, those of a transaction come when all transactions that began before it
--- are over, so that who goes on after the last one misses none.
+-- The fetches of a crawl in the order of epoch, transaction and number, after such a position: all,
+-- or those with an outcome, on a host or with a status. Until the crawl has ended, those of a
+-- transaction come when all transactions that began before it are over, so that who goes on after
+-- the last one misses none. Those of one host come in the order of their hashes, as they are found.
+--
+-- A call looks at so many rows at most. Where it stopped before it found p_limit, the last row has
+-- the position alone.
 create or replace function coordinator.crawl_fetches(
-    p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer)
+    p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer,
+    p_outcome text, p_host bigint, p_status smallint)
 returns table ("position" text, at timestamptz, url text, depth smallint,
                status smallint, outcome text, bytes integer, duration_ms integer, mime text,
-               title text, redirect text, object text, record_offset bigint,
-               record_length integer, truncated text)
+               title text, redirect text, via text, object text, record_offset bigint,
+               record_length integer, certificate text, truncated text)
 language plpgsql stable security definer set search_path = everytab, pg_temp
 -- As in api.feed.
 set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
+    -- A tenth of a second.
+    max_rows constant integer := 50000;
     crawl_row crawls;
     current_epoch smallint;
     after_xid xid8 := p_after_xid::text::xid8;
-    after_id bigint := p_after_id;
+    found_rows refcursor;
+    one fetches;
+    number integer := 0;
     remaining integer := p_limit;
-    returned integer;
+    is_forgotten boolean;
 begin
     select * into crawl_row from crawls c where c.id = p_id;
     select coalesce(max(r.epoch), 0) into current_epoch from restores r;
-    for at_epoch in p_after_epoch..current_epoch loop
-        return query
-        select format('%s-%s-%s', f.epoch, f.xid, f.id), f.at, f.url, f.depth, f.status, f.outcome,
-               f.bytes, f.duration_ms, f.mime, case when not g.is_forgotten then f.title end,
-               case when not g.is_forgotten then f.redirect end, a.object, f.record_offset,
-               f.record_length, f.truncated
-          from fetches f
-         cross join lateral (select coordinator.is_fetch_forgotten(f) as is_forgotten) g
-          left join crawl_archives a on a.archive = f.archive
-         where f.crawl = crawl_row.crawl and f.epoch = at_epoch
-           and (f.xid, f.id) > (after_xid, after_id)
-           and (at_epoch < current_epoch or crawl_row.state = 'ended'
+    if p_host is not null then
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl and f.host_hash = p_host
+           and f.url_hash >= coalesce((
+               select a.url_hash + 1 from fetches a
+                where a.crawl = crawl_row.crawl and a.epoch = p_after_epoch and a.xid = after_xid
+                  and a.id = p_after_id and a.host_hash = p_host), 1::bigint << 63)
+         order by f.url_hash limit max_rows;
+    elsif p_outcome is not null and coordinator.ending_of(p_outcome) <> 'captured' then
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl and f.outcome = p_outcome
+           -- As the index fetches_uncaptured has it.
+           and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, after_xid, p_after_id)
+           and (f.epoch < current_epoch or crawl_row.state = 'ended'
                 or f.xid < pg_snapshot_xmin(pg_current_snapshot()))
-         order by f.xid, f.id limit remaining;
-        get diagnostics returned = row_count;
-        remaining := remaining - returned;
-        exit when remaining = 0;
-        after_xid := '0';
-        after_id := 0;
+         order by f.epoch, f.xid, f.id limit max_rows;
+    else
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, after_xid, p_after_id)
+           and (f.epoch < current_epoch or crawl_row.state = 'ended'
+                or f.xid < pg_snapshot_xmin(pg_current_snapshot()))
+         order by f.epoch, f.xid, f.id limit max_rows;
+    end if;
+    while remaining > 0 loop
+        fetch found_rows into one;
+        exit when not found;
+        number := number + 1;
+        "position" := format('%s-%s-%s', one.epoch, one.xid, one.id);
+        continue when one.outcome <> p_outcome or one.status is distinct from p_status
+                      and p_status is not null;
+        remaining := remaining - 1;
+        is_forgotten := coordinator.is_fetch_forgotten(one);
+        return query
+        select "position", one.at, one.url, one.depth, one.status, one.outcome, one.bytes,
+               one.duration_ms, one.mime, case when not is_forgotten then one.title end,
+               case when not is_forgotten then one.redirect end, coordinator.via_of(one),
+               (select a.object from crawl_archives a where a.archive = one.archive),
+               one.record_offset, one.record_length, one.certificate, one.truncated;
     end loop;
+    close found_rows;
+    if remaining > 0 and number = max_rows then
+        return query select "position", null::timestamptz, null, null::smallint, null::smallint,
+                            null, null::integer, null::integer, null, null, null, null, null,
+                            null::bigint, null::integer, null, null;
+    end if;
 end $$;

@@ -5,7 +5,7 @@ returns table (crawl integer, id uuid, name text, owner text, state text, ended_
                finished_at timestamptz, page_limit bigint, budget_left bigint, seeds bigint,
                sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
                captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,
-               links_refused jsonb, indexes text)
+               links_refused jsonb, failures jsonb, indexes text)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
            c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,

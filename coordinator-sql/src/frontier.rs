@@ -6,6 +6,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
+pub(crate) mod crawl_fetches;
 pub(crate) mod crawls;
 pub(crate) mod earlier;
 pub(crate) mod fetch_position;
@@ -14,6 +15,7 @@ pub(crate) mod health;
 pub(crate) mod indexes;
 pub(crate) mod links;
 pub(crate) mod load;
+pub(crate) mod report;
 pub(crate) mod robots;
 pub(crate) mod rows;
 pub(crate) mod schedules;

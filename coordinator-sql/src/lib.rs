@@ -67,9 +67,8 @@ pub use filters::{NewFilterList, OPERATOR, StoredFilter, StoredFilterList};
 pub use frontier::{
     changes::{CrawlChange, CrawlChanged, FoundCrawl, RateChange},
     checkpoint::{Checkpoint, CheckpointAnswer},
-    crawls::{
-        CrawlFetch, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl,
-    },
+    crawl_fetches::{CrawlFetch, FetchFilter, FetchesPage},
+    crawls::{CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl},
     earlier::{CrawlSeed, EarlierCrawl, EarlierFetch},
     fetch_position::{FetchPosition, NoFetchPosition},
     forgotten::{Forgotten, ForgottenArchive, NewForgotten},
@@ -77,8 +76,9 @@ pub use frontier::{
     indexes::{CrawlRun, IndexRow, IndexRows},
     links::{LinkLane, UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},
+    report::{ReportPart, ReportRow},
     robots::RobotsOverrideRow,
-    rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
+    rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
     schedules::{NewSchedule, ScheduleAdded, ScheduleRow, ScheduleTimes},
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
 };

@@ -16,19 +16,11 @@ const ENDS = {
 /** What is known of a crawl beside its document. */
 export class Seen {
   chart = new Chart();
-  failures = {};
   hosts = null;
   pace = null;
 
   constructor(id) {
     this.id = id;
-  }
-
-  /** Counts failures by outcome: the crawl's document has their sum alone. */
-  addFetches(fetches) {
-    for (const { state, outcome } of fetches) {
-      if (state === "failed") this.failures[outcome] = (this.failures[outcome] ?? 0) + 1;
-    }
   }
 }
 
@@ -68,8 +60,8 @@ function showPace(crawl, seen, allowed) {
       kept], makeSum);
 }
 
-function showReasons(crawl, failures) {
-  const kinds = [["failed, lately", failures], ["refused", crawl.refused], ["left", crawl.left],
+function showReasons(crawl) {
+  const kinds = [["failed", crawl.failures], ["refused", crawl.refused], ["left", crawl.left],
     ["link not followed", crawl.links_refused]];
   const rows = kinds.flatMap(([kind, counts]) => Object.entries(counts)
     .sort((one, other) => other[1] - one[1]).slice(0, MOST_REASONS)
@@ -116,7 +108,7 @@ export function showCrawl(crawl, seen, workers) {
   show("curve", crawl.state !== "ended" || seen.chart.pages !== null);
   showPace(crawl, seen, allowed);
   seen.chart.draw(pace?.is_least);
-  showReasons(crawl, seen.failures);
+  showReasons(crawl);
   showHosts(crawl, seen);
   show("shown", true);
 }

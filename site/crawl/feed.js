@@ -10,13 +10,21 @@ const PAGE_ROWS = 1_000;
 const WAIT_S = 30;
 const PAUSE_MS = 1_000;
 
-const rowOf = ({ at, state, outcome, url, title, redirect, bytes: size, duration_ms: took }) =>
-  makeRow([
-    at ? clock(at) : "", make("span", `state ${state}`, spoken(outcome ?? state)),
-    make("div", "", make("span", "text", url ?? ""),
-      make("span", "text soft", title ?? (redirect ? `leads to ${redirect}` : ""))),
-    size > 0 ? bytes(size) : "", took === undefined ? "" : `${count(took)} ms`,
-  ]);
+/** What is said of a fetch below its URL: of one that failed, where its URL was found. */
+function noteOf({ state, title, redirect, via, certificate }) {
+  const said = title ?? (redirect ? `leads to ${redirect}`
+    : via && state !== "captured" ? `found at ${via}` : "");
+  const fault = certificate ? `certificate: ${spoken(certificate)}` : "";
+  return [said, fault].filter(Boolean).join(" · ");
+}
+
+const rowOf = (fetch) => makeRow([
+  fetch.at ? clock(fetch.at) : "",
+  make("span", `state ${fetch.state}`, spoken(fetch.outcome ?? fetch.state)),
+  make("div", "", make("span", "text", fetch.url ?? ""), make("span", "text soft", noteOf(fetch))),
+  fetch.bytes > 0 ? bytes(fetch.bytes) : "",
+  fetch.duration_ms === undefined ? "" : `${count(fetch.duration_ms)} ms`,
+]);
 
 /** Puts fetches, the newest last, above the rows that are there. */
 function addRows(fetches) {
@@ -25,8 +33,8 @@ function addRows(fetches) {
   while (body.rows.length > MAX_ROWS) body.lastChild.remove();
 }
 
-/** Shows the feed of a crawl until the signal; `tell` gets the fetches as they come. */
-export function showFeed(service, id, signal, tell) {
+/** Shows the feed of a crawl until the signal. */
+export function showFeed(service, id, signal) {
   let query = `newest=${FIRST_ROWS}`;
   byId("feed").replaceChildren();
   setText("feed-note", "Asking…");
@@ -34,7 +42,6 @@ export function showFeed(service, id, signal, tell) {
     const page = await service.ask(`/v1/crawls/${id}/feed?${query}`, { signal });
     query = `limit=${PAGE_ROWS}&wait=${WAIT_S}&after=${page.next}`;
     addRows(page.fetches);
-    tell(page.fetches);
     const { length } = byId("feed").rows;
     show("feed-table", length > 0);
     setText("feed-note", length > 0 ? `The newest ${count(length)}, the newest first.`

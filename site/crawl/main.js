@@ -120,7 +120,7 @@ function follow(id) {
   seen = mine;
   // What goes wrong, the next one tells.
   overview().catch(() => {});
-  showFeed(service, id, signal, (fetches) => mine.addFetches(fetches));
+  showFeed(service, id, signal);
   service.repeat(HOSTS_MS, signal, async () => {
     if (crawlOf(id)?.state === "ended") return false;
     ({ hosts: mine.hosts } = await service.ask(`/v1/crawls/${id}/hosts?limit=${HOSTS}`,

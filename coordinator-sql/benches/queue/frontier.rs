@@ -2,14 +2,15 @@
 //! and a fetch.
 //!
 //! Hosts learn URLs and answer half of them, by the frontier's own core, whose chunks are recorded
-//! by checkpoints; every fourth known URL also travels as a link of another slot.
+//! by checkpoints; every fourth known URL also travels as a link of another slot. Each URL leads to
+//! four others.
 
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{
     Checkpoint, CheckpointAnswer, ChunkRow, ConnectSettings, Coordinator, CrawlCounts, FetchRow,
-    LinksRow, NewCrawl, SlotFence,
+    LinksRow, NewCrawl, SlotFence, Via,
 };
 use everytab_frontier::{
     CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteUse, never_paused,
@@ -28,6 +29,8 @@ use crate::{
 const CHECKPOINTS: u32 = 100;
 /// URLs that a host learns from one checkpoint to the next.
 const NEW_URLS: u32 = 20;
+/// New URLs to which a URL leads.
+const URLS_A_REFERRER: u32 = 4;
 /// Hosts of a slot that change at once.
 const HOSTS: u32 = 64;
 /// Fetches of a checkpoint.
@@ -218,9 +221,12 @@ fn word(number: u32) -> String {
 }
 
 pub(crate) fn link(host: &str, number: u32) -> Link {
-    let url = format!("https://{host}/{}/{}-{number}.html", word(number % 37), word(number));
-    let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-    Link::submitted(url, false, 0)
+    let url = |number: u32| {
+        format!("https://{host}/{}/{}-{number}.html", word(number % 37), word(number))
+    };
+    let via = Some(url(number / URLS_A_REFERRER).into());
+    let url = CanonicalUrl::parse(&url(number), &ParameterList::default()).unwrap();
+    Link { via, ..Link::submitted(url, false, 0) }
 }
 
 /// The chunk of what changed of a host, as a holder records it.
@@ -257,17 +263,18 @@ fn rows_of(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
 
 pub(crate) fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
     let hash = (u64::from(turn) << 32 | u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let host_hash = u64::from(turn / 8).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let at: DateTime<Utc> = Utc::now();
     FetchRow {
         crawl,
-        host_hash: u64::from(turn / 8).wrapping_mul(0xd6e8_feb8_6659_fd93),
+        host_hash,
         url_hash: hash,
         url: format!("https://www.{}.example/{}/{hash:x}.html", word(turn / 8), word(number)),
         at,
         duration_ms: Some(120),
         depth: 3,
         status: Some(200),
-        outcome: "captured".to_owned(),
+        outcome: "ok".to_owned(),
         bytes: Some(31_415),
         sha256: Some(std::array::from_fn(|at| (hash >> (at % 8 * 8)) as u8 ^ at as u8)),
         mime: Some("text/html".to_owned()),
@@ -292,5 +299,7 @@ pub(crate) fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         truncated: None,
         text: None,
         is_no_page: false,
+        via: Some(Via::Recorded(host_hash, hash.rotate_left(7))),
+        certificate: None,
     }
 }

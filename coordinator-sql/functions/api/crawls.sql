@@ -7,7 +7,7 @@ returns table (crawl integer, id uuid, name text, owner text, state text, ended_
                finished_at timestamptz, page_limit bigint, budget_left bigint, seeds bigint,
                sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
                captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,
-               links_refused jsonb, indexes text)
+               links_refused jsonb, failures jsonb, indexes text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare

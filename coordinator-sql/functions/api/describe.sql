@@ -19,7 +19,8 @@ returns everytab.api_fetch language sql stable as $$
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
         p_fetch.record_offset, p_fetch.record_length,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
-        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated,
+        coordinator.via_of(p_fetch), p_fetch.certificate)::everytab.api_fetch
       from (select coordinator.is_fetch_forgotten(p_fetch) as is_forgotten) f
      cross join lateral (
            select case when not f.is_forgotten then p_fetch.sha256 end as sha256,

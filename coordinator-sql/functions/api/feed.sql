@@ -8,11 +8,15 @@
 -- Rows of an earlier epoch came with a backup, from a server that counted transactions otherwise:
 -- all of them are there, and their ids are compared with snapshots of that epoch only.
 --
+-- Where an outcome, a host or a status is given, the others are left out, and a call may end before
+-- it has found any.
+--
 -- The last row has no fetch but the position where to go on, whether more may be there, and the
 -- crawl's state, as it was before the rows were read.
 create or replace function api.feed(
     p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text,
-    p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer)
+    p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text,
+    p_host bigint, p_status smallint)
 returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
                next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
 language plpgsql security definer set search_path = everytab, pg_temp
@@ -22,8 +26,13 @@ set enable_sort = off set jit = off as $$
 declare
     -- Some hundred KB.
     max_rows constant integer := 1000;
+    -- Rows to look at for those that are asked for: some tens of milliseconds.
+    max_looked_at constant integer := 10000;
     nothing_read constant pg_snapshot := '1:1:';
     remaining integer := greatest(1, least(p_limit, max_rows));
+    rows_left integer :=
+        case when coalesce(p_outcome, p_host::text, p_status::text) is null then remaining
+             else max_looked_at end;
     crawl_row crawls;
     current_epoch smallint;
     at_epoch smallint := p_epoch;
@@ -56,16 +65,21 @@ begin
                and not pg_visible_in_snapshot(f.xid, snapshot)
                and (ceiling is null or f.xid < pg_snapshot_xmax(ceiling)
                                        and pg_visible_in_snapshot(f.xid, ceiling))
-             order by f.xid, f.id limit remaining
+             order by f.xid, f.id limit rows_left
         loop
             after_xid := one.xid;
             after_id := one.id;
+            rows_left := rows_left - 1;
+            continue when (one.fetched).outcome <> p_outcome or (one.fetched).host_hash <> p_host
+                          or (one.fetched).status is distinct from p_status
+                             and p_status is not null;
             fetched := api.describe(crawl_row, one.fetched, (one.fetched).host_hash,
                                     (one.fetched).url_hash);
             remaining := remaining - 1;
             return next;
+            exit when remaining = 0;
         end loop;
-        exit when remaining = 0;
+        exit when remaining = 0 or rows_left = 0;
         -- The pass is over; in an earlier epoch, one without a ceiling follows.
         exit when at_epoch = current_epoch;
         snapshot := coalesce(ceiling, nothing_read);
@@ -73,7 +87,7 @@ begin
         ceiling := null;
         after_xid := '0';
     end loop;
-    has_more := remaining = 0;
+    has_more := remaining = 0 or rows_left = 0;
     next_epoch := at_epoch;
     next_snapshot := case when has_more then snapshot else ceiling end;
     next_ceiling := case when has_more then ceiling end;

@@ -12,6 +12,7 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
+    frontier::crawl_fetches::FetchFilter,
     row::FromRow as _,
 };
 
@@ -73,8 +74,9 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
 }
 
 impl Coordinator {
-    /// At most `limit` fetches of a key's crawl after a position. Takes `cost` requests: 1, or 0
-    /// where the same request had waited and asks again.
+    /// At most `limit` fetches of a key's crawl after a position that the filter asks for; a page
+    /// may have fewer, or none, though there is more. Takes `cost` requests: 1, or 0 where the same
+    /// request had waited and asks again.
     ///
     /// # Errors
     /// Refused: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (no position of this
@@ -84,13 +86,14 @@ impl Coordinator {
         caller: &ApiCaller,
         id: Uuid,
         after: &FeedPosition,
-        limit: i32,
+        (limit, filter): (i32, &FetchFilter),
         cost: i32,
     ) -> Result<FeedPage, ApiError> {
         let sql = "select next_epoch, next_snapshot, next_ceiling, next_xid, next_id, has_more,
                           crawl_state, (fetched).*
-                     from api.feed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+                     from api.feed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
         let secret = caller.secret_sha256.as_slice();
+        let host = filter.signed_host();
         let parameters = [
             bind(&caller.key),
             bind(&secret),
@@ -102,6 +105,9 @@ impl Coordinator {
             bind(&after.id),
             bind(&limit),
             bind(&cost),
+            bind(&filter.outcome),
+            bind(&host),
+            bind(&filter.status),
         ];
         Ok(page_of(&run(&self.work, sql, &parameters).await?)?)
     }

@@ -86,6 +86,10 @@ pub struct ApiFetch {
     pub body_length: Option<i32>,
     /// Why the body is not whole.
     pub truncated: Option<String>,
+    /// The URL whose link or redirect led to it.
+    pub via: Option<String>,
+    /// What is wrong with the certificate of its server.
+    pub certificate: Option<String>,
 }
 
 from_row!(ApiFetch {
@@ -117,7 +121,9 @@ from_row!(ApiFetch {
     body_object,
     body_offset,
     body_length,
-    truncated
+    truncated,
+    via,
+    certificate
 });
 
 impl ApiFetch {

@@ -9,7 +9,7 @@ use crate::{
     coordinator::Coordinator,
     error::Error,
     frontier::{
-        rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
+        rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
         slots::SlotFence,
     },
     record::signed_hash,
@@ -56,7 +56,8 @@ const CALL: &str = concat!(
     "select word, ended from coordinator.checkpoint_slot(",
     "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,",
     "$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,",
-    "$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56,$57,$58,$59,$60,$61,$62,$63,$64)",
+    "$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56,$57,$58,$59,$60,$61,$62,$63,$64,$65,",
+    "$66,$67,$68)",
 );
 
 /// One column of rows, as an array and its type.
@@ -108,6 +109,13 @@ fn fetch_columns(rows: &[FetchRow]) -> Vec<Column<'_>> {
         column(rows, |row| row.truncated.as_deref()),
         column(rows, |row| text(row.text.as_ref())),
         column(rows, |row| row.is_no_page),
+        column(rows, |row| row.via_host_hash().map(signed_hash)),
+        column(rows, |row| {
+            let hashes = row.via.as_ref().and_then(Via::hashes);
+            hashes.map(|(_, url_hash)| signed_hash(url_hash))
+        }),
+        column(rows, |row| text(row.via.as_ref().and_then(Via::url))),
+        column(rows, |row| row.certificate),
     ]
 }
 

@@ -10,7 +10,6 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
-    frontier::fetch_position::FetchPosition,
     row::{from_row, values},
 };
 
@@ -126,6 +125,8 @@ pub struct CrawlStatus {
     pub left: Value,
     /// Links that never became known, by reason.
     pub links_refused: Value,
+    /// URLs that failed, by outcome; less than `failed` where some failed before this was counted.
+    pub failures: Value,
     /// Once it has ended, what became of its indexes: none, pending, written, incomplete or
     /// cancelled.
     pub indexes: Option<String>,
@@ -178,41 +179,6 @@ pub struct CrawlPace {
     pub paused_origins: Value,
 }
 
-/// A fetch of a crawl.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CrawlFetch {
-    /// Where it stands in the order of recording, as [`FetchPosition`] reads it.
-    pub position: String,
-    /// When it was asked for.
-    pub at: DateTime<Utc>,
-    /// The URL.
-    pub url: String,
-    /// Links from a seed to it.
-    pub depth: i16,
-    /// The HTTP status.
-    pub status: Option<i16>,
-    /// One word: how it ended.
-    pub outcome: String,
-    /// Bytes of the body.
-    pub bytes: Option<i32>,
-    /// Time of the answer, in milliseconds.
-    pub duration_ms: Option<i32>,
-    /// MIME type.
-    pub mime: Option<String>,
-    /// Title of the page.
-    pub title: Option<String>,
-    /// Where a redirect leads.
-    pub redirect: Option<String>,
-    /// The object that holds the record.
-    pub object: Option<String>,
-    /// Where the record begins, in bytes.
-    pub record_offset: Option<i64>,
-    /// Its length, in bytes.
-    pub record_length: Option<i32>,
-    /// Why the body is not whole.
-    pub truncated: Option<String>,
-}
-
 from_row!(OpenCrawl {
     crawl,
     id,
@@ -257,6 +223,7 @@ from_row!(CrawlStatus {
     refused,
     left,
     links_refused,
+    failures,
     indexes
 });
 from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate, paused_origins });
@@ -273,24 +240,6 @@ from_row!(CrawlHost {
     failures,
     origins
 });
-from_row!(CrawlFetch {
-    position,
-    at,
-    url,
-    depth,
-    status,
-    outcome,
-    bytes,
-    duration_ms,
-    mime,
-    title,
-    redirect,
-    object,
-    record_offset,
-    record_length,
-    truncated
-});
-
 /// Where a crawl stands after it was to be paused, resumed or cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCrawl {
@@ -398,23 +347,6 @@ impl Coordinator {
     pub async fn crawl_hosts(&self, id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error> {
         let sql = "select * from coordinator.crawl_hosts($1, $2)";
         self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
-    }
-
-    /// At most `limit` fetches of a crawl in the order of recording, after a position. None is
-    /// passed over: what was recorded beside a transaction that is not over yet comes after it.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked.
-    pub async fn crawl_fetches(
-        &self,
-        id: Uuid,
-        after: FetchPosition,
-        limit: i32,
-    ) -> Result<Vec<CrawlFetch>, Error> {
-        let sql = "select * from coordinator.crawl_fetches($1, $2, $3, $4, $5)";
-        let FetchPosition { epoch, xid, id: number } = after;
-        let arguments = [bind(&id), bind(&epoch), bind(&xid), bind(&number), bind(&limit)];
-        self.operator_rows(sql, &arguments).await
     }
 
     /// Deletes chunks of crawls that have ended, at most `limit`. Returns how many.

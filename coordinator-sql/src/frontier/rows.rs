@@ -16,8 +16,8 @@ pub struct CrawlCounts {
     pub pending: i64,
     /// Fetches whose record was kept.
     pub captured: i64,
-    /// Fetches that failed.
-    pub failed: i64,
+    /// Fetches that failed, by outcome.
+    pub failed: Value,
     /// Fetches that were refused, by reason.
     pub refused: Value,
     /// URLs that were given up, by reason.
@@ -99,6 +99,46 @@ pub struct FetchRow {
     pub text: Option<String>,
     /// Whether it is a requisite or a sitemap.
     pub is_no_page: bool,
+    /// What led to it; `None` if it was submitted.
+    pub via: Option<Via>,
+    /// What is wrong with the certificate of its server; `None` if nothing is, or over http.
+    pub certificate: Option<&'static str>,
+}
+
+/// The URL whose link or redirect led to another one of its crawl.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Via {
+    /// A URL whose row is recorded before, or by the same checkpoint: the hashes of its host and
+    /// key.
+    Recorded(u64, u64),
+    /// Any URL.
+    Url(String),
+}
+
+impl Via {
+    /// Returns the hashes of host and key of a URL whose row is recorded.
+    pub(crate) fn hashes(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Recorded(host_hash, url_hash) => Some((*host_hash, *url_hash)),
+            Self::Url(_) => None,
+        }
+    }
+
+    /// Returns the text of any other URL.
+    pub(crate) fn url(&self) -> Option<&String> {
+        match self {
+            Self::Recorded(..) => None,
+            Self::Url(url) => Some(url),
+        }
+    }
+}
+
+impl FetchRow {
+    /// Returns the hash of the host of what led to the URL, if it is another host's.
+    pub(crate) fn via_host_hash(&self) -> Option<u64> {
+        let (host_hash, _) = self.via.as_ref()?.hashes()?;
+        Some(host_hash).filter(|host_hash| *host_hash != self.host_hash)
+    }
 }
 
 /// Links of one crawl for some of the 16 slots of a group.

@@ -6,6 +6,7 @@ mod due;
 mod ends;
 pub(crate) mod holder;
 pub(crate) mod links;
+mod reasons;
 mod restored;
 mod schedules;
 mod slots;

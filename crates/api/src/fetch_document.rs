@@ -77,6 +77,9 @@ pub(crate) struct UrlDocument {
     /// Links from a submitted URL to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<i16>,
+    /// The URL whose link or redirect led to it; absent if it was submitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) via: Option<String>,
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<i16>,
@@ -101,6 +104,10 @@ pub(crate) struct UrlDocument {
     /// SHA-256 of that body, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
+    /// What is wrong with the certificate of its server: expired, self_signed, wrong_name,
+    /// unknown_issuer or faulty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) certificate: Option<String>,
     /// Why the body is not whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) truncated: Option<String>,
@@ -122,6 +129,7 @@ impl UrlDocument {
             at: None,
             duration_ms: None,
             depth: None,
+            via: None,
             status: None,
             redirect: None,
             mime: None,
@@ -130,6 +138,7 @@ impl UrlDocument {
             title: None,
             bytes: None,
             sha256: None,
+            certificate: None,
             truncated: None,
             record: None,
         }
@@ -149,6 +158,7 @@ impl UrlDocument {
             at: fetch.at,
             duration_ms: fetch.duration_ms,
             depth: fetch.depth,
+            via: fetch.via,
             status: fetch.status,
             redirect: fetch.redirect,
             mime: fetch.mime,
@@ -157,6 +167,7 @@ impl UrlDocument {
             title: fetch.title,
             bytes: fetch.bytes,
             sha256: fetch.sha256.map(hex::encode),
+            certificate: fetch.certificate,
             truncated: fetch.truncated,
             record: place.map(|((object, offset), length)| RecordPlace { object, offset, length }),
         }

@@ -85,6 +85,10 @@ pub(crate) struct Record {
     pub delay: Duration,
     /// Links from a seed to the URL; none for robots.txt.
     pub depth: Option<u16>,
+    /// The URL whose link or redirect led to it.
+    pub via: Option<Arc<str>>,
+    /// What is wrong with the certificate of the server.
+    pub certificate: Option<&'static str>,
     /// Whether somebody waits for it.
     pub is_urgent: bool,
     /// Name of the text's encoding.
@@ -324,6 +328,8 @@ impl<T: Send + 'static> Archives<T> {
                 fetch_time_ms: milliseconds(record.duration),
                 delay_ms: milliseconds(record.delay),
                 depth: record.depth,
+                via: record.via.as_deref(),
+                certificate: record.certificate,
                 charset: record.charset.as_deref(),
                 ..FetchFacts::default()
             },

@@ -131,7 +131,7 @@ pub(crate) fn checkpointed(
     for counts in &checkpoint.counts {
         for (ending, amount) in [
             ("captured", counts.captured),
-            ("failed", counts.failed),
+            ("failed", sum_of(&counts.failed)),
             ("refused", sum_of(&counts.refused)),
             ("left", sum_of(&counts.left)),
         ] {

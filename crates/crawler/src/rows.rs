@@ -6,9 +6,11 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
-use everytab_coordinator::FetchRow;
-use everytab_fetcher::Outcome;
-use everytab_frontier::{Ending, LinkFlags, Turn, is_home_page};
+use everytab_coordinator::{FetchRow, Via};
+use everytab_fetcher::{Certificate, Outcome};
+use everytab_frontier::{
+    CanonicalUrl, Ending, LinkFlags, ParameterList, Turn, UrlHash, is_home_page, site_hash,
+};
 
 use crate::{
     archives::{CopiesOf, Record},
@@ -28,6 +30,25 @@ pub(crate) const CRAWL_DELAY_TOO_LONG: &str = "crawl_delay_too_long";
 const MIN_NAMED_BYTES: usize = 1_024;
 /// Bytes of a title that are kept; longer ones are no titles.
 const MAX_TITLE_BYTES: usize = 1_024;
+
+/// Returns what led to a URL as its row names it: by its hashes if its own row is recorded before
+/// that of the URL or with it. On the URL's host `has_answered` says so; what another host sends is
+/// recorded with the links. Only robots.txt has no row.
+pub(crate) fn named_via(
+    via: Via,
+    own_host: u64,
+    parameters: &ParameterList,
+    has_answered: impl FnOnce(UrlHash) -> bool,
+) -> Via {
+    let Via::Url(text) = &via else { return via };
+    let Ok(url) = CanonicalUrl::parse(text, parameters) else { return via };
+    let host_hash = site_hash(url.host());
+    let is_recorded = if host_hash == own_host { has_answered(url.hash()) } else { true };
+    if is_recorded && url.path() != "/robots.txt" {
+        return Via::Recorded(host_hash, url.hash().0);
+    }
+    via
+}
 
 /// How a URL with this outcome ended.
 pub(crate) fn ending_of(outcome: Outcome) -> Ending {
@@ -82,7 +103,14 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
         truncated: None,
         text: None,
         is_no_page: turn.attributes.flags.is_no_page(),
+        via: turn.via.as_deref().map(|via| Via::Url(via.to_owned())),
+        certificate: None,
     }
+}
+
+/// Returns the name of what is wrong with a certificate.
+fn fault_of(certificate: Option<Certificate>) -> Option<&'static str> {
+    certificate.filter(|found| *found != Certificate::Verified).map(Certificate::as_str)
 }
 
 /// The row of a URL that was asked for; where its record is, is not known yet.
@@ -111,6 +139,7 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
         redirect: fetched.redirect.clone(),
         truncated: fetched.truncated.map(|reason| reason.as_str().to_owned()),
         text: facts.text.clone(),
+        certificate: fault_of(fetched.certificate),
         ..empty_row(crawl, host_hash, turn)
     };
     // What is refused leaves nothing of its body.
@@ -183,13 +212,15 @@ pub(crate) fn record_of(
         ip_address: Some(exchange.address.ip()),
         request_head: exchange.request_head,
         response_head: exchange.response_head,
-        fetched,
         sha256,
         body,
         copies_of,
         duration: exchange.duration,
         delay,
         depth: found.map(|found| found.depth),
+        via: of.and_then(|(turn, _)| turn.via.clone()),
+        certificate: fault_of(fetched.certificate),
+        fetched,
         is_urgent: found.is_some_and(|found| found.flags.contains(LinkFlags::URGENT)),
         charset: facts.charset,
     })

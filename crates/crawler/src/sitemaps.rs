@@ -39,12 +39,20 @@ pub(crate) fn of_origin(
     (origin, rules): (&str, &RobotsTxt),
 ) -> FoundLinks {
     let mut sitemaps = rules.sitemaps().to_vec();
-    if crawl.sitemaps == SitemapsOption::Also {
-        sitemaps.push(format!("{origin}/sitemap.xml"));
+    let usual = format!("{origin}/sitemap.xml");
+    let is_guessed = crawl.sitemaps == SitemapsOption::Also && !sitemaps.contains(&usual);
+    if is_guessed {
+        sitemaps.push(usual.clone());
     }
-    let referrer = Referrer { host, attributes: turn.attributes };
+    let url = format!("{origin}/robots.txt");
+    let referrer = Referrer { url: &url, host, attributes: turn.attributes };
     let VisitContext { parameters, suffixes, .. } = context;
-    FoundLinks::of_robots(&sitemaps, &referrer, &crawl.rules, parameters, suffixes)
+    let mut found = FoundLinks::of_robots(&sitemaps, &referrer, &crawl.rules, parameters, suffixes);
+    if is_guessed {
+        let guessed = found.own_host.iter_mut().filter(|link| link.url.fetched() == usual);
+        guessed.for_each(|link| link.via = None);
+    }
+    found
 }
 
 /// As [`visit`], of what may be a sitemap.
@@ -76,7 +84,7 @@ async fn ask_sitemap(
     let fetched = turns.fetch(&PageRequest::new(&turn.url, &purpose), delays).await?;
     let (mut facts, mut refused) = (PageFacts::default(), None);
     if let (Outcome::Redirected, Some(target)) = (fetched.outcome, &fetched.redirect) {
-        let referrer = Referrer { host, attributes: turn.attributes };
+        let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
         let VisitContext { parameters, suffixes, .. } = &**context;
         facts.found =
             FoundLinks::of_sitemap_redirect(target, &referrer, &crawl.rules, parameters, suffixes);
@@ -87,9 +95,9 @@ async fn ask_sitemap(
         // It is never closed.
         facts.reading = Arc::clone(&context.sitemap_readers).acquire_owned().await.ok();
         let (context, crawl, body) = (Arc::clone(context), Arc::clone(crawl), fetched.body.clone());
-        let (host, attributes) = (host.to_owned(), turn.attributes);
+        let (host, url, attributes) = (host.to_owned(), turn.url.clone(), turn.attributes);
         let reading = tokio::task::spawn_blocking(move || {
-            let referrer = Referrer { host: &host, attributes };
+            let referrer = Referrer { url: &url, host: &host, attributes };
             links_of(&context, &crawl, &referrer, &read_sitemap(&body))
         });
         facts.found = match reading.await {

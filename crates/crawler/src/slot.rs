@@ -33,6 +33,7 @@ const GROUP: u8 = 16;
 #[derive(Default)]
 struct Sums {
     counts: CrawlCounts,
+    failed: BTreeMap<String, u64>,
     refused: BTreeMap<String, u64>,
     left: BTreeMap<String, u64>,
     links_refused: TurnedAwayCounts,
@@ -48,6 +49,7 @@ impl Sums {
         let links = links.map(|(reason, count)| (reason.as_str().to_owned(), count)).collect();
         CrawlCounts {
             crawl,
+            failed: object(self.failed),
             refused: object(self.refused),
             left: object(self.left),
             links_refused: object(links),
@@ -179,7 +181,7 @@ impl HeldSlot {
         sums.counts.pending -= 1;
         match ending {
             Ending::Captured => sums.counts.captured += 1,
-            Ending::Failed => sums.counts.failed += 1,
+            Ending::Failed => *sums.failed.entry(row.outcome.clone()).or_default() += 1,
             Ending::Refused => *sums.refused.entry(row.outcome.clone()).or_default() += 1,
             Ending::Left => *sums.left.entry(row.outcome.clone()).or_default() += 1,
         }

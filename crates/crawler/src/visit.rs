@@ -370,7 +370,7 @@ fn of_redirect(
     fetched: &PageFetched,
 ) -> FoundLinks {
     let Some(target) = &fetched.redirect else { return FoundLinks::default() };
-    let referrer = Referrer { host, attributes: turn.attributes };
+    let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
     FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
 }
 
@@ -402,7 +402,7 @@ fn found_links(
     (host, turn): (&str, &Turn),
     (links, is_nofollow): (&PageLinks, bool),
 ) -> FoundLinks {
-    let referrer = Referrer { host, attributes: turn.attributes };
+    let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
     let followed = followed_links(links, crawl.obeys_nofollow, is_nofollow);
     let VisitContext { parameters, suffixes, .. } = context;
     let mut found = FoundLinks::of_page(followed, &referrer, &crawl.rules, parameters, suffixes);

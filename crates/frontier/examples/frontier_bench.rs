@@ -5,10 +5,14 @@
 //!
 //! URLs are made up: 30 sections, words, numbers; about 60 characters. At each checkpoint every
 //! host learns of a hundredth of its URLs, sees three links for each that it knows already, and
-//! answers so many of its pending URLs that the given share is answered in the end.
+//! answers so many of its pending URLs that the given share is answered in the end. Each URL leads to
+//! four others.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use everytab_frontier::{
     Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteBudget,
@@ -18,6 +22,8 @@ use everytab_frontier::{
 const CHECKPOINTS: u64 = 100;
 /// Links to URLs that are known already, for each that is new.
 const KNOWN_LINKS: u64 = 3;
+/// New URLs to which a URL leads.
+const URLS_A_REFERRER: u64 = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut parsing, mut finding) = (Duration::ZERO, Duration::ZERO);
@@ -125,10 +131,13 @@ fn run_host(
         };
         let depth = u16::try_from(checkpoint / 10)?;
         let attributes = Attributes { depth, ..Attributes::default() };
-        let link = |url| Link { url, attributes };
-        let (new, known) = (links(&new, sum)?, links(&known, sum)?);
-        let (new, known): (Vec<_>, Vec<_>) =
-            (new.into_iter().map(link).collect(), known.into_iter().map(link).collect());
+        let via = |number: u64| Arc::from(url(&name, host, number / URLS_A_REFERRER));
+        let link = |(url, number)| Link { url, attributes, via: Some(via(number)) };
+        let with_via = |urls: Vec<CanonicalUrl>, numbers: Vec<u64>| {
+            urls.into_iter().zip(numbers).map(link).collect::<Vec<_>>()
+        };
+        let new = with_via(links(&new, sum)?, new);
+        let known = with_via(links(&known, sum)?, known);
         sum.known_links += known.len() as u64;
         timed(&mut sum.merge, || state.merge(new, &rules, &mut site));
         timed(&mut sum.merge_known, || state.merge(known, &rules, &mut site));

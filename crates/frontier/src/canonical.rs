@@ -162,6 +162,20 @@ impl CanonicalUrl {
     }
 }
 
+/// Returns the host of URLs whose host is written like this, in the form of [`CanonicalUrl::host`];
+/// `None` if the text is not a hostname or address alone.
+#[must_use]
+pub fn hostname(text: &str) -> Option<String> {
+    let url = Url::parse(&format!("http://{text}/")).ok()?;
+    let is_alone = url.username().is_empty()
+        && url.password().is_none()
+        && url.port().is_none()
+        && url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if is_alone { host_text(&url).ok() } else { None }
+}
+
 /// Returns the host of a URL without the dot at the end of an absolute name.
 fn host_text(url: &Url) -> Result<String, UrlError> {
     match url.host().ok_or(UrlError::Host)? {

@@ -5,14 +5,14 @@
 //!
 //! | field | encoding |
 //! | --- | --- |
-//! | version | 1 byte |
+//! | version | 1 byte: 2; version 1 is read too, and has no referrers |
 //! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
 //! | checksum | CRC-32 of the kind and of what follows, 4 bytes, big-endian |
 //! | generation | number (snapshot, delta) |
 //! | captured, failed, refused, left, pages | a number each, as of now (snapshot, delta) |
 //! | shapes | floor, mask of changed slots, each slot (snapshot, delta) |
 //! | answered | number of hashes, then ascending differences (snapshot, delta) |
-//! | pending or links | URLs, sorted and front-coded, with attributes; deflated (all kinds) |
+//! | pending or links | the URLs that led to them, then URLs with attributes and the number of the one that led to each; both sorted and front-coded; deflated (all kinds) |
 //!
 //! The first URL is coded as the rest after `https://host/` (snapshot, delta) or `https://`
 //! (links).
@@ -27,9 +27,9 @@ mod links;
 mod shapes;
 
 pub(crate) use bytes::{ChunkReader, push_number};
-pub(crate) use entries::{Entry, MAX_TEXT_BYTES, push_entries, read_entries};
+pub(crate) use entries::{Entry, MAX_REFERRER_BYTES, MAX_TEXT_BYTES, push_entries, read_entries};
 pub use frame::{ChunkError, ChunkKind, kind_of_chunk};
-pub(crate) use frame::{close, fields_of, open};
+pub(crate) use frame::{ChunkFields, close, fields_of, open};
 pub(crate) use hashes::{push_hashes, read_hashes};
 pub(crate) use links::pack_entries;
 pub use links::{MAX_LINKS_PER_CHUNK, UnpackedLinks, pack_links, unpack_links};

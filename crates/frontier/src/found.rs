@@ -4,7 +4,7 @@
 //! A link that is found twice on a page is one link. A page's requisites are in every scope, and a
 //! redirect of a seed is a seed. Must not know: what is known, patterns, traps.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     canonical::CanonicalUrl,
@@ -22,6 +22,8 @@ pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 /// The page on which links were found.
 #[derive(Debug, Clone, Copy)]
 pub struct Referrer<'a> {
+    /// Its URL as it was fetched.
+    pub url: &'a str,
     /// Its host, as [`CanonicalUrl::host`] gives it.
     pub host: &'a str,
     /// What the frontier kept of it.
@@ -51,7 +53,7 @@ impl FoundLinks {
         suffixes: &SuffixList,
     ) -> Self {
         let mut found = Self::default();
-        let mut seen = HashSet::new();
+        let (mut seen, via) = (HashSet::new(), Arc::from(referrer.url));
         for (index, (text, flags)) in links.into_iter().enumerate() {
             if index >= MAX_LINKS_PER_PAGE {
                 found.turned_away.count(TurnedAway::TrapPageLinks);
@@ -65,7 +67,8 @@ impl FoundLinks {
                     let is_in_scope = flags.contains(LinkFlags::REQUISITE)
                         || rules.is_in_scope(referrer.host, url.host(), suffixes);
                     if seen.insert((url.hash(), flags.bits())) {
-                        found.put(Link { url, attributes }, is_in_scope, referrer.host, suffixes);
+                        let link = Link { url, attributes, via: Some(Arc::clone(&via)) };
+                        found.put(link, is_in_scope, referrer.host, suffixes);
                     }
                 }
                 Err(error) => found.turned_away.count(error.into()),
@@ -95,7 +98,8 @@ impl FoundLinks {
                     || flags.contains(LinkFlags::REQUISITE)
                     || url.host() == referrer.host
                     || rules.is_in_scope(referrer.host, url.host(), suffixes);
-                found.put(Link { url, attributes }, is_in_scope, referrer.host, suffixes);
+                let link = Link { url, attributes, via: Some(referrer.url.into()) };
+                found.put(link, is_in_scope, referrer.host, suffixes);
             }
             Err(error) => found.turned_away.count(error.into()),
         }
@@ -127,7 +131,7 @@ mod tests {
 
     fn referrer(flags: LinkFlags) -> Referrer<'static> {
         let attributes = Attributes { depth: 3, priority: 2, hops: 1, flags };
-        Referrer { host: "www.a.com", attributes }
+        Referrer { url: "http://www.a.com/from", host: "www.a.com", attributes }
     }
 
     fn keys(links: &[Link]) -> Vec<&str> {
@@ -155,6 +159,8 @@ mod tests {
         assert_eq!(slots, [slot_of_site("a.com"), slot_of_site("cdn.com")]);
         assert_eq!(keys(&links), ["http://x.a.com/", "http://cdn.com/i.png"]);
         assert_eq!(links[1].attributes.depth, 3);
+        let vias = links.iter().chain(&found.own_host).map(|link| link.via.as_deref());
+        assert!(vias.into_iter().all(|via| via == Some(from.url)));
         let counted: Vec<_> = found.turned_away.iter().collect();
         let reasons = [TurnedAway::Unparsable, TurnedAway::Scheme, TurnedAway::Scope];
         assert_eq!(counted, reasons.map(|reason| (reason, 1)));
@@ -181,6 +187,7 @@ mod tests {
         let found = redirect("https://b.com/", LinkFlags::SEED);
         let expected = Attributes { hops: 2, ..referrer(LinkFlags::SEED).attributes };
         assert_eq!(found.elsewhere[0].1.attributes, expected);
+        assert_eq!(found.elsewhere[0].1.via.as_deref(), Some("http://www.a.com/from"));
         let none = LinkFlags::default();
         assert_eq!(redirect("https://b.com/", none).turned_away.of(TurnedAway::Scope), 1);
         assert_eq!(redirect("https://www.a.com/x", none).own_host.len(), 1);

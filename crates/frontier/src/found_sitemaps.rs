@@ -4,7 +4,7 @@
 //! more, so that indexes nest at most [`MAX_HOPS`] deep. Scope is decided from the host of the
 //! sitemap, or of the robots.txt. Must not know: how a sitemap is read.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     canonical::CanonicalUrl,
@@ -65,7 +65,8 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names; `referrer` is the page for which it was read.
+    /// Sorts the sitemaps that a robots.txt names; `referrer` is that, with what the frontier kept of
+    /// the page for which it was read.
     #[must_use]
     pub fn of_robots(
         sitemaps: &[String],
@@ -92,6 +93,7 @@ struct Sorting<'a> {
     found: FoundLinks,
     seen: HashSet<(u64, u8)>,
     own_host: &'a str,
+    via: Arc<str>,
     rules: &'a Rules,
     parameters: &'a ParameterList,
     suffixes: &'a SuffixList,
@@ -105,7 +107,8 @@ impl<'a> Sorting<'a> {
         suffixes: &'a SuffixList,
     ) -> Self {
         let (found, seen) = (FoundLinks::default(), HashSet::new());
-        Self { found, seen, own_host: referrer.host, rules, parameters, suffixes }
+        let (own_host, via) = (referrer.host, referrer.url.into());
+        Self { found, seen, own_host, via, rules, parameters, suffixes }
     }
 
     fn add(&mut self, text: &str, attributes: Attributes) {
@@ -120,7 +123,8 @@ impl<'a> Sorting<'a> {
         } else if self.seen.insert((url.hash().0, attributes.flags.bits())) {
             let is_in_scope = is_own && is_sitemap
                 || self.rules.is_in_scope(self.own_host, url.host(), self.suffixes);
-            self.found.put(Link { url, attributes }, is_in_scope, self.own_host, self.suffixes);
+            let link = Link { url, attributes, via: Some(Arc::clone(&self.via)) };
+            self.found.put(link, is_in_scope, self.own_host, self.suffixes);
         }
     }
 }
@@ -138,7 +142,7 @@ mod tests {
 
     fn referrer(hops: u8) -> Referrer<'static> {
         let attributes = Attributes { depth: 3, priority: 5, hops, flags: LinkFlags::SITEMAP };
-        Referrer { host: "www.a.com", attributes }
+        Referrer { url: "https://www.a.com/sitemap.xml", host: "www.a.com", attributes }
     }
 
     fn owned(urls: &[&str]) -> Vec<String> {

@@ -36,7 +36,7 @@ mod trap;
 mod turned_away;
 
 pub use budget::{SiteBudget, SiteUse};
-pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash, is_home_page};
+pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash, hostname, is_home_page};
 pub use chunk::{
     ChunkError, ChunkKind, MAX_LINKS_PER_CHUNK, UnpackedLinks, kind_of_chunk, pack_links,
     unpack_links,

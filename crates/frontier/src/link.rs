@@ -2,6 +2,8 @@
 //!
 //! Must not know: which links are followed.
 
+use std::sync::Arc;
+
 use crate::canonical::CanonicalUrl;
 
 /// Greatest number of redirects in a row that lead to a URL: RFC 9309 asks for five at least, and
@@ -100,6 +102,8 @@ pub struct Link {
     pub url: CanonicalUrl,
     /// What is kept of it.
     pub attributes: Attributes,
+    /// The URL whose link or redirect led to it; `None` if it was submitted.
+    pub via: Option<Arc<str>>,
 }
 
 impl Link {
@@ -108,6 +112,7 @@ impl Link {
     pub fn submitted(url: CanonicalUrl, is_urgent: bool, priority: u8) -> Self {
         let flags =
             if is_urgent { LinkFlags::SEED.with(LinkFlags::URGENT) } else { LinkFlags::SEED };
-        Self { url, attributes: Attributes { priority, flags, ..Attributes::default() } }
+        let attributes = Attributes { priority, flags, ..Attributes::default() };
+        Self { url, attributes, via: None }
     }
 }

@@ -113,7 +113,7 @@ impl Rules {
     /// Returns why a link in scope is not followed, by the link alone; `None` if it may be.
     #[must_use]
     pub fn refusal(&self, link: &Link) -> Option<TurnedAway> {
-        let Link { url, attributes } = link;
+        let Link { url, attributes, .. } = link;
         let text = url.key().split_once("://").map_or("", |(_, text)| text);
         if !self.exclude.is_empty() && self.exclude.matches(text) {
             return Some(TurnedAway::Excluded);

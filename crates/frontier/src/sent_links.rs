@@ -1,10 +1,13 @@
 //! Links to hosts of other slots until a checkpoint sends them: thousands of pages' links wait for
-//! the archives of their pages, so each takes its text and 24 bytes, and no memory of its own.
+//! the archives of their pages, so each takes its text and 24 bytes, and no memory of its own. The
+//! links of a page share the text of its URL.
 //!
 //! Must not know: pages, checkpoints.
 
+use std::sync::Arc;
+
 use crate::{
-    canonical::UrlHash,
+    canonical::{MAX_URL_BYTES, UrlHash},
     chunk::{Entry, MAX_LINKS_PER_CHUNK, pack_entries},
     link::{Attributes, Link},
 };
@@ -15,16 +18,23 @@ pub struct SentLinks {
     /// The URLs, one behind the other.
     text: String,
     entries: Vec<SentEntry>,
+    /// The URLs that led to them, each before the first entry that it led to.
+    vias: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SentEntry {
     hash: UrlHash,
-    /// Where its URL ends in the text.
-    end: usize,
+    /// How many of the URLs that led to others are needed up to this one, which the last of them
+    /// led to; 0 if nothing did.
+    vias: u32,
+    /// Length of its URL.
+    length: u16,
     attributes: Attributes,
     slot: u8,
 }
+
+const _: () = assert!(size_of::<SentEntry>() == 24 && MAX_URL_BYTES <= u16::MAX as usize);
 
 /// A link for a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +47,8 @@ pub struct SentLink<'a> {
     pub url: &'a str,
     /// What is kept of it.
     pub attributes: Attributes,
+    /// The URL whose link or redirect led to it.
+    pub via: Option<&'a Arc<str>>,
 }
 
 /// Some of the links, packed.
@@ -53,9 +65,14 @@ pub struct PackedLinks {
 impl SentLinks {
     /// Appends a link.
     pub fn push(&mut self, link: SentLink<'_>) {
-        let SentLink { slot, hash, url, attributes } = link;
+        let SentLink { slot, hash, url, attributes, via } = link;
+        let Ok(length) = u16::try_from(url.len()) else { return };
+        if let Some(via) = via.filter(|via| self.vias.last() != Some(via)) {
+            self.vias.push(Arc::clone(via));
+        }
+        let vias = if via.is_some() { u32::try_from(self.vias.len()).unwrap_or(0) } else { 0 };
         self.text.push_str(url);
-        self.entries.push(SentEntry { hash, end: self.text.len(), attributes, slot });
+        self.entries.push(SentEntry { hash, vias, length, attributes, slot });
     }
 
     /// Number of links.
@@ -74,10 +91,12 @@ impl SentLinks {
     pub fn iter(&self) -> impl Iterator<Item = SentLink<'_>> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {
-            let SentEntry { hash, end, attributes, slot } = *entry;
+            let SentEntry { hash, vias, length, attributes, slot } = *entry;
+            let end = start + usize::from(length);
             let url = self.text.get(start..end).unwrap_or_default();
             start = end;
-            SentLink { slot, hash, url, attributes }
+            let via = vias.checked_sub(1).and_then(|at| self.vias.get(at as usize));
+            SentLink { slot, hash, url, attributes, via }
         })
     }
 
@@ -88,9 +107,11 @@ impl SentLinks {
         let mut packed = Vec::new();
         while links.peek().is_some() {
             let (mut slots, mut entries) = (Vec::new(), Vec::new());
-            for SentLink { slot, url, attributes, .. } in links.by_ref().take(MAX_LINKS_PER_CHUNK) {
+            for link in links.by_ref().take(MAX_LINKS_PER_CHUNK) {
+                let SentLink { slot, url, attributes, via, .. } = link;
                 slots.push(slot);
-                entries.push(Entry { url, attributes, retries: 0, not_before_s: 0 });
+                let via = via.cloned();
+                entries.push(Entry { url, attributes, via, retries: 0, not_before_s: 0 });
             }
             slots.sort_unstable();
             slots.dedup();
@@ -104,9 +125,9 @@ impl SentLinks {
 impl<'a> FromIterator<&'a (u8, Link)> for SentLinks {
     fn from_iter<I: IntoIterator<Item = &'a (u8, Link)>>(links: I) -> Self {
         let mut sent = Self::default();
-        for (slot, Link { url, attributes }) in links {
+        for (slot, Link { url, attributes, via }) in links {
             let (hash, url, attributes) = (url.hash(), url.fetched(), *attributes);
-            sent.push(SentLink { slot: *slot, hash, url, attributes });
+            sent.push(SentLink { slot: *slot, hash, url, attributes, via: via.as_ref() });
         }
         sent.text.shrink_to_fit();
         sent.entries.shrink_to_fit();
@@ -127,7 +148,9 @@ mod tests {
             let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
             let depth = u16::try_from(number % 9).unwrap();
             let attributes = Attributes { depth, flags: LinkFlags::SEED, ..Attributes::default() };
-            (u8::try_from(number % 7 * 16).unwrap(), Link { url, attributes })
+            let via = (!number.is_multiple_of(5))
+                .then(|| format!("https://from.example/{}", number / 10).into());
+            (u8::try_from(number % 7 * 16).unwrap(), Link { url, attributes, via })
         };
         (0..number).map(link).collect()
     }
@@ -139,7 +162,7 @@ mod tests {
         assert_eq!((sent.len(), sent.is_empty()), (30, false));
         for (one, (slot, link)) in sent.iter().zip(&found) {
             assert_eq!((one.slot, one.hash, one.url), (*slot, link.url.hash(), link.url.fetched()));
-            assert_eq!(one.attributes, link.attributes);
+            assert_eq!((one.attributes, one.via), (link.attributes, link.via.as_ref()));
         }
         assert_eq!(sent.iter().count(), 30);
         assert_eq!(SentLinks::default().pack(), []);

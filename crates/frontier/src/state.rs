@@ -10,6 +10,7 @@ mod merge;
 mod order;
 mod origin_queues;
 mod pack;
+mod referrers;
 mod turns;
 mod unpack;
 

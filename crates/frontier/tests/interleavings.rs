@@ -36,7 +36,8 @@ impl World {
             _ => format!("https://{HOST}/{page}"),
         };
         let url = CanonicalUrl::parse(&url, &self.parameters).expect("a URL of the world");
-        Link { url, attributes: Attributes { depth, ..Attributes::default() } }
+        let via = (depth > 0).then(|| format!("https://{HOST}/{}", page / 2).into());
+        Link { url, attributes: Attributes { depth, ..Attributes::default() }, via }
     }
 
     fn page_of(&self, hash: UrlHash) -> usize {

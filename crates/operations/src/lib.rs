@@ -24,6 +24,7 @@ pub mod backup;
 pub mod blocklist;
 pub mod crawl;
 pub mod crawl_gc;
+pub mod crawl_report;
 pub mod database;
 pub mod doctor;
 pub mod exclude;

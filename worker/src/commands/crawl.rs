@@ -1,9 +1,11 @@
 //! `crawl`: start, watch and change live crawls, which fetch the web itself.
 
+mod fetches;
 mod forget;
 mod listings;
 pub(super) mod one_crawl;
 mod option_args;
+mod report;
 mod robots;
 mod schedule;
 mod seeds;
@@ -62,7 +64,9 @@ enum CrawlCommand {
     /// Show the hosts of which something is due, soonest first
     Hosts(listings::HostsArgs),
     /// Show what was fetched, in the order of recording
-    Fetches(listings::FetchesArgs),
+    Fetches(fetches::FetchesArgs),
+    /// Count what was fetched: by outcome, status, type, depth and hour, and the worst hosts
+    Report(report::ReportArgs),
     /// Write the indexes of a crawl that has ended, where there are none or jobs were discarded
     Index(OneCrawl),
     /// Forget what was kept of a site or a URL: it is given out no more
@@ -90,7 +94,8 @@ pub async fn run(args: CrawlArgs) -> CliResult {
         CrawlCommand::Add(args) => start::add(args).await,
         CrawlCommand::Set(args) => set::set(args).await,
         CrawlCommand::Hosts(args) => listings::hosts(args).await,
-        CrawlCommand::Fetches(args) => listings::fetches(args).await,
+        CrawlCommand::Fetches(args) => fetches::fetches(args).await,
+        CrawlCommand::Report(args) => report::report(args).await,
         CrawlCommand::Index(crawl) => index(&crawl).await,
         CrawlCommand::Forget(args) => forget::forget(args).await,
         CrawlCommand::Gc(args) => forget::gc(args).await,

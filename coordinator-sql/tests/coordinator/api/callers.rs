@@ -1,7 +1,7 @@
 //! Who may call: a key that is valid, with its own secret, for what is its own.
 
 use everytab_coordinator::{
-    ApiCaller, ApiError, CrawlVerb, FeedPosition, IdempotencyKey, NewApiKey,
+    ApiCaller, ApiError, CrawlVerb, FeedPosition, FetchFilter, IdempotencyKey, NewApiKey,
 };
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) ->
         word(api.api_crawl_hosts(caller, id, 1).await),
         word(api.api_add_links(caller, Some(id), &standing(), &links(&[1]), true).await),
         word(api.api_fetch(caller, id_of(crawl, 1)).await),
-        word(api.api_feed(caller, id, &start, 1, 1).await),
+        word(api.api_feed(caller, id, &start, (1, &FetchFilter::default()), 1).await),
         word(api.api_feed_tail(caller, id, 1).await),
         word(api.api_overview(caller, Some(id)).await),
         word(api.api_find_capture(caller, Some(id), (HOST, 1), None).await),

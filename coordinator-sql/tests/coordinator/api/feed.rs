@@ -1,6 +1,6 @@
 //! The feed: each fetch once, in the order of recording, however late a transaction commits.
 
-use everytab_coordinator::{ApiCaller, FeedPage, FeedPosition, SlotLease};
+use everytab_coordinator::{ApiCaller, FeedPage, FeedPosition, FetchFilter, SlotLease};
 use uuid::Uuid;
 
 use super::service::{Service, code};
@@ -14,7 +14,7 @@ impl Service {
         after: &FeedPosition,
         limit: i32,
     ) -> FeedPage {
-        self.api.api_feed(caller, id, after, limit, 1).await.unwrap()
+        self.api.api_feed(caller, id, after, (limit, &FetchFilter::default()), 1).await.unwrap()
     }
 
     /// Whether somebody who waits after a position is to be woken.
@@ -89,7 +89,8 @@ async fn a_page_goes_on_where_the_last_one_ended() {
     assert_eq!((tail.has_more, tail.crawl_state.as_str()), (false, "ended"));
     assert_eq!(urls(&service.page(&caller, crawl.id, &tail.next, 9).await), Vec::<i64>::new());
     let future = FeedPosition { epoch: 1, ..FeedPosition::default() };
-    let refused = service.api.api_feed(&caller, crawl.id, &future, 1, 1).await;
+    let refused =
+        service.api.api_feed(&caller, crawl.id, &future, (1, &FetchFilter::default()), 1).await;
     assert_eq!(code(refused), "invalid_cursor");
 }
 
@@ -278,8 +279,8 @@ async fn a_page_reads_no_more_fetches_than_it_has_whatever_other_epochs_have() {
     for (asked, rows) in [
         (format!("api.feed_tail('{key}', '\\x{secret}', '{id}', 10)"), 10),
         (format!("api.feed_tail('{key}', '\\x{secret}', '{id}', 30)"), 30),
-        (format!("api.feed({after_restore}, 10, 1)"), 10),
-        (format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10)"), 10),
+        (format!("api.feed({after_restore}, 10, 1, null, null, null)"), 10),
+        (format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10, null, null, null)"), 10),
     ] {
         let read = session.rows_read("fetches", query(format!("select * from {asked}"))).await;
         assert!(read <= rows + 5, "{asked}: {read} rows");

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use everytab_coordinator::{Contents, FeedPosition, NewApiKey};
+use everytab_coordinator::{Contents, FeedPosition, FetchFilter, NewApiKey};
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 
 use super::{
@@ -53,7 +53,11 @@ async fn keys_survive_with_what_they_used_and_feeds_go_on() {
     let (crawl, number) = old.start(&caller, &[1, 2, 3]).await.unwrap();
     let standing = old.submit(&caller, &[9]).await[0];
     old.capture(&lease, number, &[1]).await;
-    let read = old.api.api_feed(&caller, crawl.id, &FeedPosition::default(), 9, 1).await.unwrap();
+    let read = old
+        .api
+        .api_feed(&caller, crawl.id, &FeedPosition::default(), (9, &FetchFilter::default()), 1)
+        .await
+        .unwrap();
     old.capture(&lease, number, &[2]).await;
 
     let new = restored(&old).await;
@@ -79,6 +83,10 @@ async fn keys_survive_with_what_they_used_and_feeds_go_on() {
     assert_eq!(new.submit(&caller, &[9]).await, [standing]);
     let lease = new.lease("b").await;
     assert_eq!(new.capture(&lease, number, &[3]).await, [number]);
-    let rest = new.api.api_feed(&caller, crawl.id, &read.next, 9, 1).await.unwrap();
+    let rest = new
+        .api
+        .api_feed(&caller, crawl.id, &read.next, (9, &FetchFilter::default()), 1)
+        .await
+        .unwrap();
     assert_eq!((urls(&rest), rest.crawl_state.as_str()), (vec![2, 3], "ended"));
 }

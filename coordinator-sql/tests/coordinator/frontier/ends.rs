@@ -17,8 +17,8 @@ use crate::{
 /// Grows the sums of a crawl in a slot by (known, pending, captured, sent, read), as a checkpoint
 /// does; answers open, ended or closed.
 async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 5]) -> String {
-    let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, 0, '{}', '{}',
-                                                '{}', $6, $7, 0, 0, 0)";
+    let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, '{}', '{}',
+                                                '{}', '{}', $6, $7, 0, 0, 0)";
     let call = query(sql).bind(slot).bind(crawl).bind(k).bind(p).bind(c).bind(s).bind(r);
     call.value(session).await
 }
@@ -224,7 +224,8 @@ async fn the_sums_of_a_crawl_that_has_ended_are_kept() {
         one.counts = vec![CrawlCounts {
             known,
             pending: known - 4,
-            captured: 2,
+            captured: 1,
+            failed: json!({ "http_404_410": 1 }),
             refused: json!({ "type_refused": 1 }),
             left: json!({ "host_dead": 1 }),
             links_refused: json!({ "scope": known, "depth": 1 }),
@@ -241,6 +242,7 @@ async fn the_sums_of_a_crawl_that_has_ended_are_kept() {
     assert_eq!(session.rows_read("crawl_slots", listed()).await, 0);
     let ended = status().await;
     assert_eq!((open.known, open.pending, ended.pending), (12, 4, 0));
+    assert_eq!((ended.failed, &ended.failures), (2, &json!({ "http_404_410": 2 })));
     assert_eq!(ended.left, json!({ "host_dead": 2, "cancel": 4 }));
     assert_eq!(ended.links_refused, json!({ "scope": 12, "depth": 2 }));
     let sums =

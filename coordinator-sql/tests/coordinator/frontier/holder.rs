@@ -84,6 +84,8 @@ pub(crate) fn fetch(crawl: i32, number: i32, outcome: &str) -> FetchRow {
         truncated: None,
         text: None,
         is_no_page: false,
+        via: None,
+        certificate: None,
     }
 }
 
@@ -104,6 +106,7 @@ pub(crate) fn counts(crawl: i32) -> CrawlCounts {
     let none = || json!({});
     CrawlCounts {
         crawl,
+        failed: none(),
         refused: none(),
         left: none(),
         links_refused: none(),

@@ -188,7 +188,8 @@ impl Worker {
                 known.fetched.push(number);
                 known.sums.pending -= 1;
                 if fails(number) {
-                    known.sums.failed += 1;
+                    let failed = known.sums.failed["failed"].as_i64().unwrap_or_default();
+                    known.sums.failed["failed"] = (failed + 1).into();
                 } else {
                     known.sums.captured += 1;
                     links.extend(links_of(number));
@@ -366,6 +367,7 @@ async fn check_ends(database: &Database, crawls: &[(i32, Uuid, Option<i64>)], ca
             .value(&database.pool)
             .await;
         assert_eq!(fetched, status.captured + status.failed);
+        assert_eq!(status.failures["failed"].as_i64().unwrap_or_default(), status.failed);
         let expected = match limit {
             _ if *id == cancelled => continue,
             Some(limit) => (Some("limit"), *limit, status.failed),

@@ -104,6 +104,9 @@ pub(crate) struct CrawlDocument {
     pub(crate) captured: i64,
     /// Those that failed.
     pub(crate) failed: i64,
+    /// Those that failed, by outcome.
+    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    pub(crate) failures: Value,
     /// Those that were refused, by reason.
     #[schema(value_type = std::collections::BTreeMap<String, i64>)]
     pub(crate) refused: Value,
@@ -136,6 +139,7 @@ impl CrawlDocument {
             pending: crawl.pending,
             captured: crawl.captured,
             failed: crawl.failed,
+            failures: crawl.failures,
             refused: crawl.refused,
             left: crawl.left,
             links_refused: crawl.links_refused,

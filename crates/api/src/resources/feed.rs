@@ -6,7 +6,8 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
-use everytab_coordinator::{ApiCaller, ApiError, FeedPage, FeedPosition};
+use everytab_coordinator::{ApiCaller, ApiError, FeedPage, FeedPosition, FetchFilter};
+use everytab_frontier::{hostname, site_hash};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
@@ -27,6 +28,9 @@ use crate::{
 const DEFAULT_FETCHES: i32 = 100;
 /// Fetches of a page: about a megabyte.
 const MAX_FETCHES: i32 = 1_000;
+
+/// The parameters of a feed.
+const PARAMETERS: [&str; 7] = ["after", "newest", "limit", "wait", "outcome", "host", "status"];
 
 /// A page of a feed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,6 +67,10 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
          description = "URLs at most; 100"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait while there is nothing"),
+        ("outcome" = Option<String>, Query, description = "Only URLs with this outcome"),
+        ("host" = Option<String>, Query, description = "Only URLs of this host"),
+        ("status" = Option<i32>, Query, minimum = 100, maximum = 999,
+         description = "Only URLs with this HTTP status"),
     ),
     responses(
         (status = 200, description = "A page", body = FeedDocument),
@@ -76,12 +84,12 @@ pub(crate) async fn feed(
     PathId(id): PathId,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &["after", "newest", "limit", "wait"])?;
+    let parameters = Parameters::parse(&uri, &PARAMETERS)?;
     let limit = parameters.limit("limit", DEFAULT_FETCHES, MAX_FETCHES)?;
-    let wait = parameters.wait()?;
+    let (wait, filter) = (parameters.wait()?, filter(&parameters)?);
     if parameters.text("newest").is_some() {
         if let Some(other) =
-            ["after", "limit", "wait"].into_iter().find(|name| parameters.text(name).is_some())
+            PARAMETERS.into_iter().find(|name| *name != "newest" && parameters.text(name).is_some())
         {
             let detail = "newest goes alone";
             return Err(Problem::of_field(ProblemCode::InvalidParameter, other, detail));
@@ -96,17 +104,36 @@ pub(crate) async fn feed(
         Some(cursor) => feed_position(&caller.secret_sha256, id, cursor)?,
         None => FeedPosition::default(),
     };
-    let mut page = service.coordinator.api_feed(&caller, id, &after, limit, 1).await?;
+    let mut page = service.coordinator.api_feed(&caller, id, &after, (limit, &filter), 1).await?;
     let is_over = page.crawl_state == "ended";
     if page.fetches.is_empty() && !page.has_more && !is_over && wait > Duration::ZERO {
         let question = Question::Feed(id, page.next.clone());
         let news = service.waiters.wait(&caller, question, wait, &service.stop).await?;
         if news.is_some() {
-            let now = service.coordinator.api_feed(&caller, id, &page.next, limit, 0).await;
+            let asked = (limit, &filter);
+            let now = service.coordinator.api_feed(&caller, id, &page.next, asked, 0).await;
             page = now_or_before(now, page)?;
         }
     }
     Ok(document(&caller, id, page))
+}
+
+/// Reads which URLs of the feed are asked for.
+fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
+    let refused =
+        |name: &str, detail: &str| Problem::of_field(ProblemCode::InvalidParameter, name, detail);
+    let host = parameters.text("host").map(|text| {
+        hostname(text).ok_or_else(|| refused("host", "a hostname alone, such as www.example.com"))
+    });
+    let status = parameters.text("status").map(|text| {
+        let status: Option<i16> = text.parse().ok().filter(|status| (100..=999).contains(status));
+        status.ok_or_else(|| refused("status", "an HTTP status, 100 to 999"))
+    });
+    Ok(FetchFilter {
+        outcome: parameters.text("outcome").map(str::to_owned),
+        host_hash: host.transpose()?.map(|host| site_hash(&host)),
+        status: status.transpose()?,
+    })
 }
 
 /// The answer with a page.

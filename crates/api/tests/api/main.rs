@@ -11,6 +11,7 @@ mod keys;
 mod manners;
 mod page;
 mod rates;
+mod reasons;
 mod robots;
 mod schedules;
 mod schema;

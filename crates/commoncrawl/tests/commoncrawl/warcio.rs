@@ -107,6 +107,7 @@ fn crawl_archive() -> Vec<u8> {
         delay_ms: Some(1_000),
         depth: Some(3),
         via: Some("https://a.example/"),
+        certificate: Some("self_signed"),
         charset: Some("UTF-8"),
         language: Some("eng"),
     };

@@ -21,7 +21,7 @@ use crate::{
     },
     known::SiteKey,
     metrics,
-    rows::name_body,
+    rows::{name_body, named_via},
     slot::Taken,
 };
 
@@ -117,12 +117,19 @@ impl Holder {
 
     /// A URL is answered.
     fn answer(&mut self, fetched: Fetched) {
-        let Fetched { fence, row, ending, is_limited_page, is_urgent, links, turned_away } =
+        let Fetched { fence, mut row, ending, is_limited_page, is_urgent, links, turned_away } =
             fetched;
         if !self.holds(fence) {
             return;
         }
         let (crawl, hash) = (row.crawl, UrlHash(row.url_hash));
+        let context = Arc::clone(&self.context);
+        row.via = row.via.map(|via| {
+            let has_answered = |hash| {
+                self.state_of(crawl, row.host_hash, |state| state.has_answered(hash)) == Some(true)
+            };
+            named_via(via, row.host_hash, &context.parameters, has_answered)
+        });
         let answered = self.state_of(crawl, row.host_hash, |state| state.answer(hash, ending));
         let held_slots = self.state.slots.len();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };

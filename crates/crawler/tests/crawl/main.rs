@@ -7,6 +7,7 @@ mod care;
 mod closed_world;
 mod filtered;
 mod origins;
+mod reasons;
 mod repeated;
 mod server;
 mod sitemaps;

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{
-    ConnectSettings, Coordinator, CrawlStatus, FetchPosition, LinksRow, NewCrawl, schema_digest,
+    ConnectSettings, Coordinator, CrawlStatus, FetchFilter, FetchPosition, LinksRow, NewCrawl,
+    schema_digest,
 };
 use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts};
 use everytab_fetcher::{FetchSettings, Fetcher};
@@ -291,14 +292,15 @@ impl World {
         let mut recorded = BTreeMap::new();
         let mut after = FetchPosition::default();
         loop {
-            let fetches = self.owner.crawl_fetches(id, after, 1_000).await.unwrap();
-            let Some(last) = fetches.last() else { return recorded };
-            after = last.position.parse().unwrap();
-            for fetch in fetches {
+            let all = FetchFilter::default();
+            let page = self.owner.crawl_fetches(id, after, 1_000, &all).await.unwrap();
+            for fetch in page.fetches {
                 let key = CanonicalUrl::parse(&fetch.url, &ParameterList::default()).unwrap();
                 let before = recorded.insert(key.key().to_owned(), fetch.outcome);
                 assert_eq!(before, None, "{} is recorded twice", fetch.url);
             }
+            let Some(next) = page.next else { return recorded };
+            after = next;
         }
     }
 
@@ -340,7 +342,8 @@ fn sum_of(counts: &serde_json::Value) -> i64 {
 }
 
 pub(crate) fn assert_adds_up(status: &CrawlStatus) {
-    let CrawlStatus { known, pending, captured, failed, refused, left, .. } = status;
+    let CrawlStatus { known, pending, captured, failed, failures, refused, left, .. } = status;
+    assert_eq!(*failed, sum_of(failures), "{status:?}");
     let sum = pending + captured + failed + sum_of(refused) + sum_of(left);
     assert_eq!(*known, sum, "{status:?}");
 }

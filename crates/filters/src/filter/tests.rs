@@ -111,7 +111,7 @@ fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
     }));
     let refusal = |text: &str, flags| {
         let attributes = Attributes { flags, ..Attributes::default() };
-        set.refusal(&Link { url: url(text), attributes })
+        set.refusal(&Link { url: url(text), attributes, via: None })
     };
     let none = LinkFlags::default();
     assert_eq!(refusal("http://good.example/x", none), Some(TurnedAway::FilterRule));

@@ -145,3 +145,20 @@ fn a_home_page_has_no_path_and_no_query() {
         assert!(!is_home_page(url), "{url}");
     }
 }
+
+#[test]
+fn a_hostname_is_read_alone_in_any_spelling() {
+    for (text, expected) in [
+        ("www.Example.com", "www.example.com"),
+        ("www.example.com.", "www.example.com"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("[::1]", "[::1]"),
+        ("192.0.2.1", "192.0.2.1"),
+    ] {
+        assert_eq!(hostname(text).as_deref(), Some(expected));
+    }
+    for text in ["", ".", "a.example/", "a.example:8080", "https://a.example", "u@a.example", "a?b"]
+    {
+        assert_eq!(hostname(text), None, "{text}");
+    }
+}

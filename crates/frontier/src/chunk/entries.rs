@@ -1,7 +1,10 @@
-//! URLs with their attributes: sorted, front-coded (each as the length that it shares with the one
-//! before, and the rest), numbers and texts apart, deflated together where that is smaller.
+//! URLs with their attributes and what led to them: sorted, front-coded (each as the length that it
+//! shares with the one before, and the rest), numbers and texts apart, deflated together where that
+//! is smaller. The URLs that led to others come first, each once: the links of a page share one.
 //!
 //! Must not know: whether the URLs are pending or links under way.
+
+use std::sync::Arc;
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
@@ -19,9 +22,13 @@ use crate::{
 /// and this with what a map needs is what a worker can give one host.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 << 20;
 
+/// Greatest sum of the lengths in bytes of the URLs that led to those of a chunk, or of a host: a
+/// quarter of a million usual ones. URLs to which others led are kept without them.
+pub(crate) const MAX_REFERRER_BYTES: usize = 16 << 20;
+
 /// Greatest size of entries before they are deflated: all texts, and 32 bytes for each of a million
 /// entries, which is more than their numbers can take.
-const MAX_SECTION_BYTES: usize = MAX_TEXT_BYTES + (32 << 20);
+const MAX_SECTION_BYTES: usize = MAX_TEXT_BYTES + MAX_REFERRER_BYTES + (32 << 20);
 
 /// Greatest ratio of deflate: 258 bytes from 2 bits. More is a lie about the length.
 const MAX_DEFLATE_RATIO: usize = 1_032;
@@ -36,6 +43,8 @@ pub(crate) struct Entry<T> {
     pub(crate) url: T,
     /// What is kept of it.
     pub(crate) attributes: Attributes,
+    /// The URL whose link or redirect led to it.
+    pub(crate) via: Option<Arc<str>>,
     /// Number of attempts that failed in passing.
     pub(crate) retries: u8,
     /// Seconds since 1970 before which the URL is not asked; 0 if it is due.
@@ -57,23 +66,53 @@ pub(crate) fn push_entries<T: AsRef<str>>(
     if entries.is_empty() {
         return;
     }
+    let referrers = referrers_of(entries);
     let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+    push_number(&mut numbers, referrers.len() as u64);
     let mut before = start;
-    for entry in entries.iter() {
-        let text = entry.url.as_ref();
-        let shared = shared_length(text, before);
-        let suffix = text.get(shared..).unwrap_or_default();
-        push_number(&mut numbers, shared as u64);
-        push_number(&mut numbers, suffix.len() as u64);
-        push_attributes(&mut numbers, entry);
-        texts.extend_from_slice(suffix.as_bytes());
+    for text in &referrers {
+        push_text(&mut numbers, &mut texts, before, text);
         before = text;
+    }
+    before = start;
+    for entry in entries.iter() {
+        push_text(&mut numbers, &mut texts, before, entry.url.as_ref());
+        push_attributes(&mut numbers, entry);
+        let number = entry.via.as_ref().and_then(|via| referrers.binary_search(&&**via).ok());
+        push_number(&mut numbers, number.map_or(0, |number| number as u64 + 1));
+        before = entry.url.as_ref();
     }
     let mut section = Vec::with_capacity(numbers.len() + texts.len() + 8);
     push_number(&mut section, numbers.len() as u64);
     section.extend_from_slice(&numbers);
     section.extend_from_slice(&texts);
     push_section(out, &section);
+}
+
+/// Returns the URLs that led to entries, ascending, each once: as many as
+/// [`MAX_REFERRER_BYTES`] allows.
+fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
+    let vias = entries.iter().filter_map(|entry| entry.via.as_deref());
+    let mut referrers: Vec<&str> = vias.filter(|via| via.len() <= MAX_URL_BYTES).collect();
+    referrers.sort_unstable();
+    referrers.dedup();
+    let mut bytes = 0;
+    let fits = |text: &&&str| {
+        bytes += text.len();
+        bytes <= MAX_REFERRER_BYTES
+    };
+    let count = referrers.iter().take_while(fits).count();
+    referrers.truncate(count);
+    referrers
+}
+
+/// Appends a text as the length that it shares with the one before, and the rest.
+fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &str) {
+    let shared = shared_length(text, before);
+    let suffix = text.get(shared..).unwrap_or_default();
+    push_number(numbers, shared as u64);
+    push_number(numbers, suffix.len() as u64);
+    texts.extend_from_slice(suffix.as_bytes());
 }
 
 /// Returns the number of bytes with which both texts begin, whole characters of both.
@@ -116,10 +155,10 @@ fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
 }
 
 /// Takes at most `most` entries, which were appended with the same `start`, and gives each to
-/// `take`, in order of their URLs.
+/// `take`, in order of their URLs. Those of the version before have no referrers.
 pub(crate) fn read_entries(
     reader: &mut ChunkReader<'_>,
-    start: &str,
+    (start, has_referrers): (&str, bool),
     most: usize,
     mut take: impl FnMut(Entry<&str>) -> Result<(), ChunkError>,
 ) -> Result<(), ChunkError> {
@@ -131,15 +170,49 @@ pub(crate) fn read_entries(
         return Ok(());
     }
     let section = read_section(reader)?;
-    let mut section = ChunkReader::new(&section);
-    let length = section.small("numbers of URLs")?;
-    let mut numbers = ChunkReader::new(section.take(length, "numbers of URLs")?);
+    let mut texts = ChunkReader::new(&section);
+    let length = texts.small("numbers of URLs")?;
+    let mut numbers = ChunkReader::new(texts.take(length, "numbers of URLs")?);
+    let mut referrers: Vec<Arc<str>> = Vec::new();
+    if has_referrers {
+        let number: usize = numbers.small("number of referrers")?;
+        if number > count {
+            return Err(ChunkError::TooLarge("number of referrers"));
+        }
+        let most = (number, MAX_REFERRER_BYTES);
+        read_texts((&mut numbers, &mut texts), start, most, |_, text| {
+            referrers.push(text.into());
+            Ok(())
+        })?;
+    }
+    read_texts((&mut numbers, &mut texts), start, (count, MAX_TEXT_BYTES), |numbers, url| {
+        let entry = read_attributes(numbers, url)?;
+        let number: usize = if has_referrers { numbers.small("number of a referrer")? } else { 0 };
+        let via = number
+            .checked_sub(1)
+            .map(|at| referrers.get(at).cloned().ok_or(ChunkError::Field("number of a referrer")));
+        take(Entry { via: via.transpose()?, ..entry })
+    })?;
+    if numbers.remaining() + texts.remaining() > 0 {
+        return Err(ChunkError::Field("end of the URLs"));
+    }
+    Ok(())
+}
+
+/// Takes `count` texts of at most so many bytes together, and gives each to `take`, in order, with
+/// the numbers that follow its own.
+fn read_texts<'a>(
+    (numbers, texts): (&mut ChunkReader<'a>, &mut ChunkReader<'a>),
+    start: &str,
+    (count, max_bytes): (usize, usize),
+    mut take: impl FnMut(&mut ChunkReader<'a>, &str) -> Result<(), ChunkError>,
+) -> Result<(), ChunkError> {
     let mut url = start.to_owned();
     let mut text_bytes = 0_usize;
     for index in 0..count {
         let shared: usize = numbers.small("shared length")?;
         let length: usize = numbers.small("length of a URL")?;
-        let suffix = section.take(length, "text of a URL")?;
+        let suffix = texts.take(length, "text of a URL")?;
         let suffix = str::from_utf8(suffix).map_err(|_| ChunkError::Field("text of a URL"))?;
         // Sorted: what differs from the URL before is greater.
         let is_ascending = url
@@ -151,13 +224,10 @@ pub(crate) fn read_entries(
         url.truncate(shared);
         url.push_str(suffix);
         text_bytes += url.len();
-        if text_bytes > MAX_TEXT_BYTES {
+        if text_bytes > max_bytes {
             return Err(ChunkError::TooLarge("texts of URLs"));
         }
-        take(read_attributes(&mut numbers, &url)?)?;
-    }
-    if numbers.remaining() + section.remaining() > 0 {
-        return Err(ChunkError::Field("end of the URLs"));
+        take(numbers, &url)?;
     }
     Ok(())
 }
@@ -200,7 +270,7 @@ fn read_attributes<'a>(
         return Err(ChunkError::Field(FIELD));
     }
     let attributes = Attributes { depth, priority, hops, flags };
-    Ok(Entry { url, attributes, retries, not_before_s })
+    Ok(Entry { url, attributes, via: None, retries, not_before_s })
 }
 
 const _: () = assert!(MAX_PRIORITY == 7, "three bits of the first number");

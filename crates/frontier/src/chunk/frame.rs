@@ -2,8 +2,11 @@
 //!
 //! Must not know: the fields of a kind.
 
-/// The version of the format that this code writes, and the only one that it reads so far.
-const VERSION: u8 = 1;
+/// The version of the format that this code writes.
+const VERSION: u8 = 2;
+
+/// The version before: its URLs have no referrers.
+const WITHOUT_REFERRERS: u8 = 1;
 
 /// Version, kind and checksum.
 const HEADER_BYTES: usize = 6;
@@ -23,7 +26,7 @@ pub enum ChunkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     /// A version that this code does not know: a newer program wrote the chunk.
-    #[error("chunk of version {0}; this program reads version 1")]
+    #[error("chunk of version {0}; this program reads versions 1 and 2")]
     Version(u8),
     /// The bytes are not those that were written.
     #[error("the checksum of the chunk is wrong")]
@@ -70,15 +73,27 @@ fn checksum(chunk: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Checks version and checksum, and returns the kind and the fields.
-pub(crate) fn fields_of(chunk: &[u8]) -> Result<(ChunkKind, &[u8]), ChunkError> {
+/// The fields of a chunk, and what its header says of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkFields<'a> {
+    /// The kind.
+    pub(crate) kind: ChunkKind,
+    /// Whether each URL says what led to it.
+    pub(crate) has_referrers: bool,
+    /// The fields.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Checks version and checksum, and returns the fields.
+pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     let kind = kind_of_chunk(chunk)?;
-    let (header, fields) =
+    let (header, bytes) =
         chunk.split_at_checked(HEADER_BYTES).ok_or(ChunkError::Field("header"))?;
     if header.get(2..) != Some(&checksum(chunk).to_be_bytes()) {
         return Err(ChunkError::Checksum);
     }
-    Ok((kind, fields))
+    let has_referrers = header.first() != Some(&WITHOUT_REFERRERS);
+    Ok(ChunkFields { kind, has_referrers, bytes })
 }
 
 /// Returns the kind of a chunk by its first bytes, without checking the others.
@@ -87,10 +102,12 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<(ChunkKind, &[u8]), ChunkError> 
 /// [`ChunkError::Version`] for bytes of another version, [`ChunkError::Field`] for another kind.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
-        [VERSION, 0, ..] => Ok(ChunkKind::Snapshot),
-        [VERSION, 1, ..] => Ok(ChunkKind::Delta),
-        [VERSION, 2, ..] => Ok(ChunkKind::Links),
-        [VERSION, ..] => Err(ChunkError::Field("kind")),
+        [WITHOUT_REFERRERS | VERSION, kind @ ..] => match kind {
+            [0, ..] => Ok(ChunkKind::Snapshot),
+            [1, ..] => Ok(ChunkKind::Delta),
+            [2, ..] => Ok(ChunkKind::Links),
+            _ => Err(ChunkError::Field("kind")),
+        },
         [version, ..] => Err(ChunkError::Version(*version)),
         [] => Err(ChunkError::Field("header")),
     }
@@ -105,14 +122,18 @@ mod tests {
         let mut chunk = open(ChunkKind::Delta);
         chunk.extend_from_slice(b"fields");
         let chunk = close(chunk);
-        assert_eq!(fields_of(&chunk), Ok((ChunkKind::Delta, b"fields".as_slice())));
+        let (kind, bytes) = (ChunkKind::Delta, b"fields".as_slice());
+        assert_eq!(fields_of(&chunk), Ok(ChunkFields { kind, has_referrers: true, bytes }));
         for at in 0..chunk.len() {
             let mut damaged = chunk.clone();
             damaged[at] ^= 1;
             assert!(fields_of(&damaged).is_err(), "{at}");
             assert!(fields_of(&chunk[..at]).is_err(), "{at}");
         }
-        assert_eq!(fields_of(&[2, 0, 0, 0, 0, 0]), Err(ChunkError::Version(2)));
+        let mut before = chunk.clone();
+        before[0] = WITHOUT_REFERRERS;
+        assert_eq!(fields_of(&before).map(|fields| fields.has_referrers), Ok(false));
+        assert_eq!(fields_of(&[3, 0, 0, 0, 0, 0]), Err(ChunkError::Version(3)));
         assert_eq!(fields_of(&[1, 3, 0, 0, 0, 0]), Err(ChunkError::Field("kind")));
     }
 }

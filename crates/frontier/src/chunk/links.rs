@@ -6,7 +6,7 @@
 use super::{
     bytes::ChunkReader,
     entries::{Entry, MAX_TEXT_BYTES, push_entries, read_entries},
-    frame::{ChunkError, ChunkKind, close, fields_of, open},
+    frame::{ChunkError, ChunkFields, ChunkKind, close, fields_of, open},
 };
 use crate::{
     canonical::{CanonicalUrl, MAX_URL_BYTES},
@@ -30,8 +30,9 @@ pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
     links.chunks(MAX_LINKS_PER_CHUNK).map(pack).collect()
 }
 
-fn entry(Link { url, attributes }: &Link) -> Entry<&str> {
-    Entry { url: url.fetched(), attributes: *attributes, retries: 0, not_before_s: 0 }
+fn entry(Link { url, attributes, via }: &Link) -> Entry<&str> {
+    let (url, attributes, via) = (url.fetched(), *attributes, via.clone());
+    Entry { url, attributes, via, retries: 0, not_before_s: 0 }
 }
 
 /// Packs links into one chunk: at most [`MAX_LINKS_PER_CHUNK`].
@@ -55,15 +56,16 @@ pub struct UnpackedLinks {
 /// # Errors
 /// The first thing that is wrong with the bytes.
 pub fn unpack_links(chunk: &[u8], parameters: &ParameterList) -> Result<UnpackedLinks, ChunkError> {
-    let (kind, fields) = fields_of(chunk)?;
+    let ChunkFields { kind, has_referrers, bytes } = fields_of(chunk)?;
     if kind != ChunkKind::Links {
         return Err(ChunkError::Field("kind"));
     }
-    let mut reader = ChunkReader::new(fields);
+    let mut reader = ChunkReader::new(bytes);
     let mut found = UnpackedLinks::default();
-    read_entries(&mut reader, START, MAX_LINKS_PER_CHUNK, |entry| {
-        match CanonicalUrl::parse(entry.url, parameters) {
-            Ok(url) => found.links.push(Link { url, attributes: entry.attributes }),
+    read_entries(&mut reader, (START, has_referrers), MAX_LINKS_PER_CHUNK, |entry| {
+        let Entry { url, attributes, via, .. } = entry;
+        match CanonicalUrl::parse(url, parameters) {
+            Ok(url) => found.links.push(Link { url, attributes, via }),
             Err(error) => found.turned_away.count(error.into()),
         }
         Ok(())
@@ -91,6 +93,7 @@ mod tests {
         let links = urls.map(|url| Link {
             url: CanonicalUrl::parse(url, &parameters).unwrap(),
             attributes: Attributes { depth: 7, priority: 3, hops: 5, flags: LinkFlags::SEED },
+            via: (url.len() > 20).then(|| "https://c.example/".into()),
         });
         let chunks = pack_links(&links);
         let mut expected = links.to_vec();
@@ -106,7 +109,7 @@ mod tests {
     fn a_text_that_is_no_url_any_more_costs_one_link_and_not_the_chunk() {
         let entry = |url| {
             let attributes = Attributes::default();
-            Entry { url, attributes, retries: 0, not_before_s: 0 }
+            Entry { url, attributes, via: None, retries: 0, not_before_s: 0 }
         };
         let mut chunk = open(ChunkKind::Links);
         push_entries(
@@ -124,7 +127,7 @@ mod tests {
         let flags = LinkFlags::SEED;
         let attributes = Attributes { depth: u16::MAX, priority: 255, hops: 255, flags };
         let url = CanonicalUrl::parse("http://a.example/", &parameters).unwrap();
-        let chunks = pack_links(&[Link { url, attributes }]);
+        let chunks = pack_links(&[Link { url, attributes, via: None }]);
         let found = unpack_links(&chunks[0], &parameters).unwrap().links;
         let expected = Attributes { depth: u16::MAX, priority: 7, hops: 7, flags };
         assert_eq!(found[0].attributes, expected);

@@ -5,9 +5,12 @@
 //! `asked`; the answered ones are as many as the four sums say. Must not
 //! know: why a part changes.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use super::{order::Place, origin_queues::OriginQueues};
+use super::{order::Place, origin_queues::OriginQueues, referrers::Referrers};
 use crate::{
     canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, origin::Origin,
     shape_counts::ShapeCounts,
@@ -43,6 +46,8 @@ pub struct Sums {
 pub(super) struct Pending {
     pub(super) url: Box<str>,
     pub(super) attributes: Attributes,
+    /// The URL whose link or redirect led to it.
+    pub(super) via: Option<Arc<str>>,
     pub(super) retries: u8,
     /// Seconds since 1970; 0 if it is due.
     pub(super) not_before_s: u64,
@@ -65,6 +70,7 @@ impl Pending {
 pub struct HostState {
     pub(super) host: Box<str>,
     pub(super) pending: HashMap<UrlHash, Pending>,
+    pub(super) referrers: Referrers,
     pub(super) answered: HashSet<UrlHash>,
     /// URLs that are not being fetched.
     pub(super) queues: OriginQueues,
@@ -111,6 +117,7 @@ impl HostState {
         Self {
             host: host.into(),
             pending: HashMap::new(),
+            referrers: Referrers::default(),
             answered: HashSet::new(),
             queues: OriginQueues::default(),
             asked: HashSet::new(),
@@ -137,6 +144,12 @@ impl HostState {
     #[must_use]
     pub fn knows(&self, hash: UrlHash) -> bool {
         self.answered.contains(&hash) || self.pending.contains_key(&hash)
+    }
+
+    /// Returns true if a URL is answered.
+    #[must_use]
+    pub fn has_answered(&self, hash: UrlHash) -> bool {
+        self.answered.contains(&hash)
     }
 
     /// Returns how many URLs there are, by how they ended.
@@ -166,6 +179,7 @@ impl HostState {
         let answered = size_of::<UrlHash>() * 2;
         size_of::<Self>()
             + self.pending_bytes
+            + self.referrers.memory_bytes()
             + pending * self.pending.len()
             + answered * (self.answered.len() + self.changed.len() + self.newly_answered.len())
     }
@@ -177,7 +191,8 @@ impl HostState {
     }
 
     /// Puts a URL that is not known among the pending ones.
-    pub(super) fn insert_pending(&mut self, hash: UrlHash, pending: Pending) {
+    pub(super) fn insert_pending(&mut self, hash: UrlHash, mut pending: Pending) {
+        pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
         self.pending_bytes += pending.url.len();
         self.pending.insert(hash, pending);
@@ -188,6 +203,9 @@ impl HostState {
         let pending = self.pending.remove(&hash)?;
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
         self.asked.remove(&hash);
+        if let Some(via) = &pending.via {
+            self.referrers.remove(via);
+        }
         self.pending_bytes = self.pending_bytes.saturating_sub(pending.url.len());
         Some(pending)
     }
@@ -221,5 +239,6 @@ impl HostState {
         assert!(self.changed.iter().all(|hash| self.pending.contains_key(hash)));
         let bytes: usize = self.pending.values().map(|pending| pending.url.len()).sum();
         assert_eq!(self.pending_bytes, bytes);
+        self.referrers.check(self.pending.values().filter_map(|pending| pending.via.as_ref()));
     }
 }

@@ -100,8 +100,8 @@ impl HostState {
         } else if attributes.flags.contains(LinkFlags::SITEMAP) {
             self.shapes.add(SITEMAP_SHAPE);
         }
-        let url = link.url.into_fetched().into_boxed_str();
-        self.insert_pending(hash, Pending { url, attributes, retries: 0, not_before_s: 0 });
+        let (url, via) = (link.url.into_fetched().into_boxed_str(), link.via);
+        self.insert_pending(hash, Pending { url, attributes, via, retries: 0, not_before_s: 0 });
         self.changed.insert(hash);
         LinkVerdict::New
     }
@@ -140,7 +140,8 @@ impl HostState {
     }
 
     /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
-    /// a page, or a sitemap. Its depth stays that of the path by which it was first reached.
+    /// a page, or a sitemap. Its depth, and what led to it, stay those of the path by which it was
+    /// first reached.
     ///
     /// What is no sitemap stays none while it is asked, and where its host has as many as it may.
     fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUse) {

@@ -108,6 +108,7 @@ impl HostState {
 }
 
 fn entry(pending: &Pending) -> Entry<&str> {
-    let Pending { url, attributes, retries, not_before_s } = pending;
-    Entry { url, attributes: *attributes, retries: *retries, not_before_s: *not_before_s }
+    let Pending { url, attributes, via, retries, not_before_s } = pending;
+    let (attributes, via) = (*attributes, via.clone());
+    Entry { url, attributes, via, retries: *retries, not_before_s: *not_before_s }
 }

@@ -21,7 +21,7 @@ const HOST: &str = "a.example";
 fn link(path: &str) -> Link {
     let url = format!("http://{HOST}/{path}");
     let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-    Link { url, attributes: Attributes::default() }
+    Link { url, attributes: Attributes::default(), via: None }
 }
 
 fn link_with(path: &str, depth: u16, priority: u8, flags: LinkFlags) -> Link {
@@ -255,6 +255,39 @@ fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
     assert_eq!(kinds[..2], [ChunkKind::Snapshot, ChunkKind::Delta]);
     assert!((3..12).contains(&snapshots), "{snapshots}");
     assert!(state.pack(never_paused).is_none());
+}
+
+/// What led to a URL was known on the page of its link alone.
+#[test]
+fn what_led_to_a_url_stays_with_it_through_packs_until_its_turn() {
+    let from = |path: &str, via: &str| Link { via: Some(via.into()), ..link(path) };
+    let (index, other) = ("http://a.example/index", "http://b.example/");
+    let mut state = state_of([link("seed"), from("1", index), from("2", index), from("3", other)]);
+    state.merge([from("1", other)], &Rules::default(), &mut SiteUse::default());
+    state.check();
+    let mut chunks = vec![state.pack(never_paused).unwrap().bytes];
+    state.answer(link("2").url.hash(), Ending::Failed);
+    chunks.push(state.pack(never_paused).unwrap().bytes);
+    let mut loaded = unpacked(&chunks).unwrap().state;
+    loaded.check();
+    assert_eq!(loaded, state);
+    let turns = std::iter::from_fn(|| loaded.next(0, never_paused));
+    let mut vias: Vec<_> = turns.map(|turn| (turn.url, turn.via)).collect();
+    vias.sort();
+    let url = |path: &str| format!("http://{HOST}/{path}");
+    let expected = [(url("1"), Some(index)), (url("3"), Some(other)), (url("seed"), None)];
+    assert_eq!(vias, expected.map(|(url, via)| (url, via.map(std::sync::Arc::from))));
+}
+
+/// A program of before wrote chunks that wait for a new one.
+#[test]
+fn a_chunk_of_the_version_before_is_read() {
+    let section = b"\x05\x08\x0a\x00\x00\x02a.example/";
+    let chunk = [b"\x01\x02\x1c\xb9\x83\x7b\x01\x10\x10", &section[..]].concat();
+    let found = crate::chunk::unpack_links(&chunk, &ParameterList::default()).unwrap();
+    let attributes = Attributes { depth: 2, ..Attributes::default() };
+    let url = CanonicalUrl::parse("https://a.example/", &ParameterList::default()).unwrap();
+    assert_eq!(found.links, [Link { url, attributes, via: None }]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Must not know: when a host may be asked, and what an answer says.
 
+use std::sync::Arc;
+
 use super::host_state::HostState;
 use crate::{
     canonical::UrlHash,
@@ -23,6 +25,8 @@ pub struct Turn {
     pub hash: UrlHash,
     /// What is kept of it.
     pub attributes: Attributes,
+    /// The URL whose link or redirect led to it.
+    pub via: Option<Arc<str>>,
     /// Number of attempts that failed in passing.
     pub retries: u8,
 }
@@ -91,6 +95,7 @@ impl HostState {
             url: pending.url.clone().into_string(),
             hash,
             attributes: pending.attributes,
+            via: pending.via.clone(),
             retries: pending.retries,
         })
     }

@@ -12,8 +12,8 @@ use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{
     canonical::{CanonicalUrl, UrlHash, hash_of},
     chunk::{
-        ChunkError, ChunkKind, ChunkReader, Entry, fields_of, read_entries, read_hashes,
-        read_shapes, unpack_links,
+        ChunkError, ChunkFields, ChunkKind, ChunkReader, Entry, fields_of, read_entries,
+        read_hashes, read_shapes, unpack_links,
     },
     link::Link,
     parameters::ParameterList,
@@ -50,7 +50,8 @@ impl HostState {
         let mut unmerged = Vec::new();
         let mut turned_away = TurnedAwayCounts::default();
         for chunk in chunks {
-            let (kind, fields) = fields_of(chunk)?;
+            let fields = fields_of(chunk)?;
+            let kind = fields.kind;
             if kind == ChunkKind::Links {
                 let found = unpack_links(chunk, parameters)?;
                 unmerged.extend(found.links);
@@ -66,7 +67,7 @@ impl HostState {
             // Whoever packed had merged them.
             unmerged.clear();
             turned_away = TurnedAwayCounts::default();
-            state.apply(kind, fields, parameters)?;
+            state.apply(&fields, parameters)?;
         }
         state.shapes.forget_changes();
         state.has_unmerged = !unmerged.is_empty() || turned_away.total() > 0;
@@ -75,11 +76,10 @@ impl HostState {
 
     fn apply(
         &mut self,
-        kind: ChunkKind,
-        fields: &[u8],
+        &ChunkFields { kind, has_referrers, bytes }: &ChunkFields<'_>,
         parameters: &ParameterList,
     ) -> Result<(), ChunkError> {
-        let mut reader = ChunkReader::new(fields);
+        let mut reader = ChunkReader::new(bytes);
         let generation = reader.number("generation")?;
         let follows = self.generation > 0 && self.generation.checked_add(1) == Some(generation);
         if kind == ChunkKind::Delta && !follows {
@@ -101,8 +101,8 @@ impl HostState {
             self.answered.insert(hash);
         }
         let start = self.usual_start();
-        read_entries(&mut reader, &start, MAX_KNOWN_PER_HOST, |entry| {
-            self.take_entry(&entry, parameters)
+        read_entries(&mut reader, (&start, has_referrers), MAX_KNOWN_PER_HOST, |entry| {
+            self.take_entry(entry, parameters)
         })?;
         if reader.remaining() > 0 {
             return Err(ChunkError::Field("end of the chunk"));
@@ -121,7 +121,7 @@ impl HostState {
 
     fn take_entry(
         &mut self,
-        entry: &Entry<&str>,
+        entry: Entry<&str>,
         parameters: &ParameterList,
     ) -> Result<(), ChunkError> {
         let (hash, url) = match CanonicalUrl::parse(entry.url, parameters) {
@@ -140,6 +140,7 @@ impl HostState {
             Pending {
                 url: url.into_boxed_str(),
                 attributes: entry.attributes,
+                via: entry.via,
                 retries: entry.retries,
                 not_before_s: entry.not_before_s,
             },

@@ -1,10 +1,8 @@
-//! `crawl list`, `crawl hosts` and `crawl fetches`: tables, or one JSON object a line.
-
-use std::fmt::Display;
+//! `crawl list` and `crawl hosts`: tables, or one JSON object a line.
 
 use chrono::{DateTime, Utc};
 use clap::{Args, value_parser};
-use everytab_coordinator::{CrawlHost, FetchPosition};
+use everytab_coordinator::CrawlHost;
 use everytab_crawler::CrawlSettings;
 use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
 use serde_json::{Value, json};
@@ -18,8 +16,6 @@ use crate::{
 
 /// The most hosts of an answer: they are sorted in Postgres.
 const MAX_HOSTS: i64 = 10_000;
-/// The most fetches of an answer.
-const MAX_FETCHES: i64 = 1_000;
 
 /// Options of `crawl hosts`.
 #[derive(Debug, Args)]
@@ -30,23 +26,6 @@ pub(super) struct HostsArgs {
     #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
           value_parser = value_parser!(i32).range(1..=MAX_HOSTS))]
     limit: i32,
-    /// One JSON object a line
-    #[arg(long, env = "EVERYTAB_JSON")]
-    json: bool,
-}
-
-/// Options of `crawl fetches`.
-#[derive(Debug, Args)]
-pub(super) struct FetchesArgs {
-    #[command(flatten)]
-    crawl: OneCrawl,
-    /// Fetches at most, up to 1000
-    #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
-          value_parser = value_parser!(i32).range(1..=MAX_FETCHES))]
-    limit: i32,
-    /// Go on after the fetch at this position, which each line begins with
-    #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "POSITION")]
-    after: Option<FetchPosition>,
     /// One JSON object a line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -154,41 +133,6 @@ fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
         ..SavedDelay::default()
     };
     HostDelay::restore(saved, tokio::time::Instant::now()).delay(delays).as_millis()
-}
-
-/// Shows fetches.
-///
-/// # Errors
-/// When the database cannot be asked, or has no such crawl.
-pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
-    let (coordinator, crawl) = args.crawl.find().await?;
-    let after = args.after.unwrap_or_default();
-    let found = coordinator.crawl_fetches(crawl.id, after, args.limit).await?;
-    for fetch in &found {
-        if args.json {
-            stdout::line(serde_json::to_string(fetch)?)?;
-        } else {
-            let answer = format!(
-                "{:>3} {:<16} {:>6} ms {:>9} B",
-                or_dash(fetch.status),
-                fetch.outcome,
-                or_dash(fetch.duration_ms),
-                or_dash(fetch.bytes)
-            );
-            let at = fetch.at.format("%Y-%m-%d %H:%M:%S").to_string();
-            stdout::parts(&[&fetch.position, &at, &answer, &fetch.url])?;
-        }
-    }
-    if let Some(last) = found.last()
-        && found.len() >= usize::try_from(args.limit).unwrap_or_default()
-    {
-        eprintln!("there may be more: --after {}", last.position);
-    }
-    Ok(Exit::Done)
-}
-
-fn or_dash(value: Option<impl Display>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
 #[cfg(test)]

@@ -123,18 +123,23 @@ fn state(status: &CrawlStatus) -> String {
     }
 }
 
-/// One line for a log.
-fn line(status: &CrawlStatus, pace: &Pace) -> String {
+/// The state and the sums of a crawl in one line.
+pub(super) fn known(status: &CrawlStatus) -> String {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let (refused, left) = (sum(&status.refused), sum(&status.left));
+    format!(
+        "{}: {known} known, {pending} pending, {captured} captured, {failed} failed, {refused} \
+         refused, {left} left",
+        state(status)
+    )
+}
+
+/// One line for a log.
+fn line(status: &CrawlStatus, pace: &Pace) -> String {
     let rate = pace.rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
     let allowed = pace.allowed.as_ref().map(|pace| format!(" of {} allowed", allowed(pace)));
     let allowed = allowed.filter(|_| !rate.is_empty()).unwrap_or_default();
-    format!(
-        "{}: {known} known, {pending} pending, {captured} captured, {failed} failed, {refused} \
-         refused, {left} left{rate}{allowed}",
-        state(status)
-    )
+    format!("{}{rate}{allowed}", known(status))
 }
 
 /// The whole picture, as lines for a terminal of `columns`.
@@ -170,6 +175,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
         rows.push(("limit", format!("{limit} pages: {left} left, {reserved} reserved")));
     }
     for (label, reasons) in [
+        ("failed", &status.failures),
         ("refused", &status.refused),
         ("left", &status.left),
         ("links refused", &status.links_refused),
@@ -248,14 +254,14 @@ fn counts(reasons: &Value) -> Vec<(&str, i64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use chrono::DateTime;
 
     use super::*;
 
     const NONE: Pace = Pace { rate: None, allowed: None };
 
-    fn crawl() -> CrawlStatus {
+    pub(in super::super) fn crawl() -> CrawlStatus {
         CrawlStatus {
             crawl: 1,
             id: uuid::Uuid::nil(),
@@ -280,6 +286,7 @@ mod tests {
             captured: 15,
             failed: 1,
             stored_bytes: 1_572_864,
+            failures: json!({ "dns_timeout": 1 }),
             refused: json!({ "robots": 2 }),
             left: json!({ "host_dead": 2 }),
             links_refused: json!({ "depth": 3, "scope": 40, "excluded": 3 }),
@@ -311,6 +318,7 @@ started       2025-12-31 23:59:59
 known         30 = 10 pending + 15 captured + 1 failed + 2 refused + 2 left
 links         5 seeds, 3 links not read yet
 limit         100 pages: 80 left, 4 reserved
+failed        dns_timeout 1
 refused       robots 2
 left          host_dead 2
 links refused scope 40 + depth 3 + excluded 3

@@ -52,6 +52,8 @@ pub struct FetchFacts<'a> {
     pub depth: Option<u16>,
     /// URL of the page, or of the redirect, on which the URL was first found.
     pub via: Option<&'a str>,
+    /// What is wrong with the certificate of the server, in one word.
+    pub certificate: Option<&'a str>,
     /// Encoding of the text, as the Encoding Standard names it.
     pub charset: Option<&'a str>,
     /// Language of the text as ISO 639-3 names it.
@@ -68,6 +70,7 @@ impl FetchFacts<'_> {
             ("delayMs", number(self.delay_ms)),
             ("depth", number(self.depth.map(u64::from))),
             ("via", text(self.via)),
+            ("certificate-fault", text(self.certificate)),
             ("charset-detected", text(self.charset)),
             ("language", text(self.language)),
         ];
@@ -91,10 +94,13 @@ mod tests {
             fetch_time_ms: Some(12),
             depth: Some(0),
             via: Some("https://a.example/?x=ü"),
+            certificate: Some("expired"),
             ..FetchFacts::default()
         };
         let block = String::from_utf8(facts.block().unwrap()).unwrap();
-        assert_eq!(block, "fetchTimeMs: 12\r\ndepth: 0\r\nvia: https://a.example/?x=ü\r\n");
+        let expected = "fetchTimeMs: 12\r\ndepth: 0\r\nvia: https://a.example/?x=ü\r\n\
+                        certificate-fault: expired\r\n";
+        assert_eq!(block, expected);
         assert_eq!(FetchFacts::default().block().unwrap(), b"");
         let facts = FetchFacts { language: Some("eng\r\nvia: x"), ..facts };
         assert!(matches!(facts.block(), Err(WriteError::Field { .. })));

@@ -9,9 +9,9 @@ const START: &str = "ab/ü";
 fn read(bytes: &[u8], most: usize) -> Result<Vec<Entry<String>>, ChunkError> {
     let mut found = Vec::new();
     let mut reader = ChunkReader::new(bytes);
-    read_entries(&mut reader, START, most, |entry| {
-        let Entry { url, attributes, retries, not_before_s } = entry;
-        found.push(Entry { url: url.to_owned(), attributes, retries, not_before_s });
+    read_entries(&mut reader, (START, true), most, |entry| {
+        let Entry { url, attributes, via, retries, not_before_s } = entry;
+        found.push(Entry { url: url.to_owned(), attributes, via, retries, not_before_s });
         Ok(())
     })?;
     if reader.remaining() > 0 { Err(ChunkError::Field("rest")) } else { Ok(found) }
@@ -19,11 +19,13 @@ fn read(bytes: &[u8], most: usize) -> Result<Vec<Entry<String>>, ChunkError> {
 
 fn entry() -> impl Strategy<Value = Entry<String>> {
     let wait = prop_oneof![3 => Just(0), 1 => 1..u64::MAX];
-    ("[a-c/üý]{0,12}", 0_u16..2_000, 0_u8..8, 0_u8..8, 0_u8..16, any::<u8>(), wait).prop_map(
-        |(url, depth, priority, hops, flags, retries, not_before_s)| {
+    let via = prop::option::of("[a-c/üý]{0,2}".prop_map(|via| via.into()));
+    let attributes = (0_u16..2_000, 0_u8..8, 0_u8..8, 0_u8..16);
+    ("[a-c/üý]{0,12}", attributes, via, any::<u8>(), wait).prop_map(
+        |(url, (depth, priority, hops, flags), via, retries, not_before_s)| {
             let flags = LinkFlags::of_bits(flags).unwrap();
             let attributes = Attributes { depth, priority, hops, flags };
-            Entry { url, attributes, retries, not_before_s }
+            Entry { url, attributes, via, retries, not_before_s }
         },
     )
 }
@@ -79,7 +81,8 @@ fn a_length_that_no_deflate_can_give_is_refused_before_memory_is_taken() {
 #[test]
 fn more_entries_or_longer_texts_than_allowed_are_refused() {
     let none = Attributes::default();
-    let entry = |url: String| Entry { url, attributes: none, retries: 0, not_before_s: 0 };
+    let entry =
+        |url: String| Entry { url, attributes: none, via: None, retries: 0, not_before_s: 0 };
     let mut entries: Vec<_> = (0..3).map(|n| entry(format!("http://a.example/{n}"))).collect();
     let mut bytes = Vec::new();
     push_entries(&mut bytes, START, &mut entries);
@@ -91,4 +94,26 @@ fn more_entries_or_longer_texts_than_allowed_are_refused() {
     push_entries(&mut bytes, START, &mut entries);
     assert!(bytes.len() < 10_000);
     assert_eq!(read(&bytes, 100_000), Err(ChunkError::TooLarge("texts of URLs")));
+}
+
+#[test]
+fn referrers_beyond_their_limit_are_left_out_and_their_urls_kept() {
+    let none = Attributes::default();
+    let entry = |n: usize| {
+        let via = format!("{n:05}{}", "x".repeat(2_000)).into();
+        Entry {
+            url: format!("{n:05}"),
+            attributes: none,
+            via: Some(via),
+            retries: 0,
+            not_before_s: 0,
+        }
+    };
+    let mut entries: Vec<_> = (0..9_000).map(entry).collect();
+    let mut bytes = Vec::new();
+    push_entries(&mut bytes, START, &mut entries);
+    let found = read(&bytes, 9_000).unwrap();
+    let kept = MAX_REFERRER_BYTES / 2_005;
+    assert_eq!((&found[..kept], found.len()), (&entries[..kept], 9_000));
+    assert!(found[kept..].iter().all(|entry| entry.via.is_none()));
 }

@@ -1,0 +1,48 @@
+-- A part of a crawl's fetches, counted: those after a position in the order of epoch, transaction
+-- and number, as many as a call takes. The last row, of kind position, has in name where the next
+-- call goes on; it is absent where nothing was left.
+--
+-- A row counts the fetches that have one outcome, status, type, depth or hour (UTC) by how they
+-- ended; of kind host, those of one host that failed or were left, by outcome. A name is null where
+-- the fetch has none.
+create or replace function coordinator.report_fetches(
+    p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint)
+returns table (kind text, name text, host_hash bigint, ending text, amount bigint)
+language plpgsql stable security definer set search_path = everytab, pg_temp
+-- As in api.feed.
+set enable_sort = off set jit = off as $$
+#variable_conflict use_column
+declare
+    -- Half a second.
+    max_rows constant integer := 100000;
+begin
+    return query
+    with part as materialized (
+        select f.epoch, f.xid, f.id, f.host_hash, f.outcome,
+               coordinator.ending_of(f.outcome) as ending, f.status, f.mime, f.depth,
+               date_trunc('hour', f.at at time zone 'UTC') as hour
+          from fetches f
+         where f.crawl = p_crawl
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, p_after_xid::text::xid8, p_after_id)
+         order by f.epoch, f.xid, f.id limit max_rows),
+    counted as (
+        select grouping(p.outcome, p.status, p.mime, p.depth, p.hour) as absent, p.outcome,
+               p.status, p.mime, p.depth, p.hour, p.ending, count(*) as amount
+          from part p
+         group by p.ending, grouping sets ((p.outcome), (p.status), (p.mime), (p.depth), (p.hour)))
+    select case c.absent when 15 then 'outcome' when 23 then 'status' when 27 then 'type'
+                         when 29 then 'depth' else 'hour' end,
+           case c.absent when 15 then c.outcome when 23 then c.status::text
+                         when 27 then left(lower(split_part(c.mime, ';', 1)), 100)
+                         when 29 then c.depth::text
+                         else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,
+           null::bigint, c.ending, c.amount
+      from counted c
+    union all
+    select 'host', p.outcome, p.host_hash, p.ending, count(*)
+      from part p where p.ending in ('failed', 'left')
+     group by p.host_hash, p.outcome, p.ending
+    union all
+    (select 'position', format('%s-%s-%s', p.epoch, p.xid, p.id), null, null, null
+       from part p order by p.epoch desc, p.xid desc, p.id desc limit 1);
+end $$;

@@ -1,0 +1,101 @@
+//! The fetches of a crawl, counted part by part: a part is a transaction of about a second, and
+//! nothing of it stays in Postgres.
+
+use tokio_postgres::Row;
+
+use crate::{
+    bind::bind,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::fetch_position::FetchPosition,
+    record::{signed_hash, unsigned_hash},
+    row::FromRow,
+};
+
+/// Fetches of a part that have something in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRow {
+    /// What they have in common: outcome, status, type, depth, hour, or host.
+    pub kind: String,
+    /// The outcome, status and so on; `None` if they have none. Of a host's fetches the outcome.
+    pub name: Option<String>,
+    /// Hash of the host, of a host's fetches.
+    pub host_hash: Option<u64>,
+    /// captured, failed, refused or left. Of a host's fetches failed or left.
+    pub ending: String,
+    /// How many they are.
+    pub amount: u64,
+}
+
+/// A row of an answer: the last one says where to go on.
+enum AnsweredRow {
+    Counted(ReportRow),
+    Position(FetchPosition),
+}
+
+impl FromRow for AnsweredRow {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let (kind, name): (String, Option<String>) = (row.try_get("kind")?, row.try_get("name")?);
+        if kind == "position" {
+            let text = name.unwrap_or_default();
+            let position = text.parse();
+            return position
+                .map(Self::Position)
+                .map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")));
+        }
+        let host_hash: Option<i64> = row.try_get("host_hash")?;
+        let host_hash = host_hash.map(unsigned_hash);
+        let amount: i64 = row.try_get("amount")?;
+        let (ending, amount) = (row.try_get("ending")?, amount.unsigned_abs());
+        Ok(Self::Counted(ReportRow { kind, name, host_hash, ending, amount }))
+    }
+}
+
+/// The counts of some fetches, in the order of recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportPart {
+    /// The counts.
+    pub rows: Vec<ReportRow>,
+    /// Where to go on; `None` if no fetch was left.
+    pub next: Option<FetchPosition>,
+}
+
+impl Coordinator {
+    /// Counts the next fetches of a crawl after a position.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn report_fetches(
+        &self,
+        crawl: i32,
+        after: FetchPosition,
+    ) -> Result<ReportPart, Error> {
+        let sql = "select * from coordinator.report_fetches($1, $2, $3, $4)";
+        let FetchPosition { epoch, xid, id } = after;
+        let arguments = [bind(&crawl), bind(&epoch), bind(&xid), bind(&id)];
+        let (mut rows, mut next) = (Vec::new(), None);
+        for row in self.operator_rows(sql, &arguments).await? {
+            match row {
+                AnsweredRow::Counted(row) => rows.push(row),
+                AnsweredRow::Position(position) => next = Some(position),
+            }
+        }
+        Ok(ReportPart { rows, next })
+    }
+
+    /// The names of some hosts of a crawl, by their hashes.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn hosts_of_fetches(
+        &self,
+        crawl: i32,
+        host_hashes: &[u64],
+    ) -> Result<Vec<(u64, String)>, Error> {
+        let hashes: Vec<i64> = host_hashes.iter().copied().map(signed_hash).collect();
+        let sql = "select * from coordinator.hosts_of_fetches($1, $2)";
+        let names: Vec<(i64, String)> =
+            self.operator_rows(sql, &[bind(&crawl), bind(&hashes)]).await?;
+        Ok(names.into_iter().map(|(hash, name)| (unsigned_hash(hash), name)).collect())
+    }
+}

@@ -1,0 +1,85 @@
+//! The URLs whose links or redirects led to a host's pending URLs, each once however many it led to.
+//!
+//! Invariant: each is there as often as pending URLs name it. Does not depend on the other parts of
+//! a state.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::chunk::MAX_REFERRER_BYTES;
+
+/// Referrers by their text, with the number of URLs that each led to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Referrers {
+    uses: HashMap<Arc<str>, u32>,
+    bytes: usize,
+}
+
+impl Referrers {
+    /// Counts that a URL led to one more. Returns its text, `None` if the texts take as much memory
+    /// as they may.
+    pub(super) fn add(&mut self, via: Arc<str>) -> Option<Arc<str>> {
+        if let Some((known, _)) = self.uses.get_key_value(&via) {
+            let known = Arc::clone(known);
+            *self.uses.entry(Arc::clone(&known)).or_default() += 1;
+            return Some(known);
+        }
+        if self.bytes + via.len() > MAX_REFERRER_BYTES {
+            return None;
+        }
+        self.bytes += via.len();
+        self.uses.insert(Arc::clone(&via), 1);
+        Some(via)
+    }
+
+    /// Counts that a URL led to one less.
+    pub(super) fn remove(&mut self, via: &Arc<str>) {
+        let Some(uses) = self.uses.get_mut(via) else { return };
+        *uses -= 1;
+        if *uses == 0 {
+            self.uses.remove(via);
+            self.bytes -= via.len();
+        }
+    }
+
+    /// Checks the invariant. For tests.
+    #[cfg(test)]
+    pub(super) fn check<'a>(&self, vias: impl Iterator<Item = &'a Arc<str>>) {
+        let mut uses: HashMap<Arc<str>, u32> = HashMap::new();
+        vias.for_each(|via| *uses.entry(Arc::clone(via)).or_default() += 1);
+        assert_eq!(self.uses, uses);
+        assert_eq!(self.bytes, uses.keys().map(|via| via.len()).sum::<usize>());
+    }
+
+    /// Returns about how many bytes of memory they take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        // Each text has two counts before it, and a map has room for up to twice its entries.
+        let each = size_of::<(Arc<str>, u32)>() * 2 + size_of::<usize>() * 2;
+        self.bytes + each * self.uses.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_kept_once_and_as_long_as_a_url_names_it() {
+        let mut referrers = Referrers::default();
+        let first = referrers.add("https://a.example/".into()).unwrap();
+        let second = referrers.add("https://a.example/".into()).unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
+        assert_eq!((referrers.uses.len(), referrers.bytes), (1, 18));
+        referrers.remove(&first);
+        assert_eq!(referrers.bytes, 18);
+        referrers.remove(&second);
+        assert_eq!((referrers.uses.len(), referrers.bytes), (0, 0));
+    }
+
+    #[test]
+    fn no_more_texts_are_kept_than_the_limit_allows() {
+        let mut referrers = Referrers::default();
+        let long = |n: usize| format!("{n:06}{}", "x".repeat((1 << 20) - 6)).into();
+        let kept = (0..20).filter(|n| referrers.add(long(*n)).is_some()).count();
+        assert_eq!((kept, referrers.bytes), (16, MAX_REFERRER_BYTES));
+    }
+}

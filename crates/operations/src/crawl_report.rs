@@ -1,0 +1,206 @@
+//! `crawl report`: how the URLs of a crawl ended, by outcome, status, type, depth and hour, and the
+//! hosts of which most failed.
+//!
+//! The fetches are counted in Postgres part by part and added up here, so that neither holds more
+//! than the counts, whatever the size of the crawl. All counts are exact, those of hosts too while
+//! at most [`worst_hosts::MAX_HOSTS`] of them had failures. Does not depend on how it is shown.
+
+mod worst_hosts;
+
+use std::collections::BTreeMap;
+
+use everytab_coordinator::{Coordinator, CrawlStatus, Error, FetchPosition, ReportRow};
+use serde_json::Value;
+
+use self::worst_hosts::HostFailures;
+
+/// Hosts of a report: what a person reads, and a crawl of a million hosts has no more that matter.
+const WORST_HOSTS: usize = 100;
+/// Names in common that are counted one by one: servers make up MIME types, and ten years have
+/// fewer hours.
+const MAX_NAMES: usize = 100_000;
+/// The name of what has none: no status because no answer came, no type because no header said one.
+pub const NONE: &str = "none";
+/// The name of MIME types that are none, and of names beyond [`MAX_NAMES`].
+pub const OTHER: &str = "other";
+
+/// How URLs ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Endings {
+    /// Their record was kept.
+    pub captured: u64,
+    /// They failed.
+    pub failed: u64,
+    /// They were refused.
+    pub refused: u64,
+    /// They were given up.
+    pub left: u64,
+}
+
+impl Endings {
+    /// Returns the number of all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.captured + self.failed + self.refused + self.left
+    }
+
+    fn add(&mut self, ending: &str, amount: u64) {
+        match ending {
+            "captured" => self.captured += amount,
+            "refused" => self.refused += amount,
+            "left" => self.left += amount,
+            _ => self.failed += amount,
+        }
+    }
+}
+
+/// A host of which URLs failed, or were given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorstHost {
+    /// The hostname.
+    pub hostname: String,
+    /// How its URLs ended that were not captured or refused.
+    pub endings: Endings,
+    /// The same by outcome, the most frequent first.
+    pub outcomes: Vec<(String, u64)>,
+}
+
+/// How the URLs of a crawl ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CrawlReport {
+    /// By outcome; what ended the crawl has the URLs that were left because of it.
+    pub outcomes: BTreeMap<String, Endings>,
+    /// By HTTP status.
+    pub statuses: BTreeMap<String, Endings>,
+    /// By MIME type.
+    pub types: BTreeMap<String, Endings>,
+    /// By the number of links from a seed.
+    pub depths: BTreeMap<String, Endings>,
+    /// By the hour of the request, UTC.
+    pub hours: BTreeMap<String, Endings>,
+    /// The hosts of which most URLs failed or were given up, the worst first.
+    pub hosts: Vec<WorstHost>,
+    /// By how much the counts of hosts may be too low, and a host be missing; 0: they are exact.
+    pub hosts_uncertainty: u64,
+}
+
+/// Counts the fetches of a crawl.
+///
+/// # Errors
+/// Returns an error if Postgres cannot be asked.
+pub async fn report(coordinator: &Coordinator, status: &CrawlStatus) -> Result<CrawlReport, Error> {
+    let mut report = CrawlReport::default();
+    let mut hosts = HostFailures::default();
+    let mut next = Some(FetchPosition::default());
+    while let Some(after) = next {
+        let part = coordinator.report_fetches(status.crawl, after).await?;
+        for row in part.rows {
+            report.add(row, &mut hosts);
+        }
+        next = part.next;
+    }
+    report.add_unasked(&status.left);
+    let worst = hosts.worst(WORST_HOSTS);
+    let hashes: Vec<u64> = worst.iter().map(|(hash, _)| *hash).collect();
+    let names: BTreeMap<u64, String> =
+        coordinator.hosts_of_fetches(status.crawl, &hashes).await?.into_iter().collect();
+    report.hosts_uncertainty = hosts.uncertainty();
+    report.hosts = worst
+        .into_iter()
+        .map(|(hash, counts)| {
+            let mut endings = Endings::default();
+            for (_, ending, amount) in &counts {
+                endings.add(ending, *amount);
+            }
+            let mut outcomes: Vec<(String, u64)> =
+                counts.into_iter().map(|(outcome, _, amount)| (outcome, amount)).collect();
+            outcomes.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+            let hostname = names.get(&hash).cloned().unwrap_or_else(|| OTHER.to_owned());
+            WorstHost { hostname, endings, outcomes }
+        })
+        .collect();
+    Ok(report)
+}
+
+impl CrawlReport {
+    /// Adds one row of a part.
+    fn add(&mut self, row: ReportRow, hosts: &mut HostFailures) {
+        let ReportRow { kind, name, host_hash, ending, amount } = row;
+        let name = name.unwrap_or_else(|| NONE.to_owned());
+        let (names, name) = match &*kind {
+            "host" => {
+                return hosts.add(host_hash.unwrap_or_default(), (&name, &ending), amount);
+            }
+            "outcome" => (&mut self.outcomes, name),
+            "status" => (&mut self.statuses, name),
+            "type" if name == NONE || is_mime_type(&name) => (&mut self.types, name),
+            "type" => (&mut self.types, OTHER.to_owned()),
+            "depth" => (&mut self.depths, name),
+            _ => (&mut self.hours, name),
+        };
+        let is_room = names.len() < MAX_NAMES || names.contains_key(&name);
+        let name = if is_room { name } else { OTHER.to_owned() };
+        names.entry(name).or_default().add(&ending, amount);
+    }
+
+    /// Adds the URLs that were left when the crawl ended: they have no fetch.
+    fn add_unasked(&mut self, left: &Value) {
+        for (reason, amount) in left.as_object().into_iter().flatten() {
+            let amount = amount.as_u64().unwrap_or_default();
+            if !self.outcomes.contains_key(reason) && amount > 0 {
+                self.outcomes.entry(reason.clone()).or_default().left = amount;
+            }
+        }
+    }
+}
+
+/// Returns whether a text is a MIME type, as RFC 6838 4.2 restricts their names.
+fn is_mime_type(text: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+            && name.bytes().all(is_part)
+    };
+    text.split_once('/').is_some_and(|(kind, name)| is_name(kind) && is_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(kind: &str, name: Option<&str>, ending: &str, amount: u64) -> ReportRow {
+        ReportRow {
+            kind: kind.to_owned(),
+            name: name.map(str::to_owned),
+            host_hash: (kind == "host").then_some(7),
+            ending: ending.to_owned(),
+            amount,
+        }
+    }
+
+    #[test]
+    fn parts_add_up_and_what_no_fetch_says_comes_from_the_sums_of_the_crawl() {
+        let (mut report, mut hosts) = (CrawlReport::default(), HostFailures::default());
+        for row in [
+            row("outcome", Some("timeout"), "failed", 2),
+            row("outcome", Some("timeout"), "failed", 3),
+            row("outcome", Some("host_dead"), "left", 4),
+            row("status", None, "failed", 5),
+            row("type", Some("text/html"), "captured", 1),
+            row("type", Some("=cmd|' /c calc'!a1"), "captured", 6),
+            row("type", None, "failed", 5),
+            row("host", Some("timeout"), "failed", 5),
+        ] {
+            report.add(row, &mut hosts);
+        }
+        report.add_unasked(&json!({ "host_dead": 4, "cancel": 7 }));
+        assert_eq!(report.outcomes["timeout"], Endings { failed: 5, ..Endings::default() });
+        assert_eq!(report.outcomes["host_dead"].left, 4);
+        assert_eq!(report.outcomes["cancel"].left, 7);
+        assert_eq!(report.statuses[NONE].failed, 5);
+        assert_eq!(report.types.keys().collect::<Vec<_>>(), [NONE, OTHER, "text/html"]);
+        assert_eq!(hosts.worst(9)[0], (7, vec![("timeout".into(), "failed".into(), 5)]));
+    }
+}

@@ -1,0 +1,128 @@
+//! `crawl fetches`: how URLs ended, all or those of an outcome, a host or a status.
+
+use std::fmt::Display;
+
+use clap::{Args, value_parser};
+use everytab_coordinator::{CrawlFetch, FetchFilter, FetchPosition};
+use everytab_frontier::{hostname, site_hash};
+
+use super::one_crawl::OneCrawl;
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::stdout,
+};
+
+/// The most fetches of an answer.
+const MAX_FETCHES: i64 = 1_000;
+/// The longest name of an outcome in bytes, as Postgres keeps it.
+const MAX_OUTCOME_BYTES: usize = 40;
+
+/// Options of `crawl fetches`.
+#[derive(Debug, Args)]
+pub(super) struct FetchesArgs {
+    #[command(flatten)]
+    crawl: OneCrawl,
+    /// Fetches at most, up to 1000
+    #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
+          value_parser = value_parser!(i32).range(1..=MAX_FETCHES))]
+    limit: i32,
+    /// Go on after the fetch at this position, which each line begins with
+    #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "POSITION")]
+    after: Option<FetchPosition>,
+    /// Only those with this outcome, such as http_404_410; `crawl report` shows which there are
+    #[arg(long, env = "EVERYTAB_CRAWL_OUTCOME", value_name = "NAME", value_parser = outcome)]
+    outcome: Option<String>,
+    /// Only those of this host, in no order of time
+    #[arg(long, env = "EVERYTAB_CRAWL_HOST", value_name = "HOST", value_parser = host)]
+    host: Option<String>,
+    /// Only those with this HTTP status
+    #[arg(long, env = "EVERYTAB_CRAWL_STATUS", value_name = "N",
+          value_parser = value_parser!(i16).range(100..=999))]
+    status: Option<i16>,
+    /// One JSON object a line
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Reads the name of an outcome.
+fn outcome(text: &str) -> Result<String, String> {
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if !text.is_empty() && text.len() <= MAX_OUTCOME_BYTES && text.bytes().all(is_name) {
+        return Ok(text.to_owned());
+    }
+    Err("expected the name of an outcome, such as http_404_410 or dns_timeout".to_owned())
+}
+
+/// Reads a hostname, in the form in which URLs have it.
+fn host(text: &str) -> Result<String, String> {
+    let expected = || "expected a hostname alone, such as www.example.com".to_owned();
+    hostname(text).ok_or_else(expected)
+}
+
+/// Shows fetches.
+///
+/// # Errors
+/// When the database cannot be asked, or has no such crawl.
+pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
+    let (coordinator, crawl) = args.crawl.find().await?;
+    let FetchesArgs { outcome, host, status, .. } = &args;
+    let filter = FetchFilter {
+        outcome: outcome.clone(),
+        host_hash: host.as_deref().map(site_hash),
+        status: *status,
+    };
+    let mut next = Some(args.after.unwrap_or_default());
+    let mut missing = args.limit;
+    while let Some(after) = next.filter(|_| missing > 0) {
+        let page = coordinator.crawl_fetches(crawl.id, after, missing, &filter).await?;
+        missing -= i32::try_from(page.fetches.len()).unwrap_or(missing);
+        next = page.next;
+        for fetch in &page.fetches {
+            show(fetch, args.json)?;
+        }
+    }
+    match next {
+        Some(next) => eprintln!("there may be more: --after {next}"),
+        None if missing < args.limit => {}
+        None if filter == FetchFilter::default() => eprintln!("no fetch is recorded"),
+        None => eprintln!("no fetch matches; `crawl report` shows what there is"),
+    }
+    Ok(Exit::Done)
+}
+
+fn show(fetch: &CrawlFetch, as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        return stdout::line(serde_json::to_string(fetch)?);
+    }
+    let answer = format!(
+        "{:>3} {:<16} {:>6} ms {:>9} B",
+        or_dash(fetch.status),
+        fetch.outcome,
+        or_dash(fetch.duration_ms),
+        or_dash(fetch.bytes)
+    );
+    let at = fetch.at.format("%Y-%m-%d %H:%M:%S").to_string();
+    let mut parts = vec![&*fetch.position, &at, &answer, &fetch.url];
+    // What is well needs no reason.
+    let via = fetch.via.as_ref().filter(|_| fetch.outcome != "ok");
+    let via = via.map(|via| format!("found at {via}"));
+    parts.extend(via.as_deref());
+    stdout::parts(&parts)
+}
+
+fn or_dash(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_a_name() {
+        assert_eq!(outcome("http_404_410").as_deref(), Ok("http_404_410"));
+        for text in ["", "HTTP", "a b", "a'b", &"a".repeat(41)] {
+            assert!(outcome(text).is_err(), "{text}");
+        }
+    }
+}
