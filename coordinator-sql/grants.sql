@@ -44,7 +44,8 @@ grant execute on function
 -- The HTTP service works for whoever shows a key, and each function checks it.
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
-    coordinator.schema_digest, api.admit, api.admit_named, api.own_key, api.submit, api.add_links,
+    coordinator.schema_digest, api.admit, api.admit_named, api.own_key, api.key_ports, api.submit,
+    api.add_links,
     api.start_crawl,
     api.crawls, api.crawl_states, api.move_crawl, api.crawl_hosts, api.fetch_state,
     api.fetch_states, api.find_capture, api.feed, api.feed_news, api.feed_tail, api.overview,

@@ -311,6 +311,7 @@ CREATE TABLE everytab.api_keys (
     pages_a_day bigint,
     max_bytes bigint,
     name text NOT NULL,
+    ports integer[] DEFAULT '{80,443,8080,8443}'::integer[] NOT NULL,
     CONSTRAINT api_keys_burst_check CHECK (((burst >= 1) AND (burst <= 1000000))),
     CONSTRAINT api_keys_key_check CHECK ((key ~ '^[a-z2-7]{12}$'::text)),
     CONSTRAINT api_keys_max_bytes_check CHECK ((max_bytes >= 0)),
@@ -318,6 +319,7 @@ CREATE TABLE everytab.api_keys (
     CONSTRAINT api_keys_min_delay_ms_check CHECK (((min_delay_ms >= 0) AND (min_delay_ms <= 3600000))),
     CONSTRAINT api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
     CONSTRAINT api_keys_pages_a_day_check CHECK ((pages_a_day >= 0)),
+    CONSTRAINT api_keys_ports_check CHECK ((((cardinality(ports) >= 1) AND (cardinality(ports) <= 64)) AND (0 < ALL (ports)) AND (65536 > ALL (ports)))),
     CONSTRAINT api_keys_rate_check CHECK ((rate > 0)),
     CONSTRAINT api_keys_requests_per_second_check CHECK (((requests_per_second > (0)::double precision) AND (requests_per_second <= (100000)::double precision))),
     CONSTRAINT api_keys_secret_sha256_check CHECK ((length(secret_sha256) = 32)),
@@ -898,6 +900,16 @@ CREATE FUNCTION api.keep_answer(p_key text, p_name text, p_request bytea, p_answ
     select p_key, p_name, p_request, p_answer where p_name is not null;
 $$;
 
+-- Name: key_ports(text, bytea); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.key_ports(p_key text, p_secret bytea) RETURNS integer[]
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select k.ports from api_keys k
+     where k.key = p_key and k.secret_sha256 = p_secret and k.revoked_at is null;
+$$;
+
 -- Name: leaked(double precision, timestamp with time zone, double precision, timestamp with time zone); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.leaked(p_level double precision, p_at timestamp with time zone, p_per_second double precision, p_now timestamp with time zone) RETURNS double precision
@@ -1050,7 +1062,7 @@ end $$;
 
 -- Name: own_key(text, bytea); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.own_key(p_key text, p_secret bytea) RETURNS TABLE(key text, name text, created_at timestamp with time zone, revoked_at timestamp with time zone, requests_per_second double precision, burst integer, urls_a_day bigint, pages_a_day bigint, max_bytes bigint, max_crawls integer, rate integer, min_delay_ms integer, urls_today bigint, pages_today bigint, bytes_kept bigint, open_crawls integer)
+CREATE FUNCTION api.own_key(p_key text, p_secret bytea) RETURNS TABLE(key text, name text, created_at timestamp with time zone, revoked_at timestamp with time zone, requests_per_second double precision, burst integer, urls_a_day bigint, pages_a_day bigint, max_bytes bigint, max_crawls integer, rate integer, min_delay_ms integer, ports integer[], urls_today bigint, pages_today bigint, bytes_kept bigint, open_crawls integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1058,7 +1070,7 @@ begin
     perform api.check_reader(p_key, p_secret, 1);
     return query
     select k.key, k.name, k.created_at, k.revoked_at, k.requests_per_second, k.burst, k.urls_a_day,
-           k.pages_a_day, k.max_bytes, k.max_crawls, k.rate, k.min_delay_ms, u.urls_today,
+           k.pages_a_day, k.max_bytes, k.max_crawls, k.rate, k.min_delay_ms, k.ports, u.urls_today,
            u.pages_today, u.bytes_kept, u.open_crawls
       from api_keys k cross join lateral coordinator.key_use(k.key) u where k.key = p_key;
 end $$;
@@ -1529,17 +1541,17 @@ begin
     return coalesce(newest.version, 0) + 1;
 end $$;
 
--- Name: add_key(text, bytea, text, double precision, integer, bigint, bigint, bigint, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: add_key(text, bytea, text, double precision, integer, bigint, bigint, bigint, integer, integer, integer, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer) RETURNS void
+CREATE FUNCTION coordinator.add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer, p_ports integer[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     insert into api_keys (key, secret_sha256, name, requests_per_second, burst, urls_a_day,
-                          pages_a_day, max_bytes, max_crawls, rate, min_delay_ms)
+                          pages_a_day, max_bytes, max_crawls, rate, min_delay_ms, ports)
     values (p_key, p_secret, p_name, p_requests_per_second, p_burst, p_urls_a_day, p_pages_a_day,
-            p_max_bytes, p_max_crawls, p_rate, p_min_delay_ms);
+            p_max_bytes, p_max_crawls, p_rate, p_min_delay_ms, p_ports);
     insert into api_usage (key) values (p_key);
 end $$;
 
@@ -3675,12 +3687,12 @@ $$;
 
 -- Name: list_keys(); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.list_keys() RETURNS TABLE(key text, name text, created_at timestamp with time zone, revoked_at timestamp with time zone, requests_per_second double precision, burst integer, urls_a_day bigint, pages_a_day bigint, max_bytes bigint, max_crawls integer, rate integer, min_delay_ms integer, urls_today bigint, pages_today bigint, bytes_kept bigint, open_crawls integer)
+CREATE FUNCTION coordinator.list_keys() RETURNS TABLE(key text, name text, created_at timestamp with time zone, revoked_at timestamp with time zone, requests_per_second double precision, burst integer, urls_a_day bigint, pages_a_day bigint, max_bytes bigint, max_crawls integer, rate integer, min_delay_ms integer, ports integer[], urls_today bigint, pages_today bigint, bytes_kept bigint, open_crawls integer)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select k.key, k.name, k.created_at, k.revoked_at, k.requests_per_second, k.burst, k.urls_a_day,
-           k.pages_a_day, k.max_bytes, k.max_crawls, k.rate, k.min_delay_ms, u.urls_today,
+           k.pages_a_day, k.max_bytes, k.max_crawls, k.rate, k.min_delay_ms, k.ports, u.urls_today,
            u.pages_today, u.bytes_kept, u.open_crawls
       from api_keys k cross join lateral coordinator.key_use(k.key) u
      order by k.created_at, k.key;
@@ -5353,12 +5365,14 @@ CREATE FUNCTION coordinator.start_crawl(p_id uuid, p_name text, p_owner text, p_
     AS $$
 declare
     owner_is_key text := 'key:';
+    ports jsonb := (select jsonb_build_object('ports', to_jsonb(k.ports)) from api_keys k
+                     where owner_is_key || k.key = p_owner);
     new_crawl integer;
 begin
     insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
                         max_store_bytes)
-    values (p_id, p_name, p_owner, p_store, p_settings, p_page_limit, p_page_limit, p_ends_at,
-            p_max_store_bytes)
+    values (p_id, p_name, p_owner, p_store, p_settings || coalesce(ports, '{}'), p_page_limit,
+            p_page_limit, p_ends_at, p_max_store_bytes)
     returning crawl into new_crawl;
     insert into api_crawls (crawl, key)
     select new_crawl, substr(p_owner, length(owner_is_key) + 1)
@@ -6885,6 +6899,11 @@ REVOKE ALL ON FUNCTION api.is_key(p_key text, p_secret bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION api.keep_answer(p_key text, p_name text, p_request bytea, p_answer jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION key_ports(p_key text, p_secret bytea); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.key_ports(p_key text, p_secret bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.key_ports(p_key text, p_secret bytea) TO everytab_api;
+
 -- Name: FUNCTION leaked(p_level double precision, p_at timestamp with time zone, p_per_second double precision, p_now timestamp with time zone); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.leaked(p_level double precision, p_at timestamp with time zone, p_per_second double precision, p_now timestamp with time zone) FROM PUBLIC;
@@ -6983,9 +7002,9 @@ REVOKE ALL ON FUNCTION coordinator.add_counts(p_counts jsonb, p_more jsonb) FROM
 
 REVOKE ALL ON FUNCTION coordinator.add_filter_list(p_name text, p_kind text, p_store text, p_object text, p_sha256 bytea, p_entries bigint, p_bytes bigint, p_categories jsonb, p_source text) FROM PUBLIC;
 
--- Name: FUNCTION add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer, p_ports integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.add_key(p_key text, p_secret bytea, p_name text, p_requests_per_second double precision, p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint, p_max_crawls integer, p_rate integer, p_min_delay_ms integer, p_ports integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION add_links(p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,17 +1,20 @@
 -- Starts a crawl. It does not end before the last of its seeds was added (add_links). p_ends_at
--- and p_max_store_bytes are other ends; null: none. Returns the crawl's number.
+-- and p_max_store_bytes are other ends; null: none. A crawl of a key has the key's ports among its
+-- settings. Returns the crawl's number.
 create or replace function coordinator.start_crawl(
     p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint,
     p_ends_at timestamptz, p_max_store_bytes bigint)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     owner_is_key text := 'key:';
+    ports jsonb := (select jsonb_build_object('ports', to_jsonb(k.ports)) from api_keys k
+                     where owner_is_key || k.key = p_owner);
     new_crawl integer;
 begin
     insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
                         max_store_bytes)
-    values (p_id, p_name, p_owner, p_store, p_settings, p_page_limit, p_page_limit, p_ends_at,
-            p_max_store_bytes)
+    values (p_id, p_name, p_owner, p_store, p_settings || coalesce(ports, '{}'), p_page_limit,
+            p_page_limit, p_ends_at, p_max_store_bytes)
     returning crawl into new_crawl;
     insert into api_crawls (crawl, key)
     select new_crawl, substr(p_owner, length(owner_is_key) + 1)

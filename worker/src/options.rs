@@ -19,6 +19,7 @@ use everytab_coordinator::JobKind;
 use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
 #[cfg(feature = "local")]
 use everytab_local::SampleNetwork;
+use everytab_webpage::PortList;
 use ipnet::IpNet;
 
 pub(crate) use self::quantities::{Bytes, parse_bytes, parse_time, whole_seconds};
@@ -114,6 +115,9 @@ pub struct FetchArgs {
         value_delimiter = ','
     )]
     pub deny_ranges: Vec<IpNet>,
+    /// Ports of URLs that are fetched; bad ports of the Fetch standard never are
+    #[arg(long, env = "EVERYTAB_PORTS", value_name = "PORT,...", default_value_t)]
+    pub ports: PortList,
     /// Port to dial instead of a URL's port, such as 80=18080
     #[arg(long = "dial-port", env = "EVERYTAB_DIAL_PORT", value_name = "PORT=PORT",
           value_delimiter = ',', value_parser = parse_port_pair)]
@@ -154,6 +158,7 @@ impl FetchArgs {
             ca_file,
             allow_ranges,
             deny_ranges,
+            ports,
             dial_ports,
             remember,
         } = self.clone();
@@ -164,6 +169,7 @@ impl FetchArgs {
             ca_file,
             allow_ranges,
             deny_ranges,
+            ports,
             dial_ports: dial_ports.into_iter().collect::<BTreeMap<_, _>>(),
             in_flight: in_flight.max(1),
             user_agent: user_agent.unwrap_or(defaults.user_agent.clone()),
@@ -219,6 +225,7 @@ impl FetchArgs {
             ca_file,
             allow_ranges,
             deny_ranges,
+            ports,
             dial_ports,
             remember,
         } = self;
@@ -239,6 +246,7 @@ impl FetchArgs {
         for range in deny_ranges {
             add("--deny-range", Some(range.to_string()));
         }
+        add("--ports", Some(ports.to_string()));
         for (from, to) in dial_ports {
             add("--dial-port", Some(format!("{from}={to}")));
         }
@@ -281,6 +289,7 @@ mod tests {
             "ca-file" => "roots.pem",
             "allow-range" => "10.0.0.0/8,fd00::/8",
             "deny-range" => "192.0.2.0/24,2001:db8::/32",
+            "ports" => "80,443,8000",
             "dial-port" => "80=18080,443=18443",
             "remember" => "off",
             other => panic!("--{other} is new: give it a value here that is not its default"),

@@ -12,7 +12,7 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
-    row::{FromRow as _, from_row, values},
+    row::{FromRow as _, first, from_row, values},
 };
 
 /// A key: what the operator allows it, and its use today.
@@ -42,6 +42,8 @@ pub struct ApiKey {
     pub rate: Option<i32>,
     /// The least delay between two requests to a host, in milliseconds.
     pub min_delay_ms: i32,
+    /// The ports that its URLs may name.
+    pub ports: Vec<i32>,
     /// URLs submitted today.
     pub urls_today: i64,
     /// Pages captured today, as counted some seconds ago.
@@ -65,6 +67,7 @@ from_row!(ApiKey {
     max_crawls,
     rate,
     min_delay_ms,
+    ports,
     urls_today,
     pages_today,
     bytes_kept,
@@ -109,6 +112,17 @@ impl Coordinator {
         let parameters = [bind(&caller.key), bind(&secret), bind(&name), bind(&request)];
         let answers: Vec<(bool,)> = values(&run(&self.work, sql, &parameters).await?)?;
         Ok(answers.first().is_some_and(|(is_answered,)| *is_answered))
+    }
+
+    /// Returns the ports that a key's URLs may name. `None` if the key is not valid.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn api_key_ports(&self, caller: &ApiCaller) -> Result<Option<Vec<i32>>, ApiError> {
+        let secret = caller.secret_sha256.as_slice();
+        let sql = "select api.key_ports($1, $2)";
+        let rows = run(&self.work, sql, &[bind(&caller.key), bind(&secret)]).await?;
+        Ok(first(&rows)?)
     }
 
     /// A key's limits and use. Takes one request.

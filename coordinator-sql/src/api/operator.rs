@@ -27,6 +27,8 @@ pub struct NewApiKey {
     pub rate: Option<i32>,
     /// The least delay between two requests to a host, in milliseconds.
     pub min_delay_ms: i32,
+    /// The ports that its URLs may name, 1 to 64.
+    pub ports: Vec<i32>,
 }
 
 impl Coordinator {
@@ -35,8 +37,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres refuses: a name that another key has, a limit out of its bounds.
     pub async fn add_key(&self, key: &NewApiKey) -> Result<(), Error> {
-        let sql = "select coordinator.add_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-                   is null";
+        let sql = "select coordinator.add_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                                           $12) is null";
         let secret = key.secret_sha256.as_slice();
         let parameters = [
             bind(&key.key),
@@ -50,6 +52,7 @@ impl Coordinator {
             bind(&key.max_crawls),
             bind(&key.rate),
             bind(&key.min_delay_ms),
+            bind(&key.ports),
         ];
         self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }

@@ -4,7 +4,7 @@
 //! not know: when the crawl is started.
 
 use everytab_coordinator::ApiCaller;
-use everytab_crawler::{CrawlSettings, FrozenFilter, SeedSites, list_names_of};
+use everytab_crawler::{CrawlSettings, FrozenFilter, SeedPorts, SeedSites, list_names_of};
 use everytab_filters::check_filter_name;
 use everytab_frontier::Scope;
 
@@ -36,10 +36,10 @@ impl AskedCrawl {
     pub(crate) fn read(
         service: &Service,
         settings: SettingsOfCrawl,
-        urls: &[String],
+        (urls, mut ports): (&[String], SeedPorts),
     ) -> Result<Self, Problem> {
         let mut checked = settings.settings()?;
-        let urls = SubmittedUrls::of_list(service, urls)?;
+        let urls = SubmittedUrls::of_list(service, &mut ports, urls)?;
         if checked.scope == Scope::List {
             let mut sites = SeedSites::new(&service.suffixes);
             // A request has fewer URLs than a list may have sites.

@@ -257,6 +257,9 @@ impl SettingsOfCrawl {
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
+            // Postgres has those of the key.
+            ports: None,
+            seed_ports: None,
         }
     }
 
@@ -286,6 +289,8 @@ impl SettingsOfCrawl {
             list_sites: _,
             stores: _,
             media_store: _,
+            ports: _,
+            seed_ports: _,
             again,
             store_again_after_s,
             duplicates,

@@ -19,6 +19,7 @@ mod description;
 mod fetch_document;
 mod filter_body;
 mod idempotency;
+mod key_ports;
 mod manners;
 pub mod metrics;
 mod objects_only;

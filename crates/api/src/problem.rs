@@ -66,6 +66,7 @@ codes! {
     InvalidJson = "invalid_json" BAD_REQUEST "The body is no JSON that is understood",
     UnknownField = "unknown_field" BAD_REQUEST "There is no such field or parameter",
     InvalidUrl = "invalid_url" BAD_REQUEST "The URL is no URL of a crawl",
+    PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not name the port of the URL",
     InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of its bounds",
     InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor is not one of this feed",
     InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has a wrong value",
@@ -264,6 +265,7 @@ mod tests {
         let list: Vec<String> =
             list.map(|code| format!("{} {}", code.status().as_u16(), code.as_str())).collect();
         let expected = "400 invalid_json, 400 unknown_field, 400 invalid_url, \
+            400 port_not_allowed, \
             400 invalid_setting, 400 invalid_cursor, 400 invalid_parameter, 400 invalid_pattern, \
             400 too_many_urls, 401 unauthorized, 403 not_allowed, 404 not_found, \
             405 method_not_allowed, 409 idempotency_mismatch, 409 crawl_ended, 409 name_taken, \

@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{
     captures::Captures,
+    key_ports::KeyPorts,
     metrics,
     resources::filter_trial::{TRIALS_AT_A_TIME, TRIALS_THAT_WAIT},
     routes,
@@ -41,6 +42,7 @@ impl ApiService {
             lists: FilterLists::new(settings.temporary.clone()),
             trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
             trials_that_wait: Semaphore::new(TRIALS_THAT_WAIT),
+            ports: KeyPorts::default(),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),
             description: routes::description_json()?.into(),

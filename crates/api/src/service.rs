@@ -5,13 +5,17 @@
 use std::{path::PathBuf, sync::Arc};
 
 use axum::body::Bytes;
-use everytab_coordinator::{Coordinator, StandingCrawl};
-use everytab_crawler::FilterLists;
+use everytab_coordinator::{ApiCaller, Coordinator, StandingCrawl};
+use everytab_crawler::{FilterLists, SeedPorts};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
+use everytab_webpage::PortList;
 use tokio::sync::{Semaphore, watch};
 
-use crate::{captures::Captures, submissions::Submissions, waiters::Waiters};
+use crate::{
+    captures::Captures, key_ports::KeyPorts, problem::Problem, submissions::Submissions,
+    waiters::Waiters,
+};
 
 /// What the operator has set.
 #[derive(Debug, Clone)]
@@ -39,6 +43,7 @@ pub(crate) struct Service {
     pub(crate) standing: StandingCrawl,
     pub(crate) parameters: ParameterList,
     pub(crate) suffixes: SuffixList,
+    pub(crate) ports: KeyPorts,
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
@@ -52,4 +57,15 @@ pub(crate) struct Service {
     pub(crate) description: Bytes,
     /// Turns true when the process stops.
     pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl Service {
+    /// Returns the ports that the caller's URLs may name.
+    ///
+    /// # Errors
+    /// Returns a problem if Postgres cannot be reached.
+    pub(crate) async fn ports_of(&self, caller: &ApiCaller) -> Result<SeedPorts, Problem> {
+        let ports = self.ports.of(&self.coordinator, caller).await?;
+        Ok(SeedPorts::Listed(PortList::clone(&ports)))
+    }
 }

@@ -3,7 +3,7 @@
 //! Invariant: each URL or line that is no comment is in one of the two lists, with its number.
 //! Must not know: what becomes of URLs; which addresses may be asked (whoever fetches judges them).
 
-use everytab_crawler::{SeedBatch, SeedError, SeedReader, parse_seed};
+use everytab_crawler::{SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
 use everytab_frontier::CanonicalUrl;
 
 use crate::{
@@ -13,6 +13,14 @@ use crate::{
 
 /// URLs of a request: as rows of links they are a megabyte, in one transaction.
 pub(crate) const MAX_URLS: usize = 10_000;
+
+/// The code by which a URL is refused.
+pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
+    match reason {
+        SeedError::Port(_) | SeedError::BadPort(_) => ProblemCode::PortNotAllowed,
+        _ => ProblemCode::InvalidUrl,
+    }
+}
 
 /// The URLs of a request.
 #[derive(Debug, Default)]
@@ -28,10 +36,14 @@ impl SubmittedUrls {
     ///
     /// # Errors
     /// When there are too many.
-    pub(crate) fn of_list(service: &Service, urls: &[String]) -> Result<Self, Problem> {
+    pub(crate) fn of_list(
+        service: &Service,
+        ports: &mut SeedPorts,
+        urls: &[String],
+    ) -> Result<Self, Problem> {
         let mut found = Self::default();
         for (number, text) in (1..).zip(urls) {
-            found.add(number, parse_seed(text, &service.parameters))?;
+            found.add(number, ports, parse_seed(text, &service.parameters))?;
         }
         Ok(found)
     }
@@ -40,26 +52,35 @@ impl SubmittedUrls {
     ///
     /// # Errors
     /// When there are too many.
-    pub(crate) fn of_lines(service: &Service, bytes: &[u8]) -> Result<Self, Problem> {
+    pub(crate) fn of_lines(
+        service: &Service,
+        ports: &mut SeedPorts,
+        bytes: &[u8],
+    ) -> Result<Self, Problem> {
         let mut found = Self::default();
         for line in SeedReader::new(bytes, &service.parameters) {
             let line = line.map_err(|error| Problem::with(ProblemCode::Internal, error))?;
-            found.add(line.number, line.seed)?;
+            found.add(line.number, ports, line.seed)?;
         }
         Ok(found)
     }
 
-    fn add(&mut self, number: u64, url: Result<CanonicalUrl, SeedError>) -> Result<(), Problem> {
+    fn add(
+        &mut self,
+        number: u64,
+        ports: &mut SeedPorts,
+        url: Result<CanonicalUrl, SeedError>,
+    ) -> Result<(), Problem> {
         if self.accepted.len() + self.refused.len() >= MAX_URLS {
             let detail = format!("a request has at most {MAX_URLS} URLs; send several");
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));
         }
-        match url {
+        match url.and_then(|url| ports.check(&url).map(|()| url)) {
             Ok(url) => self.accepted.push((number, url)),
             Err(reason) => self.refused.push(ProblemItem {
                 line: Some(number),
                 field: None,
-                code: ProblemCode::InvalidUrl,
+                code: code_of(reason),
                 detail: reason.to_string(),
             }),
         }

@@ -11,6 +11,7 @@ use everytab_fetcher::{DelaySettings, Purpose};
 use everytab_filters::FilterSet;
 use everytab_frontier::{Rules, Scope};
 use everytab_storage::StoreSettings;
+use everytab_webpage::PortList;
 
 use crate::{
     filters::load::FilterLists,
@@ -37,6 +38,8 @@ pub(crate) struct Crawl {
     delays: DelaySettings,
     /// Those for hosts that are the operator's own.
     own_delays: DelaySettings,
+    /// The ports that this worker requests for it.
+    pub ports: PortList,
     /// How its pages are asked for.
     pub page: Purpose,
     /// How requisites of its pages are asked for.
@@ -119,7 +122,7 @@ pub(crate) struct ListedCrawls {
 pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
-    (stores, lists): (&StoreSettings, &FilterLists),
+    (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
 ) -> Result<ListedCrawls, everytab_coordinator::Error> {
     let mut crawls = OpenCrawls::new();
     let mut has_unreadable = false;
@@ -131,7 +134,7 @@ pub(crate) async fn list_crawls(
         let is_running = open.state == "running";
         let crawl = match known.get(&open.crawl) {
             Some((crawl, _)) if crawl.is_ready() => Arc::clone(crawl),
-            _ => match read_crawl(coordinator, &open, (stores, lists)).await? {
+            _ => match read_crawl(coordinator, &open, (stores, lists, ports)).await? {
                 Ok(crawl) => Arc::new(crawl),
                 Err(reason) => {
                     let crawl = open.name;
@@ -155,7 +158,7 @@ pub(crate) async fn list_crawls(
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
-    (stores, lists): (&StoreSettings, &FilterLists),
+    (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
 ) -> Result<Result<Crawl, String>, everytab_coordinator::Error> {
     let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
         return Ok(Err("it is gone".to_owned()));
@@ -173,6 +176,7 @@ async fn read_crawl(
         (Err(error), _) => return Ok(Err(error.to_string())),
         (_, Err(error)) => return Ok(Err(error.to_string())),
     };
+    rules.ports = settings.followed_ports(ports).into();
     if !filters.is_empty() {
         rules.filter = Some(Arc::<FilterSet>::clone(&filters));
     }
@@ -193,6 +197,7 @@ async fn read_crawl(
         filters,
         delays: settings.delays(),
         own_delays: settings.own_delays(),
+        ports: settings.requested_ports(ports),
         page: settings.page_purpose(),
         media: settings.media_purpose(),
         keeps_media: settings.media != MediaOption::None,

@@ -7,6 +7,7 @@
 
 mod answers;
 mod asking;
+mod chains;
 mod choosing;
 pub(crate) mod due;
 mod failures;
@@ -147,6 +148,7 @@ impl Holder {
 
     fn tick(&mut self) {
         self.look_for_late_puts();
+        self.end_late_chains();
         self.list_crawls();
         self.lease_slots();
         PassKind::ALL.into_iter().for_each(|kind| self.read_links(kind));
@@ -205,8 +207,9 @@ impl Holder {
         calls.listed_at = Some(asked_at);
         let (coordinator, known) = (self.coordinator.clone(), self.state.crawls.clone());
         let (stores, lists) = (self.settings.stores.clone(), Arc::clone(&self.lists));
+        let ports = self.context.fetcher.ports().clone();
         self.start(async move {
-            match list_crawls(&coordinator, &known, (&stores, &lists)).await {
+            match list_crawls(&coordinator, &known, (&stores, &lists, &ports)).await {
                 Ok(crawls) => Event::Crawls(crawls, asked_at),
                 Err(error) => Event::Failed("list", error),
             }
@@ -252,6 +255,7 @@ impl Holder {
         self.state.crawls.remove(&crawl);
         self.state.sites.retain(|key, _| key.crawl != crawl);
         self.state.due.forget(crawl);
+        self.state.chains.retain(|key, _| key.crawl != crawl);
         for slot in self.state.slots.values_mut() {
             slot.forget(crawl);
         }

@@ -12,9 +12,9 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::HostManners;
 use everytab_fetcher::{
-    Cookies, DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
+    DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
 };
-use everytab_frontier::{HostState, Origin, SiteUse, Turn, UrlHash};
+use everytab_frontier::{HostState, Origin, SiteUse, Turn};
 use tokio::task::AbortHandle;
 
 use crate::{
@@ -107,20 +107,8 @@ pub(crate) struct Host {
     pub recorded_delay: Option<Duration>,
     /// The request that is under way.
     pub request: Option<Request>,
-    /// The chain of redirects on this host whose next URL is to be asked.
-    pub chain: Option<Chain>,
     /// When it was last asked for each crawl: a crawl with a longer delay than others keeps it.
     pub asked_at: HashMap<i32, Instant>,
-}
-
-/// A chain of redirects on one host.
-pub(crate) struct Chain {
-    /// The crawl.
-    pub crawl: i32,
-    /// Where the last one leads to.
-    pub target: UrlHash,
-    /// What the host wants to see again.
-    pub cookies: Cookies,
 }
 
 /// A request that is under way.
@@ -178,7 +166,6 @@ impl Host {
             awaits_checkpoint: false,
             recorded_delay: None,
             request: None,
-            chain: None,
             asked_at: HashMap::new(),
         }
     }

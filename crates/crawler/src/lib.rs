@@ -21,6 +21,7 @@ mod origins;
 mod own_hosts;
 mod puts_under_way;
 mod readable;
+mod redirect_chain;
 mod repeat;
 mod rows;
 mod settings;
@@ -48,8 +49,8 @@ pub use settings::{
 };
 pub use stores::{StoreRange, StoreRangeError};
 pub use submit::{
-    MAX_SEEDS_PER_BATCH, SeedBatch, SeedError, SeedLine, SeedReader, SeedSites, SubmitError,
-    new_crawl, parse_seed,
+    MAX_SEEDS_PER_BATCH, SeedBatch, SeedError, SeedLine, SeedPorts, SeedReader, SeedSites,
+    SubmitError, new_crawl, parse_seed,
 };
 pub use worker_settings::{
     ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, HOST_PATIENCE, ORIGIN_PAUSE, RECORD_AFTER,

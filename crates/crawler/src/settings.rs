@@ -15,6 +15,7 @@ use everytab_frontier::{
     MAX_DEPTH, MAX_RETRIES, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet,
     UrlPatterns,
 };
+use everytab_webpage::PortList;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -195,6 +196,14 @@ pub struct CrawlSettings {
     pub stores: Vec<StoreRange>,
     /// The store of requisites, if it is another one.
     pub media_store: Option<String>,
+    /// The ports that URLs of the crawl may name: those of its key. `None` where the worker that
+    /// merges a link decides by its own list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortList>,
+    /// Ports that seeds of an operator name: each worker requests them in this crawl, whatever its
+    /// own list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed_ports: Option<PortList>,
     /// The filters, as they were when the crawl was started. Programs that know none read settings
     /// without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -257,6 +266,8 @@ impl Default for CrawlSettings {
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
+            ports: None,
+            seed_ports: None,
             filters: Vec::new(),
             again: None,
             store_again_after_s: STORE_AGAIN_AFTER_S,
@@ -340,6 +351,8 @@ impl CrawlSettings {
         let rules = Rules {
             scope: self.scope,
             list: SiteSet::new(self.list_sites.clone()),
+            // Whoever merges links has a list of its own.
+            ports: Vec::new(),
             depth: self.depth,
             include: patterns("include", &self.include)?,
             exclude: patterns("exclude", &self.exclude)?,
@@ -357,6 +370,18 @@ impl CrawlSettings {
             RulesError::SitePages => CrawlSettingsError::new("site-pages", error),
         })?;
         Ok(rules)
+    }
+
+    /// Returns the ports of URLs that the crawl follows where a worker has this list.
+    #[must_use]
+    pub fn followed_ports(&self, of_worker: &PortList) -> PortList {
+        self.ports.as_ref().unwrap_or(of_worker).with(self.seed_ports.as_ref())
+    }
+
+    /// Returns the ports that a worker with this list requests in the crawl.
+    #[must_use]
+    pub fn requested_ports(&self, of_worker: &PortList) -> PortList {
+        of_worker.with(self.seed_ports.as_ref())
     }
 
     /// The delays of hosts: at least [`MIN_PUBLIC_DELAY_MS`], whatever is set.

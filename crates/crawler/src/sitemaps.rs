@@ -8,7 +8,7 @@
 use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
-use everytab_fetcher::{DelaySettings, HostTurns, Outcome, PageRequest, Purpose, Trouble};
+use everytab_fetcher::{Cookies, DelaySettings, HostTurns, Outcome, PageRequest, Purpose, Trouble};
 use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, SitemapLinks, Turn};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
 use sha2::{Digest, Sha256};
@@ -64,8 +64,10 @@ pub(crate) async fn visit_any(
     host: &str,
 ) -> Visited {
     let result = match &asked {
-        Asked::Page { crawl, turn, .. } if turn.attributes.flags.contains(LinkFlags::SITEMAP) => {
-            ask_sitemap(context, (&mut turns, &delays), crawl, (host, turn)).await
+        Asked::Page { crawl, turn, cookies }
+            if turn.attributes.flags.contains(LinkFlags::SITEMAP) =>
+        {
+            ask_sitemap(context, (&mut turns, &delays), crawl, (host, turn, cookies)).await
         }
         _ => return visit(context, turns, (asked, delays), of, host).await,
     };
@@ -78,10 +80,15 @@ async fn ask_sitemap(
     context: &Arc<VisitContext>,
     (turns, delays): (&mut HostTurns, &DelaySettings),
     crawl: &Arc<Crawl>,
-    (host, turn): (&str, &Turn),
+    (host, turn, cookies): (&str, &Turn, &Cookies),
 ) -> Result<Answer, Trouble> {
     let purpose = Purpose::sitemap();
-    let fetched = turns.fetch(&PageRequest::new(&turn.url, &purpose), delays).await?;
+    let request = PageRequest {
+        cookies: cookies.clone(),
+        ports: Some(&crawl.ports),
+        ..PageRequest::new(&turn.url, &purpose)
+    };
+    let fetched = turns.fetch(&request, delays).await?;
     let (mut facts, mut refused) = (PageFacts::default(), None);
     if let (Outcome::Redirected, Some(target)) = (fetched.outcome, &fetched.redirect) {
         let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };

@@ -19,6 +19,7 @@ use everytab_frontier::{
     CanonicalUrl, Link, MAX_LINKS_PER_CHUNK, MAX_URL_BYTES, ParameterList, SLOTS, SuffixList,
     UrlError, pack_links, site_hash, slot_of_site,
 };
+use everytab_webpage::{MAX_PORTS, PortList, is_bad_port};
 use uuid::Uuid;
 
 use crate::settings::{CrawlSettings, CrawlSettingsError, MAX_LIST_SITES};
@@ -53,6 +54,65 @@ pub enum SeedError {
     /// It is no URL of a crawl.
     #[error(transparent)]
     Url(#[from] UrlError),
+    /// The port is not one that the submission may name.
+    #[error("port {0} is not in the list of ports")]
+    Port(u16),
+    /// The port belongs to another protocol.
+    #[error("port {0} is never requested: it is a bad port of the Fetch standard")]
+    BadPort(u16),
+    /// The seeds name more ports than a crawl may have.
+    #[error("the seeds name more than {MAX_PORTS} ports")]
+    TooManyPorts,
+}
+
+/// The ports that seeds may name.
+#[derive(Debug, Clone)]
+pub enum SeedPorts {
+    /// Those of a list.
+    Listed(PortList),
+    /// Any port that is not bad: the operator means it. Those that seeds have named are kept, for
+    /// `CrawlSettings::seed_ports`.
+    Any(BTreeSet<u16>),
+}
+
+impl SeedPorts {
+    /// The ports of a crawl that an operator starts.
+    #[must_use]
+    pub fn of_operator() -> Self {
+        Self::Any(BTreeSet::new())
+    }
+
+    /// Checks the port of a seed.
+    ///
+    /// # Errors
+    /// Returns an error if the seed may not name it.
+    pub fn check(&mut self, seed: &CanonicalUrl) -> Result<(), SeedError> {
+        let port = seed.port();
+        if is_bad_port(port) {
+            return Err(SeedError::BadPort(port));
+        }
+        match self {
+            Self::Listed(ports) if ports.contains(port) => Ok(()),
+            Self::Listed(_) => Err(SeedError::Port(port)),
+            // The usual ports are not named.
+            Self::Any(_) if matches!(port, 80 | 443) => Ok(()),
+            Self::Any(named) if named.contains(&port) => Ok(()),
+            Self::Any(named) if named.len() >= MAX_PORTS => Err(SeedError::TooManyPorts),
+            Self::Any(named) => {
+                named.insert(port);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the ports that seeds have named, and from now on lets them name only these and those
+    /// of web servers. `None` if they have named none, or name those of a list.
+    pub fn freeze(&mut self) -> Option<PortList> {
+        let Self::Any(named) = self else { return None };
+        let named = PortList::new(std::mem::take(named)).ok();
+        *self = Self::Listed(PortList::default().with(named.as_ref()));
+        named
+    }
 }
 
 /// Reads a URL, or a bare hostname with or without port and path, which gets `https://`.

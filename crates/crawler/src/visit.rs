@@ -179,11 +179,13 @@ pub(crate) async fn visit(
     host: &str,
 ) -> Visited {
     let result = match &asked {
-        Asked::Robots { origin, .. } => {
+        Asked::Robots { crawl, origin } => {
             let url = format!("{}/robots.txt", origin.on(host));
-            ask_alone(&mut turns, &url, &Purpose::robots(), &delays).await
+            ask_alone(&mut turns, crawl, (&url, &Purpose::robots()), &delays).await
         }
-        Asked::Probe { crawl, url, .. } => ask_alone(&mut turns, url, &crawl.page, &delays).await,
+        Asked::Probe { crawl, url, .. } => {
+            ask_alone(&mut turns, crawl, (url, &crawl.page), &delays).await
+        }
         Asked::Page { crawl, turn, cookies } => {
             let request = (host, turn, cookies);
             let of = (fence.slot, host_hash);
@@ -196,11 +198,12 @@ pub(crate) async fn visit(
 /// Fetches what is not read for links: a robots.txt, or a probe.
 async fn ask_alone(
     turns: &mut HostTurns,
-    url: &str,
-    purpose: &Purpose,
+    crawl: &Crawl,
+    (url, purpose): (&str, &Purpose),
     delays: &DelaySettings,
 ) -> Result<Answer, Trouble> {
-    let fetched = turns.fetch(&PageRequest::new(url, purpose), delays).await?;
+    let request = PageRequest { ports: Some(&crawl.ports), ..PageRequest::new(url, purpose) };
+    let fetched = turns.fetch(&request, delays).await?;
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
     let facts = PageFacts::default();
     Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused: None })
@@ -218,6 +221,7 @@ async fn ask_page(
     let validators = copy.as_ref().map(validators_of).unwrap_or_default();
     let mut request = PageRequest {
         cookies: cookies.clone(),
+        ports: Some(&crawl.ports),
         validators,
         ..PageRequest::new(&turn.url, purpose)
     };

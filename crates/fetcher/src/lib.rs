@@ -109,6 +109,7 @@ pub use purpose::{
     Purpose, PurposeKind, TimeLimits,
 };
 pub use request::{
+    chain_requests::ChainRequests,
     content::{ImageFacts, data_bytes, judge},
     cookies::Cookies,
     fetcher::Fetcher,

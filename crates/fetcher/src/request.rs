@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod chain;
+pub(crate) mod chain_requests;
 pub(crate) mod connection;
 pub(crate) mod content;
 pub(crate) mod cookies;

@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use everytab_webpage::PortList;
 use ipnet::IpNet;
 
 use crate::signing::SigningKey;
@@ -46,6 +47,8 @@ pub struct FetchSettings {
     /// Address ranges of the operator's own services, which are dialled only where `allow_ranges`
     /// has them; the networks of this machine are added.
     pub own_ranges: Vec<IpNet>,
+    /// The ports of URLs that may be requested.
+    pub ports: PortList,
     /// The port to dial, by the port of the URL; the checked address stays what it is.
     pub dial_ports: BTreeMap<u16, u16>,
     /// Requests on the wire together, over all shards.
@@ -117,6 +120,7 @@ impl Default for FetchSettings {
             allow_ranges: Vec::new(),
             deny_ranges: Vec::new(),
             own_ranges: Vec::new(),
+            ports: PortList::default(),
             dial_ports: BTreeMap::new(),
             in_flight: 512,
             concurrent_origins: CONCURRENT_ORIGINS,

@@ -143,6 +143,14 @@ impl CanonicalUrl {
         &self.key[self.host.clone()]
     }
 
+    /// The port: that of the URL, or that of its scheme.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        let port = self.key[self.host.end..self.path_start].strip_prefix(':');
+        let usual = if self.key.starts_with("https:") { 443 } else { 80 };
+        port.and_then(|port| port.parse().ok()).unwrap_or(usual)
+    }
+
     /// The path and query of the key; begins with `/`.
     #[must_use]
     pub fn path_and_query(&self) -> &str {

@@ -1,6 +1,6 @@
 //! What a crawl follows: its frozen settings, in compiled form.
 //!
-//! Order: scope where a link is found; exclude, include, filters, depth and traps where it is
+//! Order: scope where a link is found; port, exclude, include, filters, depth and traps where it is
 //! merged, of which the first that applies is counted. UrlPatterns and words are compared with the
 //! key, so the answer is the same for all spellings of a URL. Must not know: what is known, how a
 //! filter decides.
@@ -52,6 +52,8 @@ pub struct Rules {
     pub scope: Scope,
     /// The sites of the seeds; only the scope [`Scope::List`] needs them.
     pub list: SiteSet,
+    /// The ports of URLs that are followed. If empty, any port is.
+    pub ports: Vec<u16>,
     /// Greatest depth, 0 to [`MAX_DEPTH`]; 0: only the seeds.
     pub depth: u16,
     /// If not empty, one must match; seeds, requisites and sitemaps are exempt.
@@ -71,6 +73,7 @@ impl Default for Rules {
         Self {
             scope: Scope::default(),
             list: SiteSet::default(),
+            ports: Vec::new(),
             depth: DEFAULT_DEPTH,
             include: UrlPatterns::default(),
             exclude: UrlPatterns::default(),
@@ -114,6 +117,9 @@ impl Rules {
     #[must_use]
     pub fn refusal(&self, link: &Link) -> Option<TurnedAway> {
         let Link { url, attributes, .. } = link;
+        if !self.ports.is_empty() && !self.ports.contains(&url.port()) {
+            return Some(TurnedAway::Port);
+        }
         let text = url.key().split_once("://").map_or("", |(_, text)| text);
         if !self.exclude.is_empty() && self.exclude.matches(text) {
             return Some(TurnedAway::Excluded);
@@ -189,6 +195,19 @@ mod tests {
         let mut hopped = link("http://a.com/blog/", 0);
         hopped.attributes.hops = 6;
         assert_eq!(rules.refusal(&hopped), Some(TurnedAway::Redirects));
+    }
+
+    #[test]
+    fn a_port_that_is_not_of_the_crawl_turns_seeds_away_too() {
+        let rules = Rules { ports: vec![80, 443, 8081], ..Rules::default() };
+        let mut seed = link("http://a.com:8080/", 0);
+        seed.attributes.flags = LinkFlags::SEED;
+        assert_eq!(rules.refusal(&seed), Some(TurnedAway::Port));
+        for url in ["http://a.com/", "https://a.com/", "https://a.com:8081/x", "http://a.com:443/"]
+        {
+            assert_eq!(rules.refusal(&link(url, 0)), None, "{url}");
+        }
+        assert_eq!(Rules::default().refusal(&seed), None);
     }
 
     #[test]

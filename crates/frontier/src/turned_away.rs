@@ -37,6 +37,8 @@ reasons! {
     Scheme = "scheme",
     /// The URL has no usable host.
     Host = "host",
+    /// The port of the URL is not one that the crawl requests.
+    Port = "port",
     /// The link leads out of the scope of the crawl.
     Scope = "scope",
     /// An exclude pattern matches.
@@ -147,7 +149,7 @@ mod tests {
         let names = TurnedAway::ALL.map(TurnedAway::as_str).join(" ");
         assert_eq!(
             names,
-            "unparsable scheme host scope excluded not_included filter_rule filter_list \
+            "unparsable scheme host port scope excluded not_included filter_rule filter_list \
              filter_country depth redirects trap_length trap_segments trap_parameters \
              trap_repeated_segment trap_host_segment trap_page_links trap_site_pages \
              trap_site_hosts trap_shape trap_host_known trap_sitemaps"

@@ -10,7 +10,7 @@ use std::{
 
 use chrono::Utc;
 use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, OPERATOR};
-use everytab_crawler::{CrawlSettings, SeedBatch, SeedReader, new_crawl};
+use everytab_crawler::{CrawlSettings, SeedBatch, SeedPorts, SeedReader, new_crawl};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_operations::{LineSink, OperationError, progress::STATUS_SHARE, scan_start};
 use everytab_testbed::Running;
@@ -101,10 +101,10 @@ pub(crate) async fn find_or_start(
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut batches = Vec::new();
     let mut batch = SeedBatch::new(&suffixes, false);
-    let (mut added, mut refused) = (0_u64, 0_usize);
+    let (mut added, mut refused, mut ports) = (0_u64, 0_usize, SeedPorts::of_operator());
     for line in SeedReader::new(list, &parameters) {
         let line = line?;
-        match line.seed {
+        match line.seed.and_then(|url| ports.check(&url).map(|()| url)) {
             Ok(url) => {
                 batch.push(url);
                 added += 1;
@@ -128,7 +128,8 @@ pub(crate) async fn find_or_start(
     if refused > MAX_SHOWN {
         sink.note(format_args!("--sites: {refused} lines were refused"));
     }
-    let settings = CrawlSettings { depth: sites.depth, ..CrawlSettings::default() };
+    let seed_ports = ports.freeze();
+    let settings = CrawlSettings { depth: sites.depth, seed_ports, ..CrawlSettings::default() };
     let store = scan_start::absolute(dir.join(CRAWLS).display().to_string())?;
     let crawl = new_crawl(&settings, OPERATOR, &store, Utc::now())
         .map_err(|error| OperationError::usage(error.to_string()))?;

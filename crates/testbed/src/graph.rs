@@ -16,6 +16,7 @@
 //! world     sizes, faults, kinds of pages   answers   the answer to a request
 //! paths     pages to targets and back       traps     what makes URLs without end
 //! sitemaps  what hosts list of their pages  served    the day, and what was refused once
+//! walls     pages behind a cookie
 //! oracle    what a crawl records
 //! ```
 //!
@@ -29,12 +30,14 @@ mod names;
 mod oracle;
 mod paths;
 mod reply;
+mod request;
 mod served;
 mod settings;
 mod sitemaps;
 mod trap_pages;
 mod trap_sitemaps;
 mod traps;
+mod walls;
 mod world;
 
 pub use oracle::{ClosedCrawl, ExpectedEnding, ExpectedFetch, Oracle, OracleScope, OracleSitemaps};

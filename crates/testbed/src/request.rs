@@ -10,6 +10,8 @@ pub(crate) struct Request {
     pub(crate) target: String,
     /// `If-None-Match`, if it was sent; only hosts of a graph of sites look at it.
     pub(crate) if_none_match: Option<String>,
+    /// `Cookie`, if it was sent; only hosts of a graph of sites look at it.
+    pub(crate) cookie: Option<String>,
 }
 
 impl Request {

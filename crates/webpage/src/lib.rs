@@ -27,6 +27,7 @@ pub mod media;
 pub mod meta_robots;
 mod nesting;
 pub mod page;
+pub mod ports;
 mod prescan;
 mod refresh;
 pub mod robots;
@@ -48,6 +49,7 @@ pub use meta_robots::RobotsDirectives;
 pub use page::{
     Page, understand, understand_with_links, understand_with_links_and_text, understand_with_text,
 };
+pub use ports::{MAX_PORTS, PortList, PortListError, is_bad_port};
 pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
 pub use sitemap::{MAX_SITEMAP_ENTRIES, Sitemap, SitemapFormat, read_sitemap};
 pub use text::{PageText, TextRequest, plain_text};

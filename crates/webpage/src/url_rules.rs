@@ -9,13 +9,11 @@ use std::net::IpAddr;
 use serde::Serialize;
 use url::{Host, Url};
 
+use crate::ports::PortList;
+
 /// Greatest length in bytes of a URL that is requested or stored. It bounds memory and rows; real
 /// icon URLs are far shorter.
 pub const MAX_URL_BYTES: usize = 2048;
-
-/// The ports that may be requested. Web servers use them; other ports belong to services that a
-/// page must not make a crawler reach.
-pub const ALLOWED_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 /// The reason why a URL may not be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -30,26 +28,33 @@ pub enum Refusal {
     /// The scheme is neither http nor https.
     #[error("the scheme is neither http nor https")]
     Scheme,
-    /// The port is not in [`ALLOWED_PORTS`].
-    #[error("the port is not one that web servers use")]
+    /// The port is not in the list of ports.
+    #[error("the port is not in the list of ports")]
     Port,
 }
 
 /// Converts an absolute URL to the form that is requested: normalised, without user name, password
-/// and fragment.
+/// and fragment. Its port must be in `ports`.
 ///
 /// # Errors
 /// The [`Refusal`] for the first rule that the URL breaks.
-pub fn vet_url(url: &str) -> Result<Url, Refusal> {
+pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
+    let url = vet_url_on_any_port(url)?;
+    let is_allowed = url.port_or_known_default().is_some_and(|port| ports.contains(port));
+    if is_allowed { Ok(url) } else { Err(Refusal::Port) }
+}
+
+/// Converts an absolute URL as [`vet_url`] does, whatever its port. Such a URL is not requested.
+///
+/// # Errors
+/// The [`Refusal`] for the first rule that the URL breaks.
+pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.len() > MAX_URL_BYTES {
         return Err(Refusal::TooLong);
     }
     let url = Url::parse(url).map_err(|_| Refusal::Unparsable)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refusal::Scheme);
-    }
-    if !url.port_or_known_default().is_some_and(|port| ALLOWED_PORTS.contains(&port)) {
-        return Err(Refusal::Port);
     }
     let url = without_userinfo_and_fragment(url);
     // Parsing may make it longer: a space becomes three characters.
@@ -81,7 +86,7 @@ mod tests {
     use super::*;
 
     fn vetted(url: &str) -> Result<String, Refusal> {
-        vet_url(url).map(String::from)
+        vet_url(url, &PortList::default()).map(String::from)
     }
 
     #[test]
@@ -100,14 +105,15 @@ mod tests {
     fn odd_forms_of_an_address_come_out_as_that_address() {
         for form in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "%31%32%37.0.0.1", "127.0.0.1."]
         {
-            let url = vet_url(&format!("http://{form}/")).unwrap();
+            let url = vet_url(&format!("http://{form}/"), &PortList::default()).unwrap();
             let address = literal_address(&url).map(|address| address.to_string());
             assert_eq!(address.as_deref(), Some("127.0.0.1"), "{form}");
         }
-        let url = vet_url("http://[::ffff:a9fe:a9fe]/").unwrap();
+        let url = vet_url("http://[::ffff:a9fe:a9fe]/", &PortList::default()).unwrap();
         let expected: IpAddr = "::ffff:169.254.169.254".parse().unwrap();
         assert_eq!(literal_address(&url), Some(expected));
-        assert_eq!(literal_address(&vet_url("http://localhost./").unwrap()), None);
+        let name = vet_url("http://localhost./", &PortList::default()).unwrap();
+        assert_eq!(literal_address(&name), None);
     }
 
     #[test]
@@ -123,6 +129,9 @@ mod tests {
         for port in [0, 22, 25, 53, 6379, 65535] {
             assert_eq!(vetted(&format!("http://a.example:{port}/")), Err(Refusal::Port), "{port}");
         }
+        let only: PortList = "8081".parse().unwrap();
+        assert!(vet_url("http://a.example:8081/", &only).is_ok());
+        assert_eq!(vet_url("http://a.example/", &only), Err(Refusal::Port));
         let of_length = |length: usize| format!("http://a.example/{}", "x".repeat(length - 17));
         assert!(vetted(&of_length(2048)).is_ok());
         assert_eq!(vetted(&of_length(2049)), Err(Refusal::TooLong));

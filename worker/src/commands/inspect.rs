@@ -67,7 +67,7 @@ enum InspectCommand {
         files: Vec<PathBuf>,
     },
     /// Icons fetched from their addresses
-    Url(icons::UrlArgs),
+    Url(Box<icons::UrlArgs>),
     /// What pages link to: kind, markup, follow or nofollow, normalized key
     Links(Box<links::LinksArgs>),
     /// The text of pages that people see, one JSON object a page
@@ -88,7 +88,7 @@ enum InspectCommand {
 /// When stdout cannot be written, or an option is wrong. After bad input the exit code is 1.
 pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
-        InspectCommand::Url(args) => return icons::urls(args).await,
+        InspectCommand::Url(args) => return icons::urls(*args).await,
         InspectCommand::Links(args) => return links::run(*args).await,
         InspectCommand::Text(args) => return text::run(*args).await,
         InspectCommand::Robots(args) => return robots::run(*args).await,

@@ -5,6 +5,7 @@ use std::{fs::File, io::Read as _};
 use clap::{Args, Subcommand};
 use everytab_api::{KEY_PREFIX, KEY_RANDOM_BYTES, key_of_random, secret_sha256, split_key};
 use everytab_coordinator::{ApiKey, NewApiKey};
+use everytab_webpage::PortList;
 use serde_json::json;
 
 use crate::{
@@ -79,6 +80,9 @@ struct AddArgs {
     #[arg(long, env = "EVERYTAB_KEY_MIN_DELAY", value_name = "DURATION", default_value = "250ms",
           value_parser = parse_time)]
     min_delay: std::time::Duration,
+    /// Ports that its URLs may name; of these, a worker requests those of its own --ports
+    #[arg(long, env = "EVERYTAB_KEY_PORTS", value_name = "PORT,...", default_value_t)]
+    ports: PortList,
     /// One JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -113,6 +117,7 @@ async fn add(args: AddArgs) -> CliResult {
         max_crawls: args.crawls,
         rate: args.rate,
         min_delay_ms: i32::try_from(args.min_delay.as_millis()).unwrap_or(i32::MAX),
+        ports: args.ports.as_slice().iter().copied().map(i32::from).collect(),
     };
     database::connect(&args.database).await?.add_key(&key).await?;
     let text = format!("{KEY_PREFIX}{id}_{secret}");

@@ -26,6 +26,7 @@ mod crawl_doors;
 mod crawl_feeds;
 mod crawl_forgotten;
 mod crawl_page;
+mod crawl_ports;
 mod crawl_reasons;
 mod crawl_tenants;
 mod crawled_tabs;

@@ -101,12 +101,18 @@ async fn the_operator_makes_lists_and_revokes_keys_and_no_other_role_does() {
     let owner = &service.database.owner;
     let limited =
         NewApiKey { urls_a_day: Some(5), max_crawls: Some(2), rate: Some(3), ..new_key(0) };
+    let limited = NewApiKey { ports: vec![443, 8081], ..limited };
     let caller = service.add(limited).await;
     let id = caller.key.clone();
     service.submit(&caller, &[1, 2]).await;
     let seen = service.api.api_key(&caller).await.unwrap();
     assert_eq!((seen.key.as_str(), seen.name.as_str()), (id.as_str(), "key 0"));
     assert_eq!((seen.urls_a_day, seen.max_crawls, seen.rate), (Some(5), Some(2), Some(3)));
+    let ports = service.api.api_key_ports(&caller).await.unwrap();
+    assert_eq!(
+        (ports.as_deref(), seen.ports.as_slice()),
+        (Some(&[443, 8081][..]), &[443, 8081][..])
+    );
     assert_eq!((seen.urls_today, seen.pages_today, seen.open_crawls), (2, 0, 0));
     assert_eq!(owner.list_keys().await.unwrap(), [seen]);
 
@@ -127,6 +133,9 @@ async fn the_operator_makes_lists_and_revokes_keys_and_no_other_role_does() {
         NewApiKey { requests_per_second: f64::NAN, ..new_key(2) },
         NewApiKey { burst: 0, ..new_key(2) },
         NewApiKey { max_bytes: Some(-1), ..new_key(2) },
+        NewApiKey { ports: Vec::new(), ..new_key(2) },
+        NewApiKey { ports: vec![0], ..new_key(2) },
+        NewApiKey { ports: vec![80, 65_536], ..new_key(2) },
     ] {
         assert_eq!(sqlstate(owner.add_key(&bad).await), "23514", "{bad:?}");
     }

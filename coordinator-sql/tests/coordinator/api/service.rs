@@ -40,6 +40,7 @@ pub(super) fn new_key(number: u8) -> NewApiKey {
         max_crawls: None,
         rate: None,
         min_delay_ms: 0,
+        ports: vec![80, 443, 8080, 8443],
     }
 }
 

@@ -106,11 +106,12 @@ pub(crate) async fn submit_batch(
     let mut crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
     let mut priority: u8 = parameters.value("priority", PRIORITY)?.unwrap_or_default();
     let bytes = body::read(&service, &caller, body).await?;
+    let mut ports = service.ports_of(&caller).await?;
     let (of_body, urls) = in_background(&service, move |service| match kind {
-        BodyKind::Lines => Ok((None, SubmittedUrls::of_lines(service, &bytes)?)),
+        BodyKind::Lines => Ok((None, SubmittedUrls::of_lines(service, &mut ports, &bytes)?)),
         BodyKind::Json => {
             let asked: BatchSubmission = body::from_json(&bytes)?;
-            let urls = SubmittedUrls::of_list(service, &asked.urls)?;
+            let urls = SubmittedUrls::of_list(service, &mut ports, &asked.urls)?;
             Ok((Some((asked.crawl, asked.priority)), urls))
         }
     })

@@ -249,11 +249,14 @@ pub(crate) async fn add_urls(
     let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let last: Option<bool> = parameters.value("last", "true or false")?;
     let bytes = body::read(&service, &caller, body).await?;
+    let mut ports = service.ports_of(&caller).await?;
     let (urls, priority, last) = in_background(&service, move |service| match kind {
-        BodyKind::Lines => Ok((SubmittedUrls::of_lines(service, &bytes)?, priority, last)),
+        BodyKind::Lines => {
+            Ok((SubmittedUrls::of_lines(service, &mut ports, &bytes)?, priority, last))
+        }
         BodyKind::Json => {
             let asked: MoreUrls = body::from_json(&bytes)?;
-            let urls = SubmittedUrls::of_list(service, &asked.urls)?;
+            let urls = SubmittedUrls::of_list(service, &mut ports, &asked.urls)?;
             Ok((urls, asked.priority, Some(asked.last)))
         }
     })

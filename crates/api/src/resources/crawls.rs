@@ -191,9 +191,10 @@ pub(crate) async fn start(
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
     let idempotency = idempotency::of(&parts, &bytes)?;
     let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
+    let ports = service.ports_of(&caller).await?;
     let (asked, more) = in_background(&service, move |service| {
         let CrawlSubmission { urls, settings, more } = body::from_json(&bytes)?;
-        Ok((AskedCrawl::read(service, settings, &urls)?, more))
+        Ok((AskedCrawl::read(service, settings, (&urls, ports))?, more))
     })
     .await?;
     let AskedCrawl { settings, urls, .. } =

@@ -56,6 +56,8 @@ pub(crate) struct KeyDocument {
     pub(crate) rate: Option<i32>,
     /// The least pause between two requests to a host, in milliseconds.
     pub(crate) min_delay_ms: i32,
+    /// The ports that its URLs may name.
+    pub(crate) ports: Vec<i32>,
 }
 
 /// The bounds of every request.
@@ -151,6 +153,7 @@ fn key_document(key: ApiKey) -> KeyDocument {
         open_crawls: key.open_crawls,
         rate: key.rate,
         min_delay_ms: key.min_delay_ms,
+        ports: key.ports,
     }
 }
 

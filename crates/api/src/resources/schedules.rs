@@ -176,11 +176,12 @@ pub(crate) async fn add(
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
     let idempotency = idempotency::of(&parts, &bytes)?;
     let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
+    let ports = service.ports_of(&caller).await?;
     let (name, times, asked) = in_background(&service, move |service| {
         let ScheduleSubmission { name, every, at, days, urls, settings } = body::from_json(&bytes)?;
         name.as_deref().map(check_name).transpose()?;
         let times = TimesInWords { every, at, days }.read()?;
-        Ok((name, times, AskedCrawl::read(service, settings, &urls)?))
+        Ok((name, times, AskedCrawl::read(service, settings, (&urls, ports))?))
     })
     .await?;
     let AskedCrawl { settings, urls, .. } =

@@ -26,6 +26,7 @@ use crate::{
     path_text::{PathText, known},
     problem::{Problem, ProblemCode, ProblemDocument},
     service::Service,
+    submitted_urls::code_of,
     url_id::{parse_url_id, url_id},
     waiters::{News, Question},
 };
@@ -86,8 +87,10 @@ pub(crate) async fn submit(
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
     let asked: UrlSubmission = body::from_json(&bytes)?;
     asked.check()?;
+    let mut ports = service.ports_of(&caller).await?;
     let url = parse_seed(&asked.url, &service.parameters)
-        .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?;
+        .and_then(|url| ports.check(&url).map(|()| url))
+        .map_err(|reason| Problem::of_field(code_of(reason), "url", reason))?;
     let (host_hash, url_hash) = (site_hash(url.host()), url.hash().0);
     let key = url.key().to_owned();
     let due = |crawl, crawl_id| {

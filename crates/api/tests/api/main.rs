@@ -10,6 +10,7 @@ mod filters;
 mod keys;
 mod manners;
 mod page;
+mod ports;
 mod rates;
 mod reasons;
 mod robots;

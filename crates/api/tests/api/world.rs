@@ -68,6 +68,7 @@ pub(crate) fn generous() -> NewApiKey {
         max_crawls: None,
         rate: None,
         min_delay_ms: 250,
+        ports: vec![80, 443, 8080, 8443],
     }
 }
 

@@ -12,9 +12,8 @@ use crate::{
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{AfterPut, Fetched, Holder, RobotsRecord},
+        state::{AfterPut, ChainedFetch, Fetched, Holder, RobotsRecord},
     },
-    known::Chain,
     rows::{CRASHED, ending_of, record_of, row_of},
     visit::{Answer, Asked, Visited},
 };
@@ -89,9 +88,9 @@ impl Holder {
             (Asked::Probe { .. }, Ok(_)) => {}
             (asked, Err(trouble)) => {
                 tracing::warn!(%trouble, "this machine cannot ask; asking again");
-                if let Asked::Page { turn, cookies, .. } = asked {
+                if let Asked::Page { turn, .. } = asked {
                     self.end_use(fence, &crawl, &turn);
-                    self.postpone(host_hash, crawl.number, &turn, cookies);
+                    self.put_back(host_hash, crawl.number, &turn);
                 }
                 next += TROUBLE_PAUSE;
             }
@@ -111,7 +110,7 @@ impl Holder {
         self.write(robots.fence, record, AfterPut::Robots(robots));
     }
 
-    fn write(&mut self, fence: SlotFence, record: Record, what: AfterPut) {
+    pub(super) fn write(&mut self, fence: SlotFence, record: Record, what: AfterPut) {
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
             slot.unput += 1;
         }
@@ -136,12 +135,8 @@ impl Holder {
         let ending = if answer.refused.is_some() { Ending::Refused } else { ending_of(outcome) };
         let row = row_of(crawl.number, host_hash, turn, &answer);
         let found = std::mem::take(&mut answer.facts.found);
-        if let (Outcome::Redirected, Some(link)) = (outcome, found.own_host.first())
-            && let Some(host) = self.state.hosts.get_mut(&host_hash)
-        {
-            let (target, cookies) = (link.url.hash(), std::mem::take(&mut answer.fetched.cookies));
-            host.chain = Some(Chain { crawl: crawl.number, target, cookies });
-        }
+        let target = found.own_host.first().filter(|_| outcome == Outcome::Redirected).cloned();
+        let cookies = std::mem::take(&mut answer.fetched.cookies);
         if !found.own_host.is_empty() {
             self.merge_links(crawl.number, found.own_host);
         }
@@ -168,11 +163,15 @@ impl Holder {
         let delay = self.delay_of(host_hash, crawl);
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let copies = CopiesOf { site: host.site_hash, hashes: (host_hash, turn.hash.0) };
-        match record_of(crawl, (subset, fence.slot), answer, Some((turn, copies)), delay) {
-            Some(record) if ending != Ending::Refused => {
-                self.write(fence, record, AfterPut::Fetch(Box::new(fetched)));
+        let record = record_of(crawl, (subset, fence.slot), answer, Some((turn, copies)), delay);
+        let record = record.filter(|_| ending != Ending::Refused);
+        let fetch = ChainedFetch { record, fetched };
+        match target {
+            Some(target) => {
+                let to = (&target, cookies);
+                self.chain_redirected(host_hash, crawl.number, turn, fetch, to);
             }
-            _ => self.record_fetch(fetched),
+            None => self.chain_answered(host_hash, crawl.number, turn, fetch),
         }
     }
 }

@@ -171,8 +171,8 @@ impl Holder {
                 self.found_poison(host_hash);
                 continue;
             }
-            if let Some(outcome) = self.filtered(crawl, &turn) {
-                self.answer_unasked(host_hash, crawl, &turn, (Ending::Refused, outcome));
+            if let Some(refused) = self.refused_unasked(crawl, &turn) {
+                self.answer_unasked(host_hash, crawl, &turn, refused);
                 continue;
             }
             let Some(origin) = Origin::of(&turn.url) else {
@@ -209,16 +209,16 @@ impl Holder {
         }
         let ended = match permission {
             Permission::AskRobots => {
-                self.postpone(host_hash, crawl.number, &turn, cookies);
+                self.put_back(host_hash, crawl.number, &turn);
                 return Some(Next::Ask(Asked::Robots { crawl: Arc::clone(crawl), origin }));
             }
             Permission::Probe(url) => {
-                self.postpone(host_hash, crawl.number, &turn, cookies);
+                self.put_back(host_hash, crawl.number, &turn);
                 return Some(Next::Ask(Asked::Probe { crawl: Arc::clone(crawl), origin, url }));
             }
             // A pause shorter than the second in which it ends.
             Permission::Wait => {
-                self.postpone(host_hash, crawl.number, &turn, cookies);
+                self.put_back(host_hash, crawl.number, &turn);
                 return Some(Next::At(Instant::now() + LOOK_AGAIN));
             }
             Permission::GivenUp(GivenUp::Unresolved(outcome)) | Permission::Ends(outcome) => {
@@ -249,13 +249,21 @@ impl Holder {
         cookies: Cookies,
     ) -> Next {
         if !self.reserve(host_hash, crawl, &turn) {
-            self.postpone(host_hash, crawl.number, &turn, cookies);
+            self.put_back(host_hash, crawl.number, &turn);
             Next::Nothing
         } else if self.write_down(host_hash, crawl, &turn) {
             Next::At(Instant::now() + LOOK_AGAIN)
         } else {
             Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn, cookies })
         }
+    }
+
+    /// How a URL ends that is not requested whatever its robots.txt says: because of its port or
+    /// address, or by a filter. `None` if it may be requested.
+    fn refused_unasked(&self, crawl: &Crawl, turn: &Turn) -> Option<(Ending, &'static str)> {
+        let refusal = self.context.fetcher.refusal(&turn.url, &crawl.ports);
+        let refused = refusal.map(|outcome| (ending_of(outcome), outcome.as_str()));
+        refused.or_else(|| self.filtered(crawl, turn).map(|outcome| (Ending::Refused, outcome)))
     }
 
     /// The outcome of a URL that a filter drops which could not be asked when the URL became known.
@@ -331,10 +339,12 @@ impl Holder {
     ) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let Some(slot) = self.state.slots.get(&host.slot) else { return };
+        let fence = slot.lease.fence;
         let row =
             FetchRow { outcome: outcome.to_owned(), ..empty_row(crawl.number, host_hash, turn) };
+        self.end_chain(host_hash, crawl.number, turn.hash);
         self.record_fetch(Fetched {
-            fence: slot.lease.fence,
+            fence,
             row,
             ending,
             is_limited_page: false,

@@ -18,7 +18,7 @@ use crate::{
         ready::LOOK_AGAIN,
         state::{Event, Holder},
     },
-    known::{Chain, Site, SiteKey, unix_s},
+    known::{Site, SiteKey, unix_s},
     slot::Written,
 };
 
@@ -61,52 +61,42 @@ impl Holder {
     }
 
     /// Takes the next URL of a host in a crawl: the one that is written down, where there is one;
-    /// where the last one redirects to, with the cookies of the chain; or the first in order. URLs
-    /// of origins that are paused wait.
+    /// the target of a chain of redirects, with the chain's cookies; or the first in order. URLs of
+    /// origins that are paused wait.
     pub(super) fn take_turn(&mut self, host_hash: u64, crawl: &Crawl) -> Option<(Turn, Cookies)> {
         let (number, patience, now) = (crawl.number, self.patience_of(crawl), Utc::now());
         let now_s = u64::try_from(now.timestamp()).unwrap_or_default();
-        let host = self.state.hosts.get_mut(&host_hash)?;
+        let targets = self.targets_of(number, host_hash);
+        let host = self.state.hosts.get(&host_hash)?;
         let key = SiteKey { crawl: number, site_hash: host.site_hash };
         let site = self.state.sites.get_mut(&key)?;
         site.used_at = Instant::now();
         let state = site.hosts.get_mut(&host_hash)?;
-        let origins = &host.origins;
         let paused_until_s = |origin| {
-            let until = origins.paused_for(origin, patience).filter(|until| *until > now);
+            let until = host.origins.paused_for(origin, patience).filter(|until| *until > now);
             until.map_or(0, unix_s)
         };
         let is_free = |state: &HostState, hash| {
             state.origin_of(hash).is_none_or(|origin| paused_until_s(origin) <= now_s)
         };
         let slot = self.state.slots.get_mut(&host.slot)?;
-        if let Some(Written { hash, .. }) = slot.written.filter(|written| written.crawl == number) {
-            if is_free(state, hash) {
-                let chain = host.chain.take_if(|chain| chain.crawl == number);
-                let cookies = chain.filter(|chain| chain.target == hash).map(|chain| chain.cookies);
-                return Some((state.take(hash)?, cookies.unwrap_or_default()));
+        let turn = match slot.written.filter(|written| written.crawl == number) {
+            Some(Written { hash, .. }) if is_free(state, hash) => state.take(hash)?,
+            written => {
+                // If the origin of one that is written down was paused since, another one is.
+                if let Some(Written { hash, .. }) = written {
+                    state.cross_out(hash);
+                    slot.written = None;
+                }
+                let free = targets.into_iter().filter(|target| is_free(state, *target));
+                let free: Vec<UrlHash> = free.collect();
+                match free.into_iter().find_map(|target| state.take(target)) {
+                    Some(turn) => turn,
+                    None => state.next(now_s, paused_until_s)?,
+                }
             }
-            // Its origin was paused since: another URL is written down.
-            state.cross_out(hash);
-            slot.written = None;
-        }
-        let is_next = |chain: &mut Chain| chain.crawl == number && is_free(state, chain.target);
-        if let Some(Chain { target, cookies, .. }) = host.chain.take_if(is_next)
-            && let Some(turn) = state.take(target)
-        {
-            return Some((turn, cookies));
-        }
-        Some((state.next(now_s, paused_until_s)?, Cookies::default()))
-    }
-
-    /// Puts a URL back that cannot be asked yet, and the chain of redirects that led to it.
-    pub(super) fn postpone(&mut self, host_hash: u64, crawl: i32, turn: &Turn, cookies: Cookies) {
-        self.put_back(host_hash, crawl, turn);
-        if let Some(host) = self.state.hosts.get_mut(&host_hash)
-            && turn.attributes.hops > 0
-        {
-            host.chain = Some(Chain { crawl, target: turn.hash, cookies });
-        }
+        };
+        Some(self.in_chain(host_hash, number, turn))
     }
 
     /// Whether a URL of a slot that killed its holders was being asked when the last one died.
@@ -202,6 +192,7 @@ impl Holder {
             slot.without_pages.remove(&crawl);
         } else {
             slot.without_pages.insert(crawl, Instant::now());
+            self.end_chains_of(crawl, fence.slot);
         }
         let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
         let hosts = self.state.hosts.iter();

@@ -151,6 +151,7 @@ impl Holder {
             let fence = match &told {
                 AfterPut::Fetch(fetched) => fetched.fence,
                 AfterPut::Robots(robots) => robots.fence,
+                AfterPut::Nothing(fence) => *fence,
             };
             if !self.holds(fence) {
                 continue;
@@ -163,6 +164,7 @@ impl Holder {
                 self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
             }
             match told {
+                AfterPut::Nothing(_) => {}
                 AfterPut::Robots(robots) => self.robots_put(&robots, is_lost),
                 AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
                 AfterPut::Fetch(mut fetched) => {

@@ -96,7 +96,7 @@ impl Holder {
         }
         self.state.sites.retain(|_, site| site.slot != slot);
         let (fetcher, options) = (&self.context.fetcher, &self.options);
-        let State { requests, awaiting_robots, hosts, .. } = &mut self.state;
+        let State { requests, awaiting_robots, hosts, chains, .. } = &mut self.state;
         hosts.retain(|hash, host| {
             let stays = host.slot != slot;
             if !stays {
@@ -108,6 +108,7 @@ impl Holder {
             }
             stays
         });
+        chains.retain(|key, _| hosts.contains_key(&key.host_hash));
     }
 
     pub(super) fn lose(&mut self, fence: SlotFence) {

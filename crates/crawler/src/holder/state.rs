@@ -3,7 +3,7 @@
 //! Must not know: what follows from it.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use everytab_frontier::{Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts}
 use tokio::sync::mpsc;
 
 use crate::{
-    archives::{ArchiveCommand, PutArchive},
+    archives::{ArchiveCommand, PutArchive, Record},
     crawl::{Crawl, ListedCrawls, OpenCrawls},
     filters::load::FilterLists,
     holder::due::DueHosts,
@@ -24,6 +24,7 @@ use crate::{
     leases::{Leases, Renewed},
     load::{LinksRead, LoadedSite, PassKind, Readers},
     puts_under_way::PutsUnderWay,
+    redirect_chain::{ChainKey, RedirectChain},
     slot::HeldSlot,
     stored_bodies::LastForgotten,
     tenants::{Gates, Tenants},
@@ -54,10 +55,20 @@ pub(crate) struct Fetched {
     pub turned_away: TurnedAwayCounts,
 }
 
+/// A fetch that waits for the end of its chain of redirects.
+pub(crate) struct ChainedFetch {
+    /// Its record, which is not written yet. `None` if it leaves none.
+    pub record: Option<Record>,
+    /// What it will be recorded as.
+    pub fetched: Fetched,
+}
+
 /// What follows when a record is put.
 pub(crate) enum AfterPut {
     /// A fetch is recorded.
     Fetch(Box<Fetched>),
+    /// No row names it: the URL was requested again in its chain of redirects.
+    Nothing(SlotFence),
     /// The robots.txt of a host's origin may be kept.
     Robots(RobotsRecord),
 }
@@ -139,6 +150,8 @@ pub(crate) struct State {
     pub slots: HashMap<i16, HeldSlot>,
     pub sites: HashMap<SiteKey, Site>,
     pub hosts: HashMap<u64, Host>,
+    /// Chains of redirects, by the URL that each requests next.
+    pub chains: BTreeMap<ChainKey, RedirectChain<ChainedFetch>>,
     pub due: DueHosts,
     pub memory: Memory,
     /// Requests under way, by their numbers.

@@ -186,6 +186,7 @@ prop_compose! {
         list_sites: Vec<u64>,
         repeat in any::<(Option<u128>, u64, bool)>(),
         tries in any::<(u8, Option<u64>)>(),
+        ports in any::<(Vec<u16>, Vec<u16>)>(),
     ) -> CrawlSettings {
         let (depth, limit, site_pages, media_bytes, max_bytes, delay_ms, max_delay_ms) = numbers;
         let [include, exclude, priorities, types] = texts;
@@ -199,6 +200,7 @@ prop_compose! {
             search: SearchOption::parse(SearchOption::ALL[words.4]).expect("a word"),
             duration_s: ends.0, max_store_bytes: ends.1, list_sites,
             stores: Vec::new(), media_store: None, filters: Vec::new(),
+            ports: PortList::new(ports.0).ok(), seed_ports: PortList::new(ports.1).ok(),
             again: repeat.0.map(Uuid::from_u128), store_again_after_s: repeat.1,
             duplicates: DuplicatesOption::parse(DuplicatesOption::ALL[usize::from(repeat.2)])
                 .expect("a word"),
@@ -237,4 +239,22 @@ proptest! {
     ) {
         let _ = serde_json::from_str::<CrawlSettings>(&text);
     }
+}
+
+#[test]
+fn the_ports_of_a_crawl_are_its_keys_or_the_workers_and_those_that_its_seeds_name() {
+    let list = |text: &str| text.parse::<PortList>().unwrap();
+    let worker = list("80,443");
+    let own = CrawlSettings::default();
+    assert_eq!(own.followed_ports(&worker), worker);
+    let json = serde_json::to_string(&own).unwrap();
+    assert!(!json.contains("ports"), "programs that know of none read it: {json}");
+    let of_key = CrawlSettings { ports: Some(list("443,8081")), ..own.clone() };
+    assert_eq!(of_key.followed_ports(&worker), list("443,8081"));
+    assert_eq!(of_key.requested_ports(&worker), worker, "a key opens no port of a worker");
+    let of_operator = CrawlSettings { seed_ports: Some(list("8081")), ..own };
+    assert_eq!(of_operator.followed_ports(&worker), list("80,443,8081"));
+    assert_eq!(of_operator.requested_ports(&worker), list("80,443,8081"));
+    let bad = serde_json::from_str::<CrawlSettings>(r#"{"seed_ports": [80, 22]}"#);
+    assert!(bad.unwrap_err().to_string().contains("port 22 is never requested"));
 }

@@ -202,3 +202,27 @@ proptest! {
         prop_assert!(batch.is_empty() && batch.take().is_empty());
     }
 }
+
+#[test]
+fn seeds_of_an_operator_may_name_any_port_that_is_not_bad_until_the_crawl_starts() {
+    let mut ports = SeedPorts::of_operator();
+    let check = |ports: &mut SeedPorts, text: &str| ports.check(&parse(text).unwrap());
+    for text in ["a.example", "http://a.example/", "http://a.example:8081/", "a.example:8080"] {
+        assert_eq!(check(&mut ports, text), Ok(()), "{text}");
+    }
+    assert_eq!(check(&mut ports, "a.example:22"), Err(SeedError::BadPort(22)));
+    let named = ports.freeze().unwrap();
+    assert_eq!(named.as_slice(), [8080, 8081], "80 and 443 need no name");
+    assert_eq!(check(&mut ports, "b.example:8081"), Ok(()));
+    assert_eq!(check(&mut ports, "b.example:8443"), Ok(()), "web servers use it");
+    assert_eq!(check(&mut ports, "b.example:9000"), Err(SeedError::Port(9000)));
+    assert_eq!(check(&mut ports, "b.example:22"), Err(SeedError::BadPort(22)));
+    assert_eq!(SeedPorts::of_operator().freeze(), None);
+
+    let mut ports = SeedPorts::of_operator();
+    for port in 10_000..10_064 {
+        assert_eq!(check(&mut ports, &format!("a.example:{port}")), Ok(()));
+    }
+    assert_eq!(check(&mut ports, "a.example:10064"), Err(SeedError::TooManyPorts));
+    assert_eq!(check(&mut ports, "a.example:10063"), Ok(()));
+}

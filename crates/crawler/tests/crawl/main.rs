@@ -5,8 +5,10 @@
 
 mod care;
 mod closed_world;
+mod cookies;
 mod filtered;
 mod origins;
+mod ports;
 mod reasons;
 mod repeated;
 mod server;

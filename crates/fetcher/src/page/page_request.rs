@@ -2,6 +2,8 @@
 //!
 //! Must not know: why.
 
+use everytab_webpage::PortList;
+
 use crate::{page::validators::Validators, purpose::Purpose, request::cookies::Cookies};
 
 /// One request of a crawl.
@@ -16,11 +18,14 @@ pub struct PageRequest<'a> {
     pub validators: Validators,
     /// The cookies of the chain of redirects that led here; none at its start.
     pub cookies: Cookies,
+    /// The ports that may be requested. `None` for those of the fetcher's settings.
+    pub ports: Option<&'a PortList>,
 }
 
 impl<'a> PageRequest<'a> {
-    /// A request without validators and cookies.
+    /// A request without validators and cookies, to the ports of the settings.
     pub fn new(url: &'a str, purpose: &'a Purpose) -> Self {
-        Self { url, purpose, validators: Validators::default(), cookies: Cookies::default() }
+        let (validators, cookies) = (Validators::default(), Cookies::default());
+        Self { url, purpose, validators, cookies, ports: None }
     }
 }

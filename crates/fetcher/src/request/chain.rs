@@ -20,8 +20,9 @@ use crate::{
     page::{page_fetched::PageFetched, page_request::PageRequest},
     purpose::{Purpose, Redirects},
     request::{
-        cookies::Cookies, head::NextStep, hop::RequestChain, page_chain::PageChain,
-        robots::RobotsCache, scope::FetchScope, shared::Shared, target::Target,
+        chain_requests::ChainRequests, cookies::Cookies, head::NextStep, hop::RequestChain,
+        page_chain::PageChain, robots::RobotsCache, scope::FetchScope, shared::Shared,
+        target::Target,
     },
     request_log::{CurrentRequest, RequestEnd},
     trouble::{Stop, Trouble},
@@ -67,6 +68,7 @@ pub(crate) async fn fetch_page(
         let mut chain = RequestChain {
             cookies: request.cookies.clone(),
             page: Some(Box::new(page)),
+            ports: request.ports.unwrap_or(&shared.settings.ports),
             ..start(shared, scope, request.purpose, request.url)
         };
         match end(&mut chain, None).await {
@@ -112,6 +114,7 @@ fn start<'a>(
         scope,
         purpose,
         page: None,
+        ports: &shared.settings.ports,
         clock: Clock::start(purpose.times.total),
         cookies: Cookies::default(),
         fetched: Fetched::new(url),
@@ -195,16 +198,15 @@ async fn follow_redirects(
     robots: Option<&RobotsCache>,
 ) -> Result<(), Stop> {
     let mut target = match chain.page {
-        Some(_) => Target::submitted(&chain.fetched.url)?,
-        None => Target::first(&chain.fetched.url)?,
+        Some(_) => Target::submitted(&chain.fetched.url, chain.ports)?,
+        None => Target::first(&chain.fetched.url, chain.ports)?,
     };
-    let mut seen = HashSet::new();
+    let mut requests = ChainRequests::default();
     let mut hosts = HashSet::new();
     let mut redirects = 0;
     loop {
         hosts.insert(target.host.clone());
-        let cookie = chain.cookies.header(&target.url);
-        if !seen.insert((target.url.to_string(), cookie)) {
+        if !requests.add(target.url.as_str(), &chain.cookies) {
             return Err(Outcome::RedirectLoop.into());
         }
         target.url.as_str().clone_into(&mut chain.fetched.final_url);
@@ -225,7 +227,7 @@ async fn follow_redirects(
             return Err(Outcome::RedirectLimit.into());
         }
         redirects += 1;
-        let next = target.redirected(&location)?;
+        let next = target.redirected(&location, chain.ports)?;
         chain.fetched.was_downgraded |= target.is_https && !next.is_https;
         if let Some(page) = &mut chain.page {
             page.redirected();
@@ -238,12 +240,12 @@ async fn follow_redirects(
     }
 }
 
-/// The outcome of a redirect that the caller follows.
+/// The outcome of a redirect that the caller follows. The caller judges the port, too.
 fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outcome {
-    match target.redirected(location) {
+    match target.redirect_url(location) {
         Ok(next) => {
             if let Some(page) = &mut chain.page {
-                page.redirect = Some(next.url.into());
+                page.redirect = Some(next.into());
             }
             Outcome::Redirected
         }

@@ -4,16 +4,20 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use everytab_webpage::PortList;
+
 use crate::{
     blocklist::Blocklist,
     exclusions::Exclusions,
     fetched::Fetched,
     health::dead_origins::DeadOrigins,
     meter::FetchMeter,
+    outcome::Outcome,
     page::{options::PageOptions, page_fetched::PageFetched, page_request::PageRequest},
     permits::politeness::InFlight,
     request::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
+        target::Target,
     },
     request_log::RequestLog,
     robot::Robot,
@@ -51,6 +55,23 @@ impl Fetcher {
     /// The robot that asks where a shard names no other.
     pub fn robot(&self) -> &Robot {
         &self.shared.robot
+    }
+
+    /// The ports of URLs that may be requested, unless a request has others.
+    pub fn ports(&self) -> &PortList {
+        &self.shared.settings.ports
+    }
+
+    /// Returns the outcome of a URL of a crawl that no request is ever sent for, because of its
+    /// scheme, its port, its user name or the address that it names. `None` if it may be requested,
+    /// as far as the URL alone says.
+    pub fn refusal(&self, url: &str, ports: &PortList) -> Option<Outcome> {
+        let target = match Target::submitted(url, ports) {
+            Ok(target) => target,
+            Err(outcome) => return Some(outcome),
+        };
+        let is_forbidden = |address| !self.shared.guard.allows(address);
+        target.literal.is_some_and(is_forbidden).then_some(Outcome::IpBlocked)
     }
 
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the

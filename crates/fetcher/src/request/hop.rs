@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use everytab_webpage::PortList;
 use http::Response;
 use hyper::body::Incoming;
 
@@ -41,6 +42,8 @@ pub(crate) struct RequestChain<'a> {
     pub(crate) purpose: &'a Purpose,
     /// What a request of a crawl keeps; none for icons.
     pub(crate) page: Option<Box<PageChain>>,
+    /// The ports that may be requested.
+    pub(crate) ports: &'a PortList,
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
     pub(crate) fetched: Fetched,

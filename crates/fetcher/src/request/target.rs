@@ -4,7 +4,10 @@
 
 use std::net::IpAddr;
 
-use everytab_webpage::url_rules::{Refusal, literal_address, vet_url};
+use everytab_webpage::{
+    PortList,
+    url_rules::{Refusal, literal_address, vet_url, vet_url_on_any_port},
+};
 use url::Url;
 
 use crate::outcome::Outcome;
@@ -25,14 +28,14 @@ pub(crate) struct Target {
 
 impl Target {
     /// The target of the first URL of a chain. Errors: `IpBlocked`, whatever is wrong with the URL.
-    pub(crate) fn first(url: &str) -> Result<Self, Outcome> {
-        vet_url(url).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
+    pub(crate) fn first(url: &str, ports: &PortList) -> Result<Self, Outcome> {
+        vet_url(url, ports).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
     /// The target of a URL that a user or a link of a crawl names. Errors: the outcome that says
     /// what is wrong with the URL.
-    pub(crate) fn submitted(url: &str) -> Result<Self, Outcome> {
-        let vetted = vet_url(url).map_err(|refusal| match refusal {
+    pub(crate) fn submitted(url: &str, ports: &PortList) -> Result<Self, Outcome> {
+        let vetted = vet_url(url, ports).map_err(|refusal| match refusal {
             Refusal::TooLong => Outcome::UrlTooLong,
             Refusal::Unparsable => Outcome::UrlUnparsable,
             Refusal::Scheme => Outcome::UrlScheme,
@@ -45,10 +48,16 @@ impl Target {
         Self::of_checked(vetted)
     }
 
-    /// The target of a `Location` field in an answer of this target.
-    pub(crate) fn redirected(&self, location: &str) -> Result<Self, Outcome> {
+    /// The URL of a `Location` field in an answer of this target, whatever its port.
+    pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
         let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
-        let checked = vet_url(joined.as_str()).map_err(|refusal| match refusal {
+        vet_url_on_any_port(joined.as_str()).map_err(|_| Outcome::RedirectBadScheme)
+    }
+
+    /// The target of a `Location` field in an answer of this target.
+    pub(crate) fn redirected(&self, location: &str, ports: &PortList) -> Result<Self, Outcome> {
+        let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
+        let checked = vet_url(joined.as_str(), ports).map_err(|refusal| match refusal {
             Refusal::Port => Outcome::RedirectBlocked,
             Refusal::Scheme | Refusal::Unparsable | Refusal::TooLong => Outcome::RedirectBadScheme,
         })?;
@@ -77,11 +86,12 @@ mod tests {
 
     #[test]
     fn a_target_knows_its_origin_and_its_literal_address() {
-        let target = Target::first("https://A.example:8443/x?y#z").expect("a target");
+        let ports = PortList::default();
+        let target = Target::first("https://A.example:8443/x?y#z", &ports).expect("a target");
         assert_eq!(target.origin, "https://a.example:8443");
         assert_eq!((target.host.as_str(), target.port, target.is_https), ("a.example", 8443, true));
         assert_eq!(target.robots_url(), "https://a.example:8443/robots.txt");
-        let target = Target::first("http://[2001:db8::1]/").expect("a target");
+        let target = Target::first("http://[2001:db8::1]/", &ports).expect("a target");
         assert_eq!(target.literal, Some("2001:db8::1".parse().expect("an address")));
         assert_eq!(target.host, "2001:db8::1");
         assert_eq!(target.robots_url(), "http://[2001:db8::1]/robots.txt");
@@ -89,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_submitted_url_is_refused_by_a_word() {
-        let of = |url: &str| Target::submitted(url).map(|target| target.url.to_string());
+        let ports = PortList::default();
+        let of = |url: &str| Target::submitted(url, &ports).map(|target| target.url.to_string());
         assert_eq!(of("HTTP://A.example:80#x"), Ok("http://a.example/".to_owned()));
         for (url, outcome) in [
             ("/x", Outcome::UrlUnparsable),
@@ -114,13 +125,18 @@ mod tests {
 
     #[test]
     fn a_redirect_leads_to_a_target_or_to_an_outcome() {
-        let from = Target::first("https://a.example/b/c").expect("a target");
-        let to = |location: &str| from.redirected(location).map(|target| target.url.to_string());
+        let ports = PortList::default();
+        let from = Target::first("https://a.example/b/c", &ports).expect("a target");
+        let to =
+            |location: &str| from.redirected(location, &ports).map(|target| target.url.to_string());
         assert_eq!(to("../d"), Ok("https://a.example/d".to_owned()));
         assert_eq!(to("//b.example"), Ok("https://b.example/".to_owned()));
         assert_eq!(to("data:image/png,x"), Err(Outcome::RedirectBadScheme));
         assert_eq!(to("ftp://a.example/"), Err(Outcome::RedirectBadScheme));
         assert_eq!(to("https://"), Err(Outcome::RedirectBadScheme));
         assert_eq!(to("http://a.example:22/"), Err(Outcome::RedirectBlocked));
+        let reported = from.redirect_url("http://a.example:22/x#y").map(String::from);
+        assert_eq!(reported, Ok("http://a.example:22/x".to_owned()));
+        assert_eq!(from.redirect_url("ftp://a.example/"), Err(Outcome::RedirectBadScheme));
     }
 }

@@ -117,7 +117,7 @@ pub async fn fetch_shard(
     spool: Arc<Spool>,
     options: ShardOptions,
 ) -> Result<ShardResult, Trouble> {
-    let plan = UrlPlan::new(&hosts);
+    let plan = UrlPlan::new(&hosts, &fetcher.shared.settings.ports);
     let mut results: Vec<Option<UrlResult>> = plan.urls.iter().map(|_| None).collect();
     let work = Arc::new(ShardWork {
         shared: Arc::clone(&fetcher.shared),

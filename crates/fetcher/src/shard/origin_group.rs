@@ -49,13 +49,15 @@ impl OriginGroup {
     /// was not tried itself goes first, as a second opinion. An origin that asked to wait is not
     /// asked before the longest of its waits is over.
     pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlResult>]) -> Vec<Self> {
-        let longest = work.shared.settings.retry_after_max;
+        let settings = &work.shared.settings;
+        let longest = settings.retry_after_max;
         let mut groups: Vec<Self> = Vec::new();
         let mut group_nos: HashMap<String, usize> = HashMap::new();
         for (url_no, result) in results.iter().enumerate() {
             let worth_it = |result: &&UrlResult| result.is_worth_a_retry(longest);
             let Some(result) = result.as_ref().filter(worth_it) else { continue };
-            let Ok(target) = Target::first(&work.urls[url_no]) else { continue };
+            let target = Target::first(&work.urls[url_no], &settings.ports);
+            let Ok(target) = target else { continue };
             let group_no = *group_nos.entry(target.origin.clone()).or_insert_with(|| {
                 groups.push(Self { is_later_pass: true, ..Self::new(target.origin) });
                 groups.len() - 1

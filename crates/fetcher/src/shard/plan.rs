@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use everytab_webpage::PortList;
+
 use crate::{
     outcome::Outcome,
     request::target::Target,
@@ -23,13 +25,13 @@ pub(crate) struct UrlPlan {
 }
 
 impl UrlPlan {
-    pub(crate) fn new(hosts: &[HostCandidates]) -> Self {
+    pub(crate) fn new(hosts: &[HostCandidates], ports: &PortList) -> Self {
         let mut plan = Self::default();
         let mut url_nos: HashMap<String, usize> = HashMap::new();
         let mut group_nos: HashMap<String, usize> = HashMap::new();
         for candidate in hosts.iter().flat_map(|host| &host.candidates) {
             let is_data = candidate.url.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("data:"));
-            let target = if is_data { None } else { Some(Target::first(&candidate.url)) };
+            let target = if is_data { None } else { Some(Target::first(&candidate.url, ports)) };
             // Two spellings of one URL are one URL.
             let key = match &target {
                 Some(Ok(target)) => target.url.to_string(),

@@ -30,7 +30,7 @@ async fn a_redirect_of_a_page_is_reported_and_ends_there() {
         ("self", Outcome::Redirected, Some("http://a.test/self")),
         ("private", Outcome::Redirected, Some("http://127.0.0.1:8080/")),
         ("ftp", Outcome::RedirectBadScheme, None),
-        ("port", Outcome::RedirectBlocked, None),
+        ("port", Outcome::Redirected, Some("http://a.test:22/")),
         ("none", Outcome::Http4xx, None),
     ] {
         for purpose in [page(), media.clone()] {

@@ -228,7 +228,15 @@ async fn a_url_that_may_not_be_asked_for_is_refused_by_a_word_each() {
             assert_eq!(fetched.outcome.as_str(), word, "{url}");
             assert!(fetched.exchanges.is_empty(), "{url}");
         }
+        // Who has many URLs knows it before anything is asked of their host.
+        let refusal = fetcher.refusal(url, fetcher.ports());
+        assert_eq!(refusal.map(Outcome::as_str), Some(word), "{url}");
     }
+    let refusal = |url: &str| fetcher.refusal(url, &"80,8081".parse().expect("ports"));
+    assert_eq!(refusal("http://127.0.0.1/"), Some(Outcome::IpBlocked));
+    assert_eq!(refusal("http://[::1]:8081/"), Some(Outcome::IpBlocked));
+    assert_eq!(refusal("https://a.test/"), Some(Outcome::UrlPort));
+    assert_eq!(refusal("http://a.test:8081/"), None);
     assert_eq!(connections(&net), 0);
     assert_eq!(net.dns.questions.lock().expect("unpoisoned").len(), 0);
 }

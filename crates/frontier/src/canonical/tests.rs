@@ -75,6 +75,19 @@ fn the_hash_is_the_head_of_sha_256_of_the_key() {
 }
 
 #[test]
+fn the_port_is_that_of_the_url_or_of_its_scheme() {
+    for (url, port) in [
+        ("http://a.com/", 80),
+        ("https://a.com:443/x:9", 443),
+        ("http://a.com:443", 443),
+        ("https://[::1]:8081/x", 8081),
+        ("http://[::1]/:8081", 80),
+    ] {
+        assert_eq!(parse(url).unwrap().port(), port, "{url}");
+    }
+}
+
+#[test]
 fn each_reason_refuses_by_its_name() {
     let error = |text: &str| parse(text).unwrap_err();
     for text in ["ftp://a.example/", "file:///etc/passwd", "data:,", "javascript:0", "mailto:a@b"] {

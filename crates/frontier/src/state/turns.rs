@@ -88,6 +88,13 @@ impl HostState {
         self.pending.get(&hash)?.origin()
     }
 
+    /// Returns true if [`Self::take`] returns this URL now.
+    #[must_use]
+    pub fn is_ready(&self, hash: UrlHash) -> bool {
+        let pending = self.pending.get(&hash);
+        pending.is_some_and(|one| self.queues.is_ready(one.origin(), one.place(hash)))
+    }
+
     fn ask(&mut self, hash: UrlHash) -> Option<Turn> {
         let pending = self.pending.get(&hash)?;
         self.asked.insert(hash);

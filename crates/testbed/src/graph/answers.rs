@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     reply::GraphAnswer,
+    request::GraphRequest,
     trap_pages,
     traps::Trap,
     world::{GraphPage, PageKind, SiteGraph},
@@ -20,20 +21,6 @@ const HUGE_ROBOTS_BYTES: usize = 30 << 20;
 /// What separates the draws of answers from others.
 const TIME_DRAW: u64 = 50;
 const STATUS_DRAW: u64 = 51;
-
-/// A request to a host of the graph, or of one of its link farms.
-pub(crate) struct GraphRequest<'a> {
-    /// The hostname in lower case.
-    pub(crate) host: &'a str,
-    /// Path and query, as sent.
-    pub(crate) target: &'a str,
-    /// `If-None-Match`, if it was sent.
-    pub(crate) if_none_match: Option<&'a str>,
-    /// The day, from 0.
-    pub(crate) day: u32,
-    /// Says whether a page was asked for before, of pages that are 503 at first.
-    pub(crate) was_asked: &'a dyn Fn(GraphPage) -> bool,
-}
 
 /// Answers a request; none if the name is no host's.
 pub(crate) fn answer(graph: &SiteGraph, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
@@ -60,12 +47,13 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
         return graph.robots(host, request.day);
     }
     let trap = graph.trap(host);
-    if let Some(answer) =
-        trap.and_then(|trap| trap_pages::answer(graph, host, trap, request.target))
-    {
+    if let Some(answer) = trap.and_then(|trap| trap_pages::answer(graph, host, trap, request)) {
         return answer;
     }
     if let Some(answer) = graph.sitemap_at(host, request.target) {
+        return answer;
+    }
+    if let Some(answer) = graph.wall(host, request) {
         return answer;
     }
     match graph.page_of_target(host, request.target) {
@@ -209,8 +197,9 @@ mod tests {
         let graph = SiteGraph::new(5, GraphSettings::default()).unwrap();
         let ask = |host: &str, target: &str, day: u32, was_asked: bool| {
             let was_asked = |_| was_asked;
+            let (if_none_match, cookie) = (None, None);
             let request =
-                GraphRequest { host, target, if_none_match: None, day, was_asked: &was_asked };
+                GraphRequest { host, target, if_none_match, cookie, day, was_asked: &was_asked };
             answer(&graph, &request).unwrap()
         };
         let pages: Vec<GraphPage> = (0..graph.hosts())
@@ -246,8 +235,9 @@ mod tests {
         let host = graph.host_name(0);
         let ask = |if_none_match: Option<&str>| {
             let was_asked: &dyn Fn(GraphPage) -> bool = &|_| false;
+            let (host, cookie) = (host.as_str(), None);
             let request =
-                GraphRequest { host: &host, target: "/", if_none_match, day: 0, was_asked };
+                GraphRequest { host, target: "/", if_none_match, cookie, day: 0, was_asked };
             answer(&graph, &request).unwrap()
         };
         let whole = ask(None);

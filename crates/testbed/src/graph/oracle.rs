@@ -20,6 +20,8 @@
 //!   name has no address. Where no connection gets an answer robots.txt has none either: left,
 //!   `robots_unreachable`.
 //! * **404** is failed, `http_404_410`. A page that is 503 at first is asked once more: `ok`.
+//! * **A cookie wall** is passed: its page is `ok`. Where another URL sets the cookie, that is
+//!   `redirected`.
 //! * **Media**: an image that is linked to is refused by its type, `type_refused`. An image of a
 //!   page is known only if the crawl keeps media, then it is `ok`. A PDF file is `ok`.
 //! * **nofollow**: unless the crawl ignores it, no link with `rel=nofollow` is followed, and none
@@ -43,6 +45,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     links::GraphLinkKind,
+    reply::GraphAnswer,
     sitemaps::{GraphSitemap, SitemapFile},
     traps::Trap,
     world::{GraphPage, PageKind, SiteGraph},
@@ -163,6 +166,8 @@ struct Reached {
 enum Due {
     Page(Reached),
     Sitemap(GraphSitemap, u16),
+    /// What sets the cookie of a page.
+    Check(GraphPage, u16),
 }
 
 /// Iterates over what a crawl must have recorded, each URL once, by depth. Takes one bit for each
@@ -322,6 +327,20 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
+    /// The URL that sets the cookie of a page, which is there.
+    fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
+        let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
+        let body = GraphAnswer::redirect(302, String::new()).body;
+        Some(ExpectedFetch {
+            url,
+            ending: ExpectedEnding::Captured,
+            outcome: "redirected",
+            sha256: Some(Sha256::digest(&body).into()),
+            depth,
+            page: None,
+        })
+    }
+
     fn is_in_scope(&self, from: u64, to: u64) -> bool {
         match self.crawl.scope {
             OracleScope::Page => false,
@@ -373,6 +392,7 @@ impl Iterator for Oracle<'_> {
         let reached = match self.due.pop_front()? {
             Due::Page(reached) => reached,
             Due::Sitemap(sitemap, depth) => return Some(self.read_sitemap(sitemap, depth)),
+            Due::Check(page, depth) => return self.check(page, depth),
         };
         let page = reached.page;
         self.tell_sitemaps(reached);
@@ -383,6 +403,9 @@ impl Iterator for Oracle<'_> {
             && self.graph.host_behaviour(page.host) == Behaviour::Fine;
         if ending == ExpectedEnding::Captured || is_noarchive {
             self.follow(reached);
+            if self.graph.check_target(page).is_some() {
+                self.due.push_front(Due::Check(page, reached.depth));
+            }
         }
         let sha256 = is_answered
             .then(|| Sha256::digest(&self.graph.content(page, self.crawl.day).body).into());

@@ -11,8 +11,9 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    answers::{GraphRequest, answer},
+    answers::answer,
     reply::GraphAnswer,
+    request::GraphRequest,
     world::{GraphPage, SiteGraph},
 };
 
@@ -41,14 +42,15 @@ impl ServedGraph {
         &self,
         host: &str,
         target: &str,
-        if_none_match: Option<&str>,
+        (if_none_match, cookie): (Option<&str>, Option<&str>),
     ) -> Option<GraphAnswer> {
         let day = self.day.load(Ordering::Relaxed);
         let was_asked = |page| {
             let mut refused = self.refused.lock();
             refused.len() >= MAX_REFUSED || !refused.insert((page, day))
         };
-        let request = GraphRequest { host, target, if_none_match, day, was_asked: &was_asked };
+        let request =
+            GraphRequest { host, target, if_none_match, cookie, day, was_asked: &was_asked };
         answer(&self.graph, &request)
     }
 }

@@ -74,6 +74,8 @@ pub struct GraphSettings {
     pub copies: u32,
     /// Share of leaf pages that forbid to keep a copy: half by a header, half by a meta element.
     pub noarchive: u32,
+    /// Share of leaf pages behind a cookie wall.
+    pub walled: u32,
     /// Share of links in another spelling of the same normalized key: with a session, campaign
     /// parameters, a fragment, a port, dot segments, escapes.
     pub variants: u32,
@@ -116,6 +118,7 @@ impl Default for GraphSettings {
             media: 60,
             copies: 0,
             noarchive: 0,
+            walled: 0,
             variants: 100,
             changing: 100,
             traps: Vec::new(),
@@ -157,7 +160,7 @@ impl GraphSettings {
     }
 
     /// The shares of leaf pages, in the order in which they are drawn.
-    pub(super) fn leaf_shares(&self) -> [u32; 9] {
+    pub(super) fn leaf_shares(&self) -> [u32; 10] {
         [
             self.redirect,
             self.redirect_away,
@@ -168,6 +171,7 @@ impl GraphSettings {
             self.hidden,
             self.media,
             self.noarchive,
+            self.walled,
         ]
     }
 

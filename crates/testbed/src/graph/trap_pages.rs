@@ -7,7 +7,8 @@ use std::{fmt::Write, sync::OnceLock};
 use bytes::Bytes;
 
 use super::{
-    bomb::bomb_of, names::WORDS, reply::GraphAnswer, trap_sitemaps, traps::Trap, world::SiteGraph,
+    bomb::bomb_of, names::WORDS, reply::GraphAnswer, request::GraphRequest, trap_sitemaps,
+    traps::Trap, world::SiteGraph,
 };
 use crate::{dice::Dice, draw};
 
@@ -29,9 +30,9 @@ pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
     trap: Trap,
-    target: &str,
+    request: &GraphRequest<'_>,
 ) -> Option<GraphAnswer> {
-    let rest = target.strip_prefix(trap.prefix()).filter(|_| !trap.prefix().is_empty())?;
+    let rest = request.target.strip_prefix(trap.prefix()).filter(|_| !trap.prefix().is_empty())?;
     let name = graph.host_name(host);
     let number = rest.split(['/', '?']).next().unwrap_or_default().parse::<u64>();
     Some(match trap {
@@ -50,6 +51,7 @@ pub(super) fn answer(
         Trap::RedirectChain => {
             GraphAnswer::redirect(302, format!("/chain/{}", number.ok()?.wrapping_add(1)))
         }
+        Trap::CookieCounter => counter(request),
         Trap::MetaRefreshLoop => refresh((number.ok()? + 1) % LOOP_LENGTH),
         Trap::BaseGame => base(number.ok()?.wrapping_add(1)),
         Trap::EndlessBody => endless(),
@@ -152,6 +154,15 @@ fn folders(rest: &str) -> GraphAnswer {
     let depth = rest.matches('/').count();
     let word = WORDS[depth % WORDS.len()];
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
+}
+
+/// Counts the requests of a client by a cookie.
+fn counter(request: &GraphRequest<'_>) -> GraphAnswer {
+    let pairs = request.cookie.into_iter().flat_map(|cookie| cookie.split(';'));
+    let count = pairs.filter_map(|pair| pair.trim().strip_prefix("count=")?.parse::<u64>().ok());
+    let next = count.max().unwrap_or_default().wrapping_add(1);
+    let answer = GraphAnswer::redirect(302, request.target.to_owned());
+    answer.with("set-cookie", format!("count={next}"))
 }
 
 fn refresh(next: u64) -> GraphAnswer {

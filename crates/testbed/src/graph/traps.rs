@@ -55,6 +55,8 @@ traps! {
     RedirectLoop "redirect_loop" "/loop/" ["/loop/0"];
     /// Redirects that never come to an end and never come back.
     RedirectChain "redirect_chain" "/chain/" ["/chain/0"];
+    /// A page that counts requests by a cookie, and redirects to itself each time.
+    CookieCounter "cookie_counter" "/counter" ["/counter"];
     /// Three pages that send a browser to each other by a meta element.
     MetaRefreshLoop "meta_refresh_loop" "/refresh/" ["/refresh/0"];
     /// Each page has a base URL one folder deeper, so its relative links are new URLs.

@@ -64,6 +64,8 @@ pub enum PageKind {
     NoarchiveMeta,
     /// A page of which a header forbids to keep a copy.
     NoarchiveHeader,
+    /// A page behind a cookie wall.
+    Walled,
 }
 
 /// A graph of sites: its settings, and functions of them.
@@ -213,6 +215,7 @@ impl SiteGraph {
             [PageKind::Image, PageKind::Image, PageKind::LinkedImage, PageKind::Document]
                 [dice.below(4) as usize],
             [PageKind::NoarchiveMeta, PageKind::NoarchiveHeader][dice.below(2) as usize],
+            PageKind::Walled,
         ];
         for (kind, share) in kinds.into_iter().zip(self.settings.leaf_shares()) {
             match drawn.checked_sub(share) {

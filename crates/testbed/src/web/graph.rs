@@ -5,7 +5,8 @@ use crate::{graph::ServedGraph, internet::Internet, request::Request};
 
 /// Answers a request, after the time that its host takes.
 pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request) -> Answer {
-    let made = graph.answer(&request.host, &request.target, request.if_none_match.as_deref());
+    let sent = (request.if_none_match.as_deref(), request.cookie.as_deref());
+    let made = graph.answer(&request.host, &request.target, sent);
     let Some(made) = made else { return Answer::page(421, "Misdirected Request") };
     let mut answer = Answer::new(made.status, "", made.body);
     answer.headers.extend(made.headers.into_iter().map(|(name, value)| (name.to_owned(), value)));

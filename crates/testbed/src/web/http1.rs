@@ -45,7 +45,8 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             head.host = head.host.or_else(|| tls_host.clone());
             head
         });
-        let Some(Head { method, target, host: Some(host), if_none_match, close }) = parsed else {
+        let Some(Head { method, target, host: Some(host), if_none_match, cookie, close }) = parsed
+        else {
             return write(&mut stream, &Answer::page(400, "Bad Request"), false, true, None).await;
         };
         let mut line = internet.access_log.begin(connection.address(), &host, &target);
@@ -55,7 +56,8 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         }
         let head_only = method == "HEAD";
         let answer = if head_only || method == "GET" {
-            let request = Request { https: tls_host.is_some(), host, target, if_none_match };
+            let https = tls_host.is_some();
+            let request = Request { https, host, target, if_none_match, cookie };
             answer::answer(internet, request).await
         } else {
             Answer::page(405, "Method Not Allowed")
@@ -99,13 +101,14 @@ async fn read_head<S: AsyncRead + Unpin>(
     }
 }
 
-/// The request line, and the two header fields that are used.
+/// The request line, and the header fields that are used.
 #[derive(Debug, Eq, PartialEq)]
 struct Head {
     method: String,
     target: String,
     host: Option<String>,
     if_none_match: Option<String>,
+    cookie: Option<String>,
     close: bool,
 }
 
@@ -117,7 +120,7 @@ fn parse(head: &[u8]) -> Option<Head> {
     if !target.starts_with('/') || !version.starts_with("HTTP/1.") {
         return None;
     }
-    let (mut host, mut if_none_match) = (None, None);
+    let (mut host, mut if_none_match, mut cookie) = (None, None, None);
     let mut close = version == "HTTP/1.0";
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
@@ -128,10 +131,12 @@ fn parse(head: &[u8]) -> Option<Head> {
             close = value.eq_ignore_ascii_case("close");
         } else if name.eq_ignore_ascii_case("if-none-match") {
             if_none_match = Some(value.to_owned());
+        } else if name.eq_ignore_ascii_case("cookie") {
+            cookie = Some(value.to_owned());
         }
     }
     let (method, target) = (method.to_owned(), target.to_owned());
-    Some(Head { method, target, host, if_none_match, close })
+    Some(Head { method, target, host, if_none_match, cookie, close })
 }
 
 async fn write<S: AsyncWrite + Unpin>(

@@ -63,11 +63,15 @@ async fn respond(
     internet.counters.http2_request(request);
     let named = request.uri().host().map(|host| host.trim_end_matches('.').to_ascii_lowercase());
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    let tag = request.headers().get(http::header::IF_NONE_MATCH);
-    let if_none_match = tag.and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+    let field = |name| {
+        let value = request.headers().get(name);
+        value.and_then(|value| value.to_str().ok()).map(str::to_owned)
+    };
+    let if_none_match = field(http::header::IF_NONE_MATCH);
+    let cookie = field(http::header::COOKIE);
     let (host, target) = (named.unwrap_or(tls_host), target.to_owned());
     let line = internet.access_log.begin(address, &host, &target);
-    let request = Request { https: true, host, target, if_none_match };
+    let request = Request { https: true, host, target, if_none_match, cookie };
     let answer = answer::answer(internet, request).await;
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;

@@ -1,7 +1,7 @@
 //! Any bytes give a result, and no result exceeds its limits.
 
 use everytab_webpage::{
-    CrawlDelay, RobotsTxt, TextRequest, Verdict,
+    CrawlDelay, PortList, RobotsTxt, TextRequest, Verdict,
     candidates::{MAX_DECLARED, candidates},
     data_url, is_public, plain_text, read_sitemap,
     robots::MAX_CRAWL_DELAY,
@@ -252,8 +252,8 @@ proptest! {
 
     #[test]
     fn urls_of_any_text_are_vetted(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
-        if let Ok(url) = vet_url(&text) {
-            prop_assert_eq!(vet_url(url.as_str()), Ok(url.clone()));
+        if let Ok(url) = vet_url(&text, &PortList::default()) {
+            prop_assert_eq!(vet_url(url.as_str(), &PortList::default()), Ok(url.clone()));
         }
         data_url::decode(&format!("data:{text}"), 40).map_or(Ok(()), |found| {
             prop_assert!(found.bytes.len() <= 40);

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlStatus, FoundCrawl};
+use everytab_crawler::CrawlSettings;
 
 use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
 
@@ -65,6 +66,20 @@ pub(super) fn unknown(text: &str) -> CliError {
 
 pub(super) fn has_ended(crawl: &FoundCrawl) -> CliError {
     CliError::new(format!("nothing was changed: crawl {} has ended", crawl.name))
+}
+
+/// The settings of the crawl with this number and name.
+///
+/// # Errors
+/// Returns an error if the database cannot be reached, the crawl is gone, or its settings are those
+/// of another version of this program.
+pub(super) async fn settings_of(
+    coordinator: &Coordinator,
+    (number, name): (i32, &str),
+) -> Result<CrawlSettings, CliError> {
+    let settings = coordinator.crawl_settings(number).await?.ok_or_else(|| unknown(name))?;
+    serde_json::from_value(settings)
+        .map_err(|error| CliError::new(format!("the settings of crawl {name}: {error}")))
 }
 
 /// Where a crawl stands.

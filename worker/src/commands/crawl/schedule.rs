@@ -186,6 +186,7 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
     if batch.is_empty() {
         return Err(CliError::new("no seed is usable; no schedule was added"));
     }
+    settings.seed_ports = seeds.ports.freeze();
     let schedule = NewSchedule {
         id: Uuid::now_v7(),
         owner: OPERATOR.to_owned(),

@@ -12,7 +12,9 @@ use std::{
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
-use everytab_crawler::{MAX_LIST_SITES, SeedBatch, SeedReader, SeedSites, parse_seed};
+use everytab_crawler::{
+    MAX_LIST_SITES, SeedBatch, SeedError, SeedPorts, SeedReader, SeedSites, parse_seed,
+};
 use everytab_frontier::{CanonicalUrl, ParameterList, SuffixList};
 
 use crate::cli_error::CliError;
@@ -46,6 +48,8 @@ pub(super) struct Seeds<'a> {
     lines: Option<SeedReader<'a, Box<dyn BufRead>>>,
     /// The name of the file.
     name: String,
+    /// The ports that they may name.
+    pub(super) ports: SeedPorts,
     /// Seeds that were refused so far.
     pub(super) refused: u64,
 }
@@ -73,7 +77,8 @@ impl<'a> Seeds<'a> {
             };
             lines = Some(SeedReader::new(input, parameters));
         }
-        Ok(Self { parameters, urls: urls.into(), lines, name, refused: 0 })
+        let ports = SeedPorts::of_operator();
+        Ok(Self { parameters, urls: urls.into(), lines, name, ports, refused: 0 })
     }
 
     /// The seeds of an earlier crawl, through a temporary file.
@@ -97,7 +102,8 @@ impl<'a> Seeds<'a> {
         }
         let lines = Some(SeedReader::new(read_again(file)?, parameters));
         let name = "the earlier crawl".to_owned();
-        Ok(Self { parameters, urls: VecDeque::new(), lines, name, refused: 0 })
+        let ports = SeedPorts::of_operator();
+        Ok(Self { parameters, urls: VecDeque::new(), lines, name, ports, refused: 0 })
     }
 
     /// The next seed; none at the end.
@@ -106,7 +112,8 @@ impl<'a> Seeds<'a> {
     /// When the file cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<CanonicalUrl>, CliError> {
         while let Some(text) = self.urls.pop_front() {
-            match parse_seed(&text, self.parameters) {
+            let seed = parse_seed(&text, self.parameters);
+            match self.with_port(seed) {
                 Ok(url) => return Ok(Some(url)),
                 Err(reason) => {
                     let shown: String = text.chars().take(100).collect();
@@ -118,7 +125,7 @@ impl<'a> Seeds<'a> {
         while let Some(line) = self.lines.as_mut().and_then(Iterator::next) {
             let line =
                 line.map_err(|error| CliError::new(format!("--seeds {}: {error}", self.name)))?;
-            match line.seed {
+            match self.with_port(line.seed) {
                 Ok(url) => return Ok(Some(url)),
                 Err(reason) => {
                     let (number, shown) = (line.number, line.shown);
@@ -128,6 +135,14 @@ impl<'a> Seeds<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// A seed, if it may name its port.
+    fn with_port(
+        &mut self,
+        seed: Result<CanonicalUrl, SeedError>,
+    ) -> Result<CanonicalUrl, SeedError> {
+        seed.and_then(|url| self.ports.check(&url).map(|()| url))
     }
 
     /// Fills a batch. False: there are no more seeds.

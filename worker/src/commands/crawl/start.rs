@@ -4,12 +4,13 @@ use chrono::Utc;
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
 use everytab_crawler::{
-    CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, StoreRange, StoreRangeError,
-    list_names_of, new_crawl,
+    CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, SeedPorts, StoreRange,
+    StoreRangeError, list_names_of, new_crawl,
 };
 use everytab_frontier::{ParameterList, Scope, SuffixList};
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
+use everytab_webpage::PortList;
 use futures_util::StreamExt as _;
 use serde_json::json;
 
@@ -58,6 +59,10 @@ pub(super) struct AddArgs {
     /// Ask for them before all others of their hosts
     #[arg(long, env = "EVERYTAB_CRAWL_URGENT")]
     urgent: bool,
+    /// Ports that they may name besides those that the crawl was started with: the list of the
+    /// workers [default: 80,443,8080,8443]
+    #[arg(long, env = "EVERYTAB_PORTS", value_name = "PORT,...")]
+    ports: Option<PortList>,
     /// One JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -108,6 +113,7 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     if batch.is_empty() {
         return Err(CliError::new("no seed is usable; no crawl was started"));
     }
+    settings.seed_ports = seeds.ports.freeze();
     let (number, crawl) = create(&coordinator, &settings, &store).await?;
     let added = match add_all(&coordinator, number, &mut seeds, &mut batch, has_more).await {
         Ok(added) => added,
@@ -157,7 +163,11 @@ pub(super) async fn seeds_of<'a>(
              of this one; --seeds gives them"
         );
     }
-    Seeds::of_crawl(coordinator, *crawl, parameters).await
+    let mut seeds = Seeds::of_crawl(coordinator, *crawl, parameters).await?;
+    let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
+    let named = before.seed_ports.into_iter().flat_map(Vec::from);
+    seeds.ports = SeedPorts::Any(named.collect());
+    Ok(seeds)
 }
 
 /// The filters of these names as they are now, with the newest versions of their lists.
@@ -263,6 +273,8 @@ pub(super) async fn add(args: AddArgs) -> CliResult {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut seeds = Seeds::open(args.seeds, &parameters)?;
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;
+    let settings = one_crawl::settings_of(&coordinator, (crawl.crawl, &crawl.name)).await?;
+    seeds.ports = SeedPorts::Listed(settings.followed_ports(&args.ports.unwrap_or_default()));
     let mut batch = SeedBatch::new(&suffixes, args.urgent);
     let mut added = 0;
     loop {

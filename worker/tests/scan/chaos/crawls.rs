@@ -81,7 +81,7 @@ fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_net
 fn a_crawl_whose_workers_are_killed_frozen_and_cut_off_records_what_its_graph_holds() {
     in_own_namespaces(|has_network| {
         // A third of the hosts have sitemaps, which list pages that no link leads to.
-        let graph = GraphSettings { sitemaps: 350, ..sites(60, 2_400) };
+        let graph = GraphSettings { sitemaps: 350, walled: 50, ..sites(60, 2_400) };
         let internet = internet_with(|scratch| Settings::graph(11, graph, scratch));
         let settings = settings(&internet, 16 << 20);
         let test = ChaosTest { faults: 20, settings, ..ChaosTest::short() };
@@ -95,6 +95,7 @@ fn a_large_crawl_with_faults_records_what_its_graph_holds() {
     in_own_namespaces(|has_network| {
         let graph = GraphSettings {
             sitemaps: 350,
+            walled: 50,
             hosts: number("HOSTS", 2_000),
             sites: number("HOSTS", 2_000) / 2,
             pages: number("PAGES", 200_000),

@@ -1,0 +1,52 @@
+//! The ports that URLs of keys may name.
+//!
+//! A key has its ports for life, so they are read once. A key that is not valid is judged by the
+//! usual ports here; the call that submits its URLs refuses it. Does not depend on: what is
+//! submitted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use everytab_coordinator::{ApiCaller, Coordinator};
+use everytab_webpage::PortList;
+use parking_lot::Mutex;
+
+use crate::problem::{Problem, ProblemCode};
+
+/// Maximum number of keys whose ports are remembered, 100 bytes each. Beyond it all are read again.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// The ports of keys, by the digest of the key's secret.
+#[derive(Debug, Default)]
+pub(crate) struct KeyPorts(Mutex<HashMap<[u8; 32], Arc<PortList>>>);
+
+impl KeyPorts {
+    /// Returns the ports that the caller's URLs may name.
+    ///
+    /// # Errors
+    /// Returns a problem if Postgres cannot be reached.
+    pub(crate) async fn of(
+        &self,
+        coordinator: &Coordinator,
+        caller: &ApiCaller,
+    ) -> Result<Arc<PortList>, Problem> {
+        let remembered = self.0.lock().get(&caller.secret_sha256).map(Arc::clone);
+        if let Some(ports) = remembered {
+            return Ok(ports);
+        }
+        let Some(ports) = coordinator.api_key_ports(caller).await? else {
+            return Ok(Arc::default());
+        };
+        let ports = ports.into_iter().filter_map(|port| u16::try_from(port).ok());
+        let ports = PortList::new(ports).map_err(|error| {
+            tracing::error!(key = caller.key, %error, "the ports of a key");
+            Problem::new(ProblemCode::Internal)
+        })?;
+        let ports = Arc::new(ports);
+        let mut all = self.0.lock();
+        if all.len() >= MAX_REMEMBERED {
+            all.clear();
+        }
+        all.insert(caller.secret_sha256, Arc::clone(&ports));
+        Ok(ports)
+    }
+}

@@ -1,0 +1,175 @@
+//! Following redirects on their host, with the cookies that it sets on the way.
+//!
+//! The target of a redirect is the next request of the crawl to the host, if it may be requested.
+//! A chain that ends without its target (one that is answered already or out of scope, an origin
+//! that has to wait, a page limit) is recorded as redirects; a loop as that, for each URL in it.
+
+use everytab_fetcher::{Cookies, Outcome};
+use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
+
+use crate::{
+    holder::state::{AfterPut, ChainedFetch, Holder},
+    known::SiteKey,
+    redirect_chain::{ChainKey, RedirectChain},
+    rows::ending_of,
+};
+
+/// Chains of a host in one crawl. A host has several only while targets of them are retried.
+const MAX_CHAINS_PER_HOST: usize = 16;
+
+impl Holder {
+    /// The URLs to which chains of a host lead, in hash order.
+    pub(super) fn targets_of(&self, crawl: i32, host_hash: u64) -> Vec<UrlHash> {
+        let key = |target| ChainKey { crawl, host_hash, target: UrlHash(target) };
+        let chains = self.state.chains.range(key(0)..=key(u64::MAX));
+        chains.map(|(key, _)| key.target).collect()
+    }
+
+    /// A URL that was taken as the chain that leads to it requests it, with the chain's cookies.
+    pub(super) fn in_chain(&self, host_hash: u64, crawl: i32, mut turn: Turn) -> (Turn, Cookies) {
+        let key = ChainKey { crawl, host_hash, target: turn.hash };
+        let Some(chain) = self.state.chains.get(&key) else { return (turn, Cookies::default()) };
+        chain.url.clone_into(&mut turn.url);
+        turn.attributes.hops = chain.hops;
+        (turn, chain.cookies.clone())
+    }
+
+    /// A URL was answered with something else than a redirect on its host.
+    pub(super) fn chain_answered(
+        &mut self,
+        host_hash: u64,
+        crawl: i32,
+        turn: &Turn,
+        last: ChainedFetch,
+    ) {
+        let key = ChainKey { crawl, host_hash, target: turn.hash };
+        let chain = self.state.chains.remove(&key);
+        let Some(mut chain) = chain else { return self.record_chained(last) };
+        let is_over_limit = last.fetched.turned_away.of(TurnedAway::Redirects) > 0;
+        let outcome = (is_over_limit && chain.has_repeated).then_some(Outcome::RedirectLimit);
+        chain.add(turn.hash, last);
+        self.end(chain, outcome);
+    }
+
+    /// A URL was answered with a redirect on its host.
+    pub(super) fn chain_redirected(
+        &mut self,
+        host_hash: u64,
+        crawl: i32,
+        turn: &Turn,
+        last: ChainedFetch,
+        (target, cookies): (&Link, Cookies),
+    ) {
+        let key = ChainKey { crawl, host_hash, target: turn.hash };
+        let chain = self.state.chains.remove(&key);
+        let mut chain = chain.unwrap_or_else(|| RedirectChain::begin(turn));
+        chain.add(turn.hash, last);
+        if !chain.follow(target, cookies) {
+            return self.end(chain, Some(Outcome::RedirectLoop));
+        }
+        let next = ChainKey { target: target.url.hash(), ..key };
+        let targets = self.targets_of(crawl, host_hash);
+        if targets.contains(&next.target) || targets.len() >= MAX_CHAINS_PER_HOST {
+            return self.end(chain, None);
+        }
+        if let Some(before) = chain.take(next.target) {
+            self.request_again(next, before);
+        }
+        let is_due = self.state_of(crawl, host_hash, |state| state.is_ready(next.target));
+        if is_due != Some(true) {
+            return self.end(chain, None);
+        }
+        // No holder dies of it any more, although it is not answered.
+        if turn.attributes.flags.contains(LinkFlags::WRITTEN_DOWN) {
+            self.state_of(crawl, host_hash, |state| state.cross_out(turn.hash));
+            self.changed(crawl, host_hash);
+        }
+        self.state.chains.insert(next, chain);
+    }
+
+    /// Ends the chain that leads to a URL, which is not requested now.
+    pub(super) fn end_chain(&mut self, host_hash: u64, crawl: i32, target: UrlHash) {
+        if let Some(chain) = self.state.chains.remove(&ChainKey { crawl, host_hash, target }) {
+            self.end(chain, None);
+        }
+    }
+
+    /// Ends the waiting chains of a crawl in a slot, because no page is left for their targets.
+    pub(super) fn end_chains_of(&mut self, crawl: i32, slot: i16) {
+        let is_one = |key: &ChainKey| {
+            let host = self.state.hosts.get(&key.host_hash);
+            key.crawl == crawl && host.is_none_or(|host| host.slot == slot)
+        };
+        let waiting = self.state.chains.keys().filter(|key| !self.is_under_way(key));
+        let keys = waiting.filter(|key| is_one(key)).copied().collect();
+        self.end_all(keys);
+    }
+
+    /// Ends the waiting chains whose time is over, or whose sites are set aside.
+    pub(super) fn end_late_chains(&mut self) {
+        let is_aside = |key: &ChainKey| {
+            let host = self.state.hosts.get(&key.host_hash);
+            let site = host.and_then(|host| {
+                let key = SiteKey { crawl: key.crawl, site_hash: host.site_hash };
+                self.state.sites.get(&key)
+            });
+            site.is_none_or(|site| site.is_aside)
+        };
+        let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_under_way(key));
+        let late = waiting.filter(|(key, chain)| chain.is_late() || is_aside(key));
+        let keys = late.map(|(key, _)| *key).collect();
+        self.end_all(keys);
+    }
+
+    /// Whether the request that a chain leads to is in flight.
+    fn is_under_way(&self, key: &ChainKey) -> bool {
+        let request = self.state.hosts.get(&key.host_hash).and_then(|host| host.request.as_ref());
+        request.is_some_and(|request| {
+            let is_it = |turn: &Turn| turn.hash == key.target;
+            request.crawl.number == key.crawl && request.turn.as_ref().is_some_and(is_it)
+        })
+    }
+
+    fn end_all(&mut self, keys: Vec<ChainKey>) {
+        for ChainKey { crawl, host_hash, target } in keys {
+            self.end_chain(host_hash, crawl, target);
+        }
+    }
+
+    /// Records the fetches of a chain, with another outcome if that is how the chain ended.
+    fn end(&mut self, chain: RedirectChain<ChainedFetch>, outcome: Option<Outcome>) {
+        for mut fetch in chain.end() {
+            if let Some(outcome) = outcome {
+                outcome.as_str().clone_into(&mut fetch.fetched.row.outcome);
+                fetch.fetched.ending = ending_of(outcome);
+            }
+            self.record_chained(fetch);
+        }
+    }
+
+    fn record_chained(&mut self, ChainedFetch { record, fetched }: ChainedFetch) {
+        match record {
+            Some(record) => {
+                self.write(fetched.fence, record, AfterPut::Fetch(Box::new(fetched)));
+            }
+            None => self.record_fetch(fetched),
+        }
+    }
+
+    /// A URL is requested again in its chain: it stays pending, and no row names the record of the
+    /// request before.
+    fn request_again(&mut self, key: ChainKey, before: ChainedFetch) {
+        let ChainKey { crawl, host_hash, target } = key;
+        let ChainedFetch { record, fetched } = before;
+        if fetched.is_limited_page
+            && let Some(slot) = self.state.slots.get_mut(&fetched.fence.slot)
+        {
+            slot.end_use(crawl);
+        }
+        if let Some(record) = record {
+            self.write(fetched.fence, record, AfterPut::Nothing(fetched.fence));
+        }
+        self.state_of(crawl, host_hash, |state| state.put_back(target));
+        self.changed(crawl, host_hash);
+    }
+}

@@ -1,0 +1,132 @@
+//! Cookie walls are passed, and what ends in a loop has failed.
+
+use std::time::Duration;
+
+use everytab_testbed::{
+    AccessLine, ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, OracleScope, PageKind, Trap,
+    check_politeness,
+};
+
+use crate::world::{World, assert_same, settings};
+
+/// Most pages of a host are behind walls. Other pages link to many of them, too.
+fn walled(hosts: u64, pages: u64) -> GraphSettings {
+    GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
+}
+
+fn walls(world: &World) -> usize {
+    let graph = world.graph();
+    let pages = (0..graph.hosts())
+        .flat_map(|host| (0..graph.pages_of(host)).map(move |page| GraphPage { host, page }));
+    pages.filter(|page| graph.kind(*page) == PageKind::Walled).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_behind_cookie_walls_are_captured() {
+    let world = World::new(60, walled(3, 90)).await;
+    assert!(walls(&world) > 30, "{}", walls(&world));
+    let homes: Vec<GraphPage> = (0..3).map(|host| world.graph().home(host)).collect();
+    let id = world.start(&settings("site"), None, &homes).await;
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(id).await;
+    worker.finish().await;
+    let crawl = ClosedCrawl::new(homes, OracleScope::Site);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    assert_eq!(status.ended_by.as_deref(), Some("empty"));
+}
+
+/// A wall that is a seed is the only URL of its crawl, and a limit of one page is for the page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wall_takes_one_page_of_a_limit() {
+    let world = World::new(61, walled(1, 60)).await;
+    let graph = world.graph();
+    let pages = (0..graph.pages_of(0)).map(|page| GraphPage { host: 0, page });
+    let of_itself =
+        |page: &GraphPage| graph.kind(*page) == PageKind::Walled && !page.page.is_multiple_of(2);
+    let wall = pages.clone().find(of_itself).unwrap();
+    let id = world.start(&settings("page"), Some(1), &[wall]).await;
+    let redirect = pages.clone().find(|page| graph.kind(*page) == PageKind::Redirect).unwrap();
+    let other = world.start(&settings("page"), Some(1), &[redirect]).await;
+    let worker = world.worker("worker-1", |_| {});
+    assert_eq!(world.ended(id).await.captured, 1);
+    let recorded = world.recorded(id).await;
+    assert_eq!(recorded.get(&graph.url(wall)).map(String::as_str), Some("ok"));
+    // The target of a redirect is a page of its own, and there is none for it.
+    let status = world.ended(other).await;
+    assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 1));
+    let recorded = world.recorded(other).await;
+    assert_eq!(recorded.get(&graph.url(redirect)).map(String::as_str), Some("redirected"));
+    worker.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loops_and_endless_cookies_have_failed() {
+    let graph = GraphSettings {
+        traps: vec![Trap::RedirectLoop, Trap::CookieCounter],
+        trap_hosts: 1_000,
+        ..GraphSettings::plain(2, 2, 20)
+    };
+    let world = World::new(62, graph).await;
+    let homes: Vec<GraphPage> = (0..2).map(|host| world.graph().home(host)).collect();
+    let id = world.start(&settings("site"), None, &homes).await;
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(id).await;
+    worker.finish().await;
+    let recorded = world.recorded(id).await;
+    let of_trap = |trap: Trap| {
+        let prefix = trap.prefix();
+        let urls = recorded.iter().filter(|(url, _)| world.graph().trap_of_url(url) == Some(trap));
+        let mut found: Vec<(&str, &str)> = urls
+            .map(|(url, outcome)| (&url[url.find(prefix).unwrap()..], outcome.as_str()))
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    let looped = ["/loop/0", "/loop/1", "/loop/2"].map(|url| (url, "redirect_loop"));
+    assert_eq!(of_trap(Trap::RedirectLoop), looped);
+    assert_eq!(of_trap(Trap::CookieCounter), [("/counter", "redirect_limit")]);
+    let captured =
+        world.count(ClosedCrawl::new(homes, OracleScope::Site), ExpectedEnding::Captured);
+    assert_eq!((status.captured, status.failed), (captured, 4));
+    // The first request and five that follow redirects.
+    let requests = world.requests();
+    assert_eq!(requests.iter().filter(|line| line.path == "/counter").count(), 6);
+    assert_eq!(requests.iter().filter(|line| line.path.starts_with("/loop/")).count(), 3);
+}
+
+/// A worker that dies between two requests of a chain loses the cookies, and the next one begins
+/// the chain again: each URL has one row, and all sums are those of the oracle.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chains_that_a_death_interrupts_begin_again() {
+    let graph = GraphSettings {
+        traps: vec![Trap::RedirectLoop, Trap::CookieCounter],
+        trap_hosts: 1_000,
+        ..walled(4, 60)
+    };
+    let world = World::new(63, graph).await;
+    let homes: Vec<GraphPage> = (0..4).map(|host| world.graph().home(host)).collect();
+    let mut asked = settings("site");
+    asked.delay_ms = 150;
+    let id = world.start(&asked, None, &homes).await;
+    let check = |line: &AccessLine| line.path.starts_with("/check/");
+    let first = world.worker("worker-1", |_| {});
+    // Chains are under way then, on one host or another.
+    while world.running.access_lines().iter().filter(|line| check(line)).count() < 4 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    first.kill();
+    let last = world.worker("worker-2", |_| {});
+    let status = world.ended(id).await;
+    last.finish().await;
+    let is_trap = |url: &String| world.graph().trap_of_url(url).is_some();
+    let (traps, mut pages) = (world.recorded(id).await, world.recorded(id).await);
+    pages.retain(|url, _| !is_trap(url));
+    assert_same(&pages, &world.expected(ClosedCrawl::new(homes, OracleScope::Site)));
+    let traps: Vec<String> =
+        traps.into_iter().filter(|(url, _)| is_trap(url)).map(|t| t.1).collect();
+    let count = |outcome: &str| traps.iter().filter(|found| *found == outcome).count();
+    assert_eq!((count("redirect_loop"), count("redirect_limit"), traps.len()), (6, 2, 8));
+    assert_eq!(status.seeds + status.sent, status.read);
+    let delay = |_: &str| Duration::from_millis(150);
+    assert_eq!(check_politeness(&world.requests(), delay), []);
+}

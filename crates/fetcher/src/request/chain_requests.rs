@@ -1,0 +1,51 @@
+//! The requests of one chain of redirects, by which a loop is told from a cookie wall.
+//!
+//! Does not depend on: how a request is made, who follows the redirects.
+
+use std::collections::HashSet;
+
+use url::Url;
+
+use crate::request::cookies::Cookies;
+
+/// The requests that a chain of redirects has made. A URL may be requested again with other
+/// cookies, because sites set a cookie elsewhere and then send the client back.
+#[derive(Debug, Default)]
+pub struct ChainRequests {
+    /// Each URL with the `Cookie` header that was sent to it.
+    made: HashSet<(String, Option<String>)>,
+}
+
+impl ChainRequests {
+    /// Adds a request for `url`, an absolute URL, with the cookies that go to it. Returns false if
+    /// the chain has made an identical request before: it is a loop.
+    pub fn add(&mut self, url: &str, cookies: &Cookies) -> bool {
+        let header = Url::parse(url).ok().and_then(|url| cookies.header(&url));
+        self.made.insert((url.to_owned(), header))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderValue, header::SET_COOKIE};
+
+    use super::*;
+
+    #[test]
+    fn a_url_may_come_again_with_other_cookies_only() {
+        let url = Url::parse("https://a.example/wall").expect("a URL");
+        let other = Url::parse("https://b.example/").expect("a URL");
+        let (mut requests, mut cookies) = (ChainRequests::default(), Cookies::default());
+        let mut set = |of: &Url, cookie: &'static str| {
+            let headers = HeaderMap::from_iter([(SET_COOKIE, HeaderValue::from_static(cookie))]);
+            cookies.take(of, &headers);
+            cookies.clone()
+        };
+        assert!(requests.add(url.as_str(), &Cookies::default()));
+        assert!(!requests.add(url.as_str(), &Cookies::default()));
+        assert!(!requests.add(url.as_str(), &set(&other, "seen=1")), "the cookie of another host");
+        assert!(requests.add(url.as_str(), &set(&url, "seen=1")));
+        assert!(!requests.add(url.as_str(), &set(&url, "seen=1")));
+        assert!(requests.add(url.as_str(), &set(&url, "seen=2")));
+    }
+}

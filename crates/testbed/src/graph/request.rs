@@ -1,0 +1,19 @@
+//! A request to a graph of sites, as far as its answer depends on it.
+
+use super::world::GraphPage;
+
+/// A request to a host of the graph, or of one of its link farms.
+pub(crate) struct GraphRequest<'a> {
+    /// The hostname in lower case.
+    pub(crate) host: &'a str,
+    /// Path and query, as sent.
+    pub(crate) target: &'a str,
+    /// `If-None-Match`, if it was sent.
+    pub(crate) if_none_match: Option<&'a str>,
+    /// `Cookie`, if it was sent.
+    pub(crate) cookie: Option<&'a str>,
+    /// The day, from 0.
+    pub(crate) day: u32,
+    /// Says whether a page was asked for before, of pages that are 503 at first.
+    pub(crate) was_asked: &'a dyn Fn(GraphPage) -> bool,
+}
