@@ -44,7 +44,9 @@ CREATE TYPE everytab.api_fetch AS (
 	body_object text,
 	body_offset bigint,
 	body_length integer,
-	truncated text
+	truncated text,
+	via text,
+	certificate text
 );
 
 -- Name: api_verdict; Type: TYPE; Schema: everytab; Owner: -
@@ -408,7 +410,7 @@ $$;
 
 -- Name: crawls(text, bytea, uuid, integer, integer); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, indexes text)
+CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -512,6 +514,11 @@ CREATE TABLE everytab.fetches (
     is_no_page boolean,
     body_host_hash bigint,
     body_url_hash bigint,
+    via_host_hash bigint,
+    via_url_hash bigint,
+    via text,
+    certificate text,
+    CONSTRAINT fetches_certificate_check CHECK ((length(certificate) <= 20)),
     CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
     CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
@@ -529,7 +536,8 @@ CREATE FUNCTION api.describe(p_crawl everytab.crawls, p_fetch everytab.fetches, 
               where p_fetch.slot between (r ->> 'first')::integer and (r ->> 'last')::integer),
             p_crawl.store),
         p_crawl.settings ->> 'media_store', p_host, p_url,
-        case when p_fetch.outcome is not null then coordinator.ending_of(p_fetch.outcome)
+        case when p_fetch.outcome is not null
+             then coordinator.ending_of(p_fetch.outcome, p_fetch.bytes)
              when p_crawl.state = 'ended' then 'left' else 'due' end,
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
@@ -538,7 +546,8 @@ CREATE FUNCTION api.describe(p_crawl everytab.crawls, p_fetch everytab.fetches, 
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.archive),
         p_fetch.record_offset, p_fetch.record_length,
         (select a.object from everytab.crawl_archives a where a.archive = p_fetch.body_archive),
-        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated)::everytab.api_fetch
+        p_fetch.body_offset, p_fetch.body_length, p_fetch.truncated,
+        coordinator.via_of(p_fetch), p_fetch.certificate)::everytab.api_fetch
       from (select coordinator.is_fetch_forgotten(p_fetch) as is_forgotten) f
      cross join lateral (
            select case when not f.is_forgotten then p_fetch.sha256 end as sha256,
@@ -572,9 +581,9 @@ begin
     end if;
 end $$;
 
--- Name: feed(text, bytea, uuid, smallint, text, text, bigint, bigint, integer, integer); Type: FUNCTION; Schema: api; Owner: -
+-- Name: feed(text, bytea, uuid, smallint, text, text, bigint, bigint, integer, integer, text, bigint, smallint); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer) RETURNS TABLE(next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint, next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
+CREATE FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text, p_host bigint, p_status smallint) RETURNS TABLE(next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint, next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     SET enable_sort TO 'off'
@@ -583,8 +592,13 @@ CREATE FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint
 declare
     -- Some hundred KB.
     max_rows constant integer := 1000;
+    -- Rows to look at for those that are asked for: some tens of milliseconds.
+    max_looked_at constant integer := 10000;
     nothing_read constant pg_snapshot := '1:1:';
     remaining integer := greatest(1, least(p_limit, max_rows));
+    rows_left integer :=
+        case when coalesce(p_outcome, p_host::text, p_status::text) is null then remaining
+             else max_looked_at end;
     crawl_row crawls;
     current_epoch smallint;
     at_epoch smallint := p_epoch;
@@ -617,16 +631,21 @@ begin
                and not pg_visible_in_snapshot(f.xid, snapshot)
                and (ceiling is null or f.xid < pg_snapshot_xmax(ceiling)
                                        and pg_visible_in_snapshot(f.xid, ceiling))
-             order by f.xid, f.id limit remaining
+             order by f.xid, f.id limit rows_left
         loop
             after_xid := one.xid;
             after_id := one.id;
+            rows_left := rows_left - 1;
+            continue when (one.fetched).outcome <> p_outcome or (one.fetched).host_hash <> p_host
+                          or (one.fetched).status is distinct from p_status
+                             and p_status is not null;
             fetched := api.describe(crawl_row, one.fetched, (one.fetched).host_hash,
                                     (one.fetched).url_hash);
             remaining := remaining - 1;
             return next;
+            exit when remaining = 0;
         end loop;
-        exit when remaining = 0;
+        exit when remaining = 0 or rows_left = 0;
         -- The pass is over; in an earlier epoch, one without a ceiling follows.
         exit when at_epoch = current_epoch;
         snapshot := coalesce(ceiling, nothing_read);
@@ -634,7 +653,7 @@ begin
         ceiling := null;
         after_xid := '0';
     end loop;
-    has_more := remaining = 0;
+    has_more := remaining = 0 or rows_left = 0;
     next_epoch := at_epoch;
     next_snapshot := case when has_more then snapshot else ceiling end;
     next_ceiling := case when has_more then ceiling end;
@@ -1457,11 +1476,11 @@ CREATE FUNCTION api.young_capture(p_key text, p_host bigint, p_url bigint, p_max
      cross join api_crawls a
       join crawls c on c.crawl = a.crawl
      cross join lateral (
-           select f.crawl, f.at, f.outcome from fetches f
+           select f.crawl, f.at, f.outcome, f.bytes from fetches f
             where f.crawl = a.crawl and f.host_hash = p_host and f.url_hash = p_url
               and not coordinator.is_fetch_forgotten(f) limit 1) f
      where a.key = p_key and (c.finished_at is null or c.finished_at >= t.since)
-       and f.at >= t.since and coordinator.ending_of(f.outcome) = 'captured'
+       and f.at >= t.since and coordinator.ending_of(f.outcome, f.bytes) = 'captured'
      order by f.at desc limit 1;
 $$;
 
@@ -2011,9 +2030,9 @@ begin
     return found;
 end $$;
 
--- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], bigint[], bigint[], text[], text[], boolean[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], text[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], timestamp with time zone[], text[], bigint[], bigint[], text[], text[], boolean[], bigint[], bigint[], text[], text[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], text[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2045,7 +2064,7 @@ begin
     -- In the order of crawls, so that checkpoints cannot deadlock.
     for counts in
         select * from jsonb_to_recordset(p_counts) as n (
-            crawl integer, known bigint, pending bigint, captured bigint, failed bigint,
+            crawl integer, known bigint, pending bigint, captured bigint, failed jsonb,
             refused jsonb, "left" jsonb, links_refused jsonb, sent bigint, read bigint,
             pages bigint, given_back bigint, stored_bytes bigint)
          order by n.crawl
@@ -2067,22 +2086,26 @@ begin
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
                          body_offset, body_length, body_at, body_url, body_host_hash,
-                         body_url_hash, truncated, is_no_page, slot, lease_number, epoch)
+                         body_url_hash, truncated, is_no_page, via_host_hash, via_url_hash, via,
+                         certificate, slot, lease_number, epoch)
     select f.crawl, f.host_hash, f.url_hash, f.url, f.at, f.duration_ms, f.depth, f.status,
            f.outcome, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title, f.etag,
            f.last_modified, f.redirect, a.archive, f.record_offset, f.record_length, b.archive,
            f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
-           f.truncated, nullif(f.is_no_page, false), p_slot, p_lease_number, current_epoch
+           f.truncated, nullif(f.is_no_page, false), f.via_host_hash, f.via_url_hash, f.via,
+           f.certificate, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
                   p_body_lengths, p_body_at, p_body_urls, p_body_host_hashes, p_body_url_hashes,
-                  p_truncated, p_no_pages)
+                  p_truncated, p_no_pages, p_via_host_hashes, p_via_url_hashes, p_vias,
+                  p_certificates)
            as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
                  sha256, mime, charset, language, title, etag, last_modified, redirect, object,
                  record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, body_host_hash, body_url_hash, truncated, is_no_page)
+                 body_url, body_host_hash, body_url_hash, truncated, is_no_page, via_host_hash,
+                 via_url_hash, via, certificate)
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
@@ -2240,9 +2263,9 @@ CREATE FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job
      where j.run = p_scan and j.kind = p_kind;
 $$;
 
--- Name: count_in_slot(smallint, integer, bigint, bigint, bigint, bigint, jsonb, jsonb, jsonb, bigint, bigint, bigint, bigint, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: count_in_slot(smallint, integer, bigint, bigint, bigint, jsonb, jsonb, jsonb, jsonb, bigint, bigint, bigint, bigint, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) RETURNS text
+CREATE FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2252,8 +2275,9 @@ declare
     reserved_left bigint;
     may_end boolean;
 begin
-    if p_known is distinct from p_pending + p_captured + p_failed
-            + coordinator.sum_counts(p_refused) + coordinator.sum_counts(p_left) then
+    if p_known is distinct from p_pending + p_captured
+            + coordinator.sum_counts(p_failed) + coordinator.sum_counts(p_refused)
+            + coordinator.sum_counts(p_left) then
         raise exception 'crawl % in slot %: what is known is not what is pending or has ended',
             p_crawl, p_slot using errcode = 'invalid_parameter_value';
     end if;
@@ -2278,7 +2302,9 @@ begin
     end if;
     update crawl_slots s
        set known = s.known + p_known, pending = s.pending + p_pending,
-           captured = s.captured + p_captured, failed = s.failed + p_failed,
+           captured = s.captured + p_captured,
+           failed = s.failed + coordinator.sum_counts(p_failed),
+           failures = coordinator.add_counts(s.failures, p_failed),
            refused = coordinator.add_counts(s.refused, p_refused),
            "left" = coordinator.add_counts(s."left", p_left),
            links_refused = coordinator.add_counts(s.links_refused, p_links_refused),
@@ -2304,9 +2330,9 @@ CREATE FUNCTION coordinator.crawl_archives(p_crawl integer) RETURNS TABLE(object
     select a.object from crawl_archives a where a.crawl = p_crawl order by a.object;
 $$;
 
--- Name: crawl_fetches(uuid, smallint, bigint, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: crawl_fetches(uuid, smallint, bigint, bigint, integer, text, bigint, smallint); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) RETURNS TABLE("position" text, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, object text, record_offset bigint, record_length integer, truncated text)
+CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer, p_outcome text, p_host bigint, p_status smallint) RETURNS TABLE("position" text, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, via text, object text, record_offset bigint, record_length integer, certificate text, truncated text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     SET enable_sort TO 'off'
@@ -2314,35 +2340,71 @@ CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_a
     AS $$
 #variable_conflict use_column
 declare
+    -- A tenth of a second.
+    max_rows constant integer := 50000;
+    -- No hash is less.
+    before_all constant bigint := -9223372036854775808;
     crawl_row crawls;
     current_epoch smallint;
     after_xid xid8 := p_after_xid::text::xid8;
-    after_id bigint := p_after_id;
+    found_rows refcursor;
+    one fetches;
+    number integer := 0;
     remaining integer := p_limit;
-    returned integer;
+    is_forgotten boolean;
 begin
     select * into crawl_row from crawls c where c.id = p_id;
     select coalesce(max(r.epoch), 0) into current_epoch from restores r;
-    for at_epoch in p_after_epoch..current_epoch loop
-        return query
-        select format('%s-%s-%s', f.epoch, f.xid, f.id), f.at, f.url, f.depth, f.status, f.outcome,
-               f.bytes, f.duration_ms, f.mime, case when not g.is_forgotten then f.title end,
-               case when not g.is_forgotten then f.redirect end, a.object, f.record_offset,
-               f.record_length, f.truncated
-          from fetches f
-         cross join lateral (select coordinator.is_fetch_forgotten(f) as is_forgotten) g
-          left join crawl_archives a on a.archive = f.archive
-         where f.crawl = crawl_row.crawl and f.epoch = at_epoch
-           and (f.xid, f.id) > (after_xid, after_id)
-           and (at_epoch < current_epoch or crawl_row.state = 'ended'
+    if p_host is not null then
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl and f.host_hash = p_host
+           and f.url_hash >= coalesce((
+               select a.url_hash + 1 from fetches a
+                where a.crawl = crawl_row.crawl and a.epoch = p_after_epoch and a.xid = after_xid
+                  and a.id = p_after_id and a.host_hash = p_host), before_all)
+         order by f.url_hash limit max_rows;
+    elsif p_outcome not in ('ok', 'redirected', 'empty_body', 'not_modified') then
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl and f.outcome = p_outcome
+           -- As the index fetches_uncaptured has it.
+           and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, after_xid, p_after_id)
+           and (f.epoch < current_epoch or crawl_row.state = 'ended'
                 or f.xid < pg_snapshot_xmin(pg_current_snapshot()))
-         order by f.xid, f.id limit remaining;
-        get diagnostics returned = row_count;
-        remaining := remaining - returned;
-        exit when remaining = 0;
-        after_xid := '0';
-        after_id := 0;
+         order by f.epoch, f.xid, f.id limit max_rows;
+    else
+        open found_rows no scroll for
+        select f.* from fetches f
+         where f.crawl = crawl_row.crawl
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, after_xid, p_after_id)
+           and (f.epoch < current_epoch or crawl_row.state = 'ended'
+                or f.xid < pg_snapshot_xmin(pg_current_snapshot()))
+         order by f.epoch, f.xid, f.id limit max_rows;
+    end if;
+    while remaining > 0 loop
+        fetch found_rows into one;
+        exit when not found;
+        number := number + 1;
+        "position" := format('%s-%s-%s', one.epoch, one.xid, one.id);
+        continue when one.outcome <> p_outcome or one.status is distinct from p_status
+                      and p_status is not null;
+        remaining := remaining - 1;
+        is_forgotten := coordinator.is_fetch_forgotten(one);
+        return query
+        select "position", one.at, one.url, one.depth, one.status, one.outcome, one.bytes,
+               one.duration_ms, one.mime, case when not is_forgotten then one.title end,
+               case when not is_forgotten then one.redirect end, coordinator.via_of(one),
+               (select a.object from crawl_archives a where a.archive = one.archive),
+               one.record_offset, one.record_length, one.certificate, one.truncated;
     end loop;
+    close found_rows;
+    if remaining > 0 and number = max_rows then
+        return query select "position", null::timestamptz, null, null::smallint, null::smallint,
+                            null, null::integer, null::integer, null, null, null, null, null,
+                            null::bigint, null::integer, null, null;
+    end if;
 end $$;
 
 -- Name: crawl_hosts(uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2453,7 +2515,7 @@ $$;
 
 -- Name: crawl_status(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, indexes text)
+CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2467,7 +2529,7 @@ $$;
 
 -- Name: crawl_sums(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_sums(p_crawl integer) RETURNS TABLE(sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb)
+CREATE FUNCTION coordinator.crawl_sums(p_crawl integer) RETURNS TABLE(sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2475,7 +2537,7 @@ CREATE FUNCTION coordinator.crawl_sums(p_crawl integer) RETURNS TABLE(sent bigin
 begin
     return query
     select t.sent, t.read, t.known, t.pending, t.reserved, t.captured, t.failed, t.stored_bytes,
-           t.refused, t."left", t.links_refused
+           t.refused, t."left", t.links_refused, t.failures
       from crawl_totals t where t.crawl = p_crawl;
     if found then
         return;
@@ -2487,7 +2549,8 @@ begin
            coalesce(sum(s.failed), 0)::bigint, coalesce(sum(s.stored_bytes), 0)::bigint,
            coordinator.sum_objects(array_agg(s.refused)),
            coordinator.sum_objects(array_agg(s."left")),
-           coordinator.sum_objects(array_agg(s.links_refused))
+           coordinator.sum_objects(array_agg(s.links_refused)),
+           coordinator.sum_objects(array_agg(s.failures))
       from crawl_slots s where s.crawl = p_crawl;
 end $$;
 
@@ -2846,13 +2909,15 @@ begin
     end if;
 end $$;
 
--- Name: ending_of(text); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: ending_of(text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.ending_of(p_outcome text) RETURNS text
+CREATE FUNCTION coordinator.ending_of(p_outcome text, p_bytes integer) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
     select case
         when p_outcome in ('ok', 'redirected', 'empty_body', 'not_modified') then 'captured'
+        when p_outcome in ('body_truncated', 'body_reset', 'h1_parse', 'total_timeout')
+             and p_bytes > 0 then 'captured'
         when p_outcome in ('type_refused', 'robots_disallowed', 'opted_out', 'ip_blocked',
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
                            'url_credentials', 'noarchive', 'duplicate')
@@ -3258,6 +3323,19 @@ CREATE FUNCTION coordinator.host_of_url(p_url text) RETURNS text
     AS $_$
     select rtrim(regexp_replace(split_part(p_url, '/', 3), ':[0-9]*$', ''), '.');
 $_$;
+
+-- Name: hosts_of_fetches(integer, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.hosts_of_fetches(p_crawl integer, p_hashes bigint[]) RETURNS TABLE(host_hash bigint, hostname text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select asked.hash, coordinator.host_of_url(f.url)
+      from unnest(p_hashes) asked (hash)
+     cross join lateral (
+           select f.url from fetches f
+            where f.crawl = p_crawl and f.host_hash = asked.hash limit 1) f;
+$$;
 
 -- Name: icon_order(boolean, text, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -4895,6 +4973,53 @@ begin
     return reopened;
 end $$;
 
+-- Name: report_fetches(integer, smallint, bigint, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.report_fetches(p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint) RETURNS TABLE(kind text, name text, host_hash bigint, ending text, amount bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Half a second.
+    max_rows constant integer := 100000;
+begin
+    return query
+    with part as materialized (
+        select f.epoch, f.xid, f.id, f.host_hash, f.outcome,
+               coordinator.ending_of(f.outcome, f.bytes) as ending, f.status, f.mime, f.depth,
+               date_trunc('hour', f.at at time zone 'UTC') as hour
+          from fetches f
+         where f.crawl = p_crawl
+           and (f.epoch, f.xid, f.id) > (p_after_epoch, p_after_xid::text::xid8, p_after_id)
+         order by f.epoch, f.xid, f.id limit max_rows),
+    counted as (
+        select case when grouping(p.outcome) = 0 then 'outcome'
+                    when grouping(p.status) = 0 then 'status'
+                    when grouping(p.mime) = 0 then 'type'
+                    when grouping(p.depth) = 0 then 'depth' else 'hour' end as kind,
+               p.outcome, p.status, p.mime, p.depth, p.hour, p.ending, count(*) as amount
+          from part p
+         group by p.ending, grouping sets ((p.outcome), (p.status), (p.mime), (p.depth), (p.hour)))
+    select c.kind,
+           case c.kind when 'outcome' then c.outcome when 'status' then c.status::text
+                       -- Limit characters = 100: longer ones are no types that a person reads.
+                       when 'type' then left(lower(split_part(c.mime, ';', 1)), 100)
+                       when 'depth' then c.depth::text
+                       else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,
+           null::bigint, c.ending, c.amount
+      from counted c
+    union all
+    select 'host', p.outcome, p.host_hash, p.ending, count(*)
+      from part p where p.ending in ('failed', 'left')
+     group by p.host_hash, p.outcome, p.ending
+    union all
+    (select 'position', format('%s-%s-%s', p.epoch, p.xid, p.id), null, null, null
+       from part p order by p.epoch desc, p.xid desc, p.id desc limit 1);
+end $$;
+
 -- Name: reserve_pages(smallint, integer, uuid, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint) RETURNS bigint
@@ -5662,6 +5787,18 @@ CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
     select p_crashes >= 3;
 $$;
 
+-- Name: via_of(everytab.fetches); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.via_of(p_fetch everytab.fetches) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    select coalesce(p_fetch.via, (
+        select v.url from everytab.fetches v
+         where v.crawl = p_fetch.crawl
+           and v.host_hash = coalesce(p_fetch.via_host_hash, p_fetch.host_hash)
+           and v.url_hash = p_fetch.via_url_hash));
+$$;
+
 -- Name: withheld_kinds(jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.withheld_kinds(p_wanted jsonb, p_offered jsonb) RETURNS everytab.job_kind[]
@@ -5809,6 +5946,7 @@ CREATE TABLE everytab.crawl_slots (
     refused jsonb DEFAULT '{}'::jsonb NOT NULL,
     "left" jsonb DEFAULT '{}'::jsonb NOT NULL,
     links_refused jsonb DEFAULT '{}'::jsonb NOT NULL,
+    failures jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT crawl_slots_captured_check CHECK ((captured >= 0)),
     CONSTRAINT crawl_slots_failed_check CHECK ((failed >= 0)),
     CONSTRAINT crawl_slots_known_check CHECK ((known >= 0)),
@@ -5834,7 +5972,8 @@ CREATE TABLE everytab.crawl_totals (
     stored_bytes bigint NOT NULL,
     refused jsonb NOT NULL,
     "left" jsonb NOT NULL,
-    links_refused jsonb NOT NULL
+    links_refused jsonb NOT NULL,
+    failures jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
 -- Name: crawls_crawl_seq; Type: SEQUENCE; Schema: everytab; Owner: -
@@ -6610,6 +6749,10 @@ CREATE INDEX fetches_feed ON ONLY everytab.fetches USING btree (crawl, epoch, xi
 
 CREATE INDEX fetches_slot ON ONLY everytab.fetches USING btree (crawl, slot);
 
+-- Name: fetches_uncaptured; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX fetches_uncaptured ON ONLY everytab.fetches USING btree (crawl, outcome, epoch, xid, id) WHERE (outcome <> ALL (ARRAY['ok'::text, 'redirected'::text, 'empty_body'::text, 'not_modified'::text]));
+
 -- Name: fetches_url; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE UNIQUE INDEX fetches_url ON ONLY everytab.fetches USING btree (crawl, host_hash, url_hash);
@@ -6843,10 +6986,10 @@ GRANT ALL ON FUNCTION api.drop_robots(p_key text, p_secret bytea, p_id uuid) TO 
 REVOKE ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
 
--- Name: FUNCTION feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer); Type: ACL; Schema: api; Owner: -
+-- Name: FUNCTION feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text, p_host bigint, p_status smallint); Type: ACL; Schema: api; Owner: -
 
-REVOKE ALL ON FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer) TO everytab_api;
+REVOKE ALL ON FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text, p_host bigint, p_status smallint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text, p_host bigint, p_status smallint) TO everytab_api;
 
 -- Name: FUNCTION feed_news(p_keys text[], p_secrets bytea[], p_ids uuid[], p_epochs smallint[], p_snapshots text[]); Type: ACL; Schema: api; Owner: -
 
@@ -7091,10 +7234,10 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
--- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_body_at timestamp with time zone[], p_body_urls text[], p_body_host_hashes bigint[], p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[], p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
 
 -- Name: FUNCTION clear_forgotten(p_numbers integer[], p_forgotten_at timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7112,18 +7255,18 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 
 REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
 
--- Name: FUNCTION count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_archives(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.crawl_archives(p_crawl integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.crawl_archives(p_crawl integer) TO everytab_worker;
 
--- Name: FUNCTION crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer, p_outcome text, p_host bigint, p_status smallint); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer, p_outcome text, p_host bigint, p_status smallint) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_hosts(p_id uuid, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7218,9 +7361,9 @@ REVOKE ALL ON FUNCTION coordinator.end_if_done(p_crawl integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.end_overdue_crawl() FROM PUBLIC;
 
--- Name: FUNCTION ending_of(p_outcome text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION ending_of(p_outcome text, p_bytes integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.ending_of(p_outcome text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.ending_of(p_outcome text, p_bytes integer) FROM PUBLIC;
 
 -- Name: FUNCTION enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7290,6 +7433,10 @@ REVOKE ALL ON FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text
 -- Name: FUNCTION host_of_url(p_url text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.host_of_url(p_url text) FROM PUBLIC;
+
+-- Name: FUNCTION hosts_of_fetches(p_crawl integer, p_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.hosts_of_fetches(p_crawl integer, p_hashes bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7634,6 +7781,10 @@ GRANT ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[],
 
 REVOKE ALL ON FUNCTION coordinator.reopen(p_run integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
 
+-- Name: FUNCTION report_fetches(p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.report_fetches(p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint) FROM PUBLIC;
+
 -- Name: FUNCTION reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint) FROM PUBLIC;
@@ -7795,6 +7946,10 @@ REVOKE ALL ON FUNCTION coordinator.uncleared() FROM PUBLIC;
 -- Name: FUNCTION uses_isolation(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.uses_isolation(p_crashes integer) FROM PUBLIC;
+
+-- Name: FUNCTION via_of(p_fetch everytab.fetches); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.via_of(p_fetch everytab.fetches) FROM PUBLIC;
 
 -- Name: FUNCTION withheld_kinds(p_wanted jsonb, p_offered jsonb); Type: ACL; Schema: coordinator; Owner: -
 

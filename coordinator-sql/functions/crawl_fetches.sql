@@ -19,6 +19,8 @@ set enable_sort = off set jit = off as $$
 declare
     -- A tenth of a second.
     max_rows constant integer := 50000;
+    -- No hash is less.
+    before_all constant bigint := -9223372036854775808;
     crawl_row crawls;
     current_epoch smallint;
     after_xid xid8 := p_after_xid::text::xid8;
@@ -37,9 +39,9 @@ begin
            and f.url_hash >= coalesce((
                select a.url_hash + 1 from fetches a
                 where a.crawl = crawl_row.crawl and a.epoch = p_after_epoch and a.xid = after_xid
-                  and a.id = p_after_id and a.host_hash = p_host), 1::bigint << 63)
+                  and a.id = p_after_id and a.host_hash = p_host), before_all)
          order by f.url_hash limit max_rows;
-    elsif p_outcome is not null and coordinator.ending_of(p_outcome) <> 'captured' then
+    elsif p_outcome not in ('ok', 'redirected', 'empty_body', 'not_modified') then
         open found_rows no scroll for
         select f.* from fetches f
          where f.crawl = crawl_row.crawl and f.outcome = p_outcome

@@ -1,8 +1,11 @@
--- How a URL with this outcome ended: captured, refused, left or failed.
-create or replace function coordinator.ending_of(p_outcome text)
+-- How a URL ended that has this outcome and this many bytes of a body: captured, refused, left or
+-- failed. What came of a page that ended early is kept.
+create or replace function coordinator.ending_of(p_outcome text, p_bytes integer)
 returns text language sql immutable as $$
     select case
         when p_outcome in ('ok', 'redirected', 'empty_body', 'not_modified') then 'captured'
+        when p_outcome in ('body_truncated', 'body_reset', 'h1_parse', 'total_timeout')
+             and p_bytes > 0 then 'captured'
         when p_outcome in ('type_refused', 'robots_disallowed', 'opted_out', 'ip_blocked',
                            'url_unparsable', 'url_too_long', 'url_scheme', 'url_port',
                            'url_credentials', 'noarchive', 'duplicate')

@@ -19,23 +19,26 @@ begin
     return query
     with part as materialized (
         select f.epoch, f.xid, f.id, f.host_hash, f.outcome,
-               coordinator.ending_of(f.outcome) as ending, f.status, f.mime, f.depth,
+               coordinator.ending_of(f.outcome, f.bytes) as ending, f.status, f.mime, f.depth,
                date_trunc('hour', f.at at time zone 'UTC') as hour
           from fetches f
          where f.crawl = p_crawl
            and (f.epoch, f.xid, f.id) > (p_after_epoch, p_after_xid::text::xid8, p_after_id)
          order by f.epoch, f.xid, f.id limit max_rows),
     counted as (
-        select grouping(p.outcome, p.status, p.mime, p.depth, p.hour) as absent, p.outcome,
-               p.status, p.mime, p.depth, p.hour, p.ending, count(*) as amount
+        select case when grouping(p.outcome) = 0 then 'outcome'
+                    when grouping(p.status) = 0 then 'status'
+                    when grouping(p.mime) = 0 then 'type'
+                    when grouping(p.depth) = 0 then 'depth' else 'hour' end as kind,
+               p.outcome, p.status, p.mime, p.depth, p.hour, p.ending, count(*) as amount
           from part p
          group by p.ending, grouping sets ((p.outcome), (p.status), (p.mime), (p.depth), (p.hour)))
-    select case c.absent when 15 then 'outcome' when 23 then 'status' when 27 then 'type'
-                         when 29 then 'depth' else 'hour' end,
-           case c.absent when 15 then c.outcome when 23 then c.status::text
-                         when 27 then left(lower(split_part(c.mime, ';', 1)), 100)
-                         when 29 then c.depth::text
-                         else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,
+    select c.kind,
+           case c.kind when 'outcome' then c.outcome when 'status' then c.status::text
+                       -- Limit characters = 100: longer ones are no types that a person reads.
+                       when 'type' then left(lower(split_part(c.mime, ';', 1)), 100)
+                       when 'depth' then c.depth::text
+                       else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,
            null::bigint, c.ending, c.amount
       from counted c
     union all

@@ -46,12 +46,12 @@ def paths(name):
 
 
 def record_at(place):
-    """The headers and the body of the record at an offset of an archive."""
+    """The headers and the body, as it is stored, of the record at an offset of an archive."""
     path, offset = place
     with open(bucket / path, "rb") as stream:
         stream.seek(int(offset))
         record = next(iter(ArchiveIterator(stream)))
-        return dict(record.rec_headers.headers), record.content_stream().read()
+        return dict(record.rec_headers.headers), record.raw_stream.read()
 
 
 # The lists name what is there, and warcio finds every record whole.

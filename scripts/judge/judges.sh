@@ -2,11 +2,12 @@
 # Crawls the hosts of a small internet, makes the page of their tabs, and has other people's
 # programs judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again,
 # DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs. The
-# same programs judge a crawl of a graph of sites, and that of the next day, which repeats it.
+# same programs judge a crawl of a graph of sites, that of the next day, which repeats it, and one
+# of pages whose bodies end early or are coded otherwise than their heads say.
 #
 #   HOSTS=250 GRAPH_HOSTS=24 GRAPH_PAGES=600 REPLAYED=200 scripts/judge/judges.sh    (make judges)
 #
-# The second part needs root, for a network namespace in which a user of Postgres can be.
+# The last two parts need root, for a network namespace in which a user of Postgres can be.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/programs.sh
@@ -33,5 +34,8 @@ node scripts/judge/page.mjs "$address" "$target/judges/tabs.png"
 
 say "crawling a graph of sites on two days"
 [ "$(id -u)" = 0 ] || die "needs root for this part"
-export BENCH_PROGRAMS="$target/debug" BENCH_FOLDER="$work/days" PYTHON="$python"
-(in_namespace scripts/judge/two-days.sh)
+export BENCH_PROGRAMS="$target/debug" PYTHON="$python"
+(export BENCH_FOLDER="$work/days" && in_namespace scripts/judge/graph.sh two_days.py)
+
+say "crawling pages with broken bodies"
+(export BENCH_FOLDER="$work/bodies" && in_namespace scripts/judge/graph.sh bodies.py)

@@ -399,8 +399,8 @@ fn progress_hosts_and_fetches_are_shown() {
     let (id, _) = crawls.start(&["a.example"]);
     // What the holder of a slot would record.
     crawls.psql(
-        "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}', '{\"robots\": 1}',
-                    '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}', 0, 1, 0, 0, 2048)",
+        "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}',
+         '{\"robots\": 1}', '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}',0, 1, 0, 0, 2048)",
     );
     crawls.psql(
         "insert into everytab.frontier_hosts (slot, host_hash, site_hash, free_at, delay_ms,

@@ -10,7 +10,8 @@ returns everytab.api_fetch language sql stable as $$
               where p_fetch.slot between (r ->> 'first')::integer and (r ->> 'last')::integer),
             p_crawl.store),
         p_crawl.settings ->> 'media_store', p_host, p_url,
-        case when p_fetch.outcome is not null then coordinator.ending_of(p_fetch.outcome)
+        case when p_fetch.outcome is not null
+             then coordinator.ending_of(p_fetch.outcome, p_fetch.bytes)
              when p_crawl.state = 'ended' then 'left' else 'due' end,
         case when p_fetch.outcome is null then p_crawl.ended_by end,
         p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,

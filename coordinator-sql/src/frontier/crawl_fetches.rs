@@ -1,4 +1,4 @@
-//! The fetches of a crawl, for operators: all, or those with an outcome, on a host or with a status.
+//! The fetches of a crawl, for operators: all, or those with an outcome, on a host, with a status.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;

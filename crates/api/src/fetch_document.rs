@@ -108,7 +108,7 @@ pub(crate) struct UrlDocument {
     /// unknown_issuer or faulty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<String>,
-    /// Why the body is not whole.
+    /// Why the body is not whole: a limit (`length`, `time`), or it ended early (`disconnect`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) truncated: Option<String>,
     /// Where its record is.

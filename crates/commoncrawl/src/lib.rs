@@ -3,10 +3,10 @@
 //! Owns: which rows of the index are home pages and which capture of a host is the best, and how
 //! the index of a live crawl is written ([`index`], [`cdxj`]), by which key it is sorted
 //! ([`surt()`]); what the bytes of a WARC record and of the HTTP message in it mean, and how an
-//! archive is written ([`warc`]); what the files of a live crawl are called ([`crawl_layout`],
-//! [`crawl_objects`]), and what its lists and documents say ([`path_list`], [`ended_crawl`],
-//! [`collinfo`]); the 64-bit hash that orders hostnames ([`hostname_hash`]); the ranks of hosts
-//! ([`host_ranks`]).
+//! archive is written ([`warc`]); how a content coding is undone ([`coding`]); what the files of a
+//! live crawl are called ([`crawl_layout`], [`crawl_objects`]), and what its lists and documents
+//! say ([`path_list`], [`ended_crawl`], [`collinfo`]); the 64-bit hash that orders hostnames
+//! ([`hostname_hash`]); the ranks of hosts ([`host_ranks`]).
 //!
 //! Invariants: bytes in, values out. Nothing here opens a file or a socket, reads a clock or the
 //! environment. No input makes it panic or use unbounded memory. Input that it does not understand
@@ -15,6 +15,7 @@
 //! Must not know: where bytes come from, Postgres, what the HTML of a page says.
 
 pub mod cdxj;
+pub mod coding;
 pub mod collinfo;
 pub mod crawl_layout;
 pub mod crawl_objects;

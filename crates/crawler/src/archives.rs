@@ -451,8 +451,16 @@ fn kept_answer<'a>(record: &'a Record, names: Option<&'a BodyNames<'_>>) -> Kept
             ip_address: record.ip_address,
             http_head: &record.response_head,
             body: &record.fetched.body,
-            truncated: record.fetched.truncated.map(|CutReason::Length| TruncatedBecause::Length),
+            truncated: record.fetched.truncated.map(truncated_because),
         }),
+    }
+}
+
+fn truncated_because(reason: CutReason) -> TruncatedBecause {
+    match reason {
+        CutReason::Length => TruncatedBecause::Length,
+        CutReason::Time => TruncatedBecause::Time,
+        CutReason::Disconnect => TruncatedBecause::Disconnect,
     }
 }
 

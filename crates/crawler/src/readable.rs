@@ -14,7 +14,7 @@ pub(crate) struct ReadableAnswer<'a> {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The type that it declares, without parameters and in lower case.
     pub content_type: Option<String>,
-    /// Its body.
+    /// Its body; empty if it could not be decoded.
     pub body: &'a [u8],
     /// The address that was asked.
     pub address: Option<IpAddr>,
@@ -24,7 +24,8 @@ impl<'a> ReadableAnswer<'a> {
     /// The answer that came.
     pub(crate) fn of(fetched: &'a PageFetched) -> Self {
         let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
-        let (content_type, body) = (fetched.content_type(), &fetched.body[..]);
+        let content_type = fetched.content_type();
+        let body = if fetched.is_coded { &[][..] } else { &fetched.body };
         Self { headers: headers_of(fetched), content_type, body, address }
     }
 

@@ -96,12 +96,18 @@ mod tests {
 
     fn link(url: &str, hops: u8) -> Link {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
-        Link { url, attributes: Attributes { hops, ..Attributes::default() } }
+        Link { url, attributes: Attributes { hops, ..Attributes::default() }, via: None }
     }
 
     fn begun(link: &Link) -> RedirectChain<u8> {
         let (url, hash) = (link.url.fetched().to_owned(), link.url.hash());
-        RedirectChain::begin(&Turn { url, hash, attributes: link.attributes, retries: 0 })
+        RedirectChain::begin(&Turn {
+            url,
+            hash,
+            attributes: link.attributes,
+            retries: 0,
+            via: None,
+        })
     }
 
     #[test]

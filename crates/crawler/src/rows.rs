@@ -50,9 +50,15 @@ pub(crate) fn named_via(
     via
 }
 
-/// How a URL with this outcome ended.
-pub(crate) fn ending_of(outcome: Outcome) -> Ending {
+/// How a URL with this outcome ended; `has_body` says whether anything is kept of its body.
+pub(crate) fn ending_of(outcome: Outcome, has_body: bool) -> Ending {
     match outcome {
+        // What came of a page that ended early is kept.
+        Outcome::BodyTruncated | Outcome::BodyReset | Outcome::H1Parse | Outcome::TotalTimeout
+            if has_body =>
+        {
+            Ending::Captured
+        }
         // An empty page is a page.
         Outcome::Ok | Outcome::Redirected | Outcome::EmptyBody | Outcome::NotModified => {
             Ending::Captured
@@ -248,7 +254,10 @@ mod tests {
             Ending::Refused => "refused",
             Ending::Left => "left",
         };
-        let all = Outcome::ALL.iter().map(|outcome| (outcome.as_str(), word(ending_of(*outcome))));
+        let all = Outcome::ALL.iter().flat_map(|outcome| {
+            [("null", false), ("0", false), ("1", true)]
+                .map(|(bytes, has)| (outcome.as_str(), bytes, word(ending_of(*outcome, has))))
+        });
         let given_up = [
             GivenUp::RobotsUnreachable,
             GivenUp::HostDead,
@@ -256,11 +265,12 @@ mod tests {
             GivenUp::RetryAfterTooLong,
         ];
         let left = given_up.iter().map(|left| left.as_str());
-        let unasked = left.chain([CRAWL_DELAY_TOO_LONG]).map(|outcome| (outcome, "left"));
+        let unasked = left.chain([CRAWL_DELAY_TOO_LONG]).map(|outcome| (outcome, "null", "left"));
         let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
-        let refused = refused.map(|outcome| (outcome, "refused"));
-        for (outcome, expected) in all.chain(unasked).chain(refused).chain([(CRASHED, "failed")]) {
-            let sql = format!("select coordinator.ending_of('{outcome}')");
+        let refused = refused.map(|outcome| (outcome, "1", "refused"));
+        let crashed = (CRASHED, "null", "failed");
+        for (outcome, bytes, expected) in all.chain(unasked).chain(refused).chain([crashed]) {
+            let sql = format!("select coordinator.ending_of('{outcome}', {bytes})");
             assert_eq!(server.psql(&database, &sql).unwrap().trim(), expected, "{outcome}");
         }
     }

@@ -11,7 +11,6 @@ use everytab_coordinator::SlotFence;
 use everytab_fetcher::{Cookies, DelaySettings, HostTurns, Outcome, PageRequest, Purpose, Trouble};
 use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, SitemapLinks, Turn};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
-use sha2::{Digest, Sha256};
 
 use crate::{
     crawl::Crawl,
@@ -20,7 +19,8 @@ use crate::{
     repeat::BodyRecord,
     settings::SitemapsOption,
     visit::{
-        Answer, Asked, PageFacts, VisitContext, Visited, count_left_out, said_to_robots, visit,
+        Answer, Asked, PageFacts, VisitContext, Visited, count_left_out, digest_of, said_to_robots,
+        visit,
     },
 };
 
@@ -96,7 +96,7 @@ async fn ask_sitemap(
         facts.found =
             FoundLinks::of_sitemap_redirect(target, &referrer, &crawl.rules, parameters, suffixes);
     }
-    if fetched.outcome == Outcome::Ok {
+    if fetched.has_body() {
         let directives = said_to_robots(context, &ReadableAnswer::of(&fetched));
         refused = directives.is_noarchive.then_some(NOARCHIVE);
         // It is never closed.
@@ -116,7 +116,7 @@ async fn ask_sitemap(
             },
         };
     }
-    let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
+    let sha256 = digest_of(&fetched);
     Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused })
 }
 

@@ -204,7 +204,7 @@ async fn ask_alone(
 ) -> Result<Answer, Trouble> {
     let request = PageRequest { ports: Some(&crawl.ports), ..PageRequest::new(url, purpose) };
     let fetched = turns.fetch(&request, delays).await?;
-    let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
+    let sha256 = digest_of(&fetched);
     let facts = PageFacts::default();
     Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused: None })
 }
@@ -253,12 +253,15 @@ async fn ask_page(
         None => ReadableAnswer::of(&fetched),
     };
     let (mut facts, mut refused) = (PageFacts::default(), None);
-    let is_read = fetched.outcome == Outcome::Ok || stored.is_some();
+    let is_read = fetched.has_body() || stored.is_some();
     match fetched.outcome {
         _ if is_read && !is_requisite => {
             (facts, refused) = read_and_judge(context, crawl, (host, turn), &answer).await;
         }
-        Outcome::Ok | Outcome::NotModified if said_to_robots(context, &answer).is_noarchive => {
+        outcome
+            if (is_read || outcome == Outcome::NotModified)
+                && said_to_robots(context, &answer).is_noarchive =>
+        {
             refused = Some(NOARCHIVE);
         }
         Outcome::Redirected => facts.found = of_redirect(context, crawl, (host, turn), &fetched),
@@ -301,6 +304,13 @@ async fn read_copy_of<'a>(
     Ok((read_copy(&**store, copy).await?, permit))
 }
 
+/// The digest of an answer's body; none if no answer came, or nothing is kept of a success, whose
+/// record would be that of an empty page.
+pub(crate) fn digest_of(fetched: &PageFetched) -> Option<[u8; 32]> {
+    fetched.status.filter(|_| !fetched.has_lost_body())?;
+    Some(Sha256::digest(&fetched.body).into())
+}
+
 /// Whether an answer has a page with all of its body.
 pub(crate) fn is_whole(fetched: &PageFetched) -> bool {
     fetched.outcome == Outcome::Ok && fetched.status == Some(200) && fetched.truncated.is_none()
@@ -311,7 +321,7 @@ fn body_record(
     fetched: &PageFetched,
     copy: Option<EarlierFetch>,
 ) -> (Option<[u8; 32]>, BodyRecord) {
-    let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
+    let sha256 = digest_of(fetched);
     match copy {
         Some(copy) if fetched.outcome == Outcome::NotModified => {
             (Some(copy.sha256), BodyRecord::NotModified(Box::new(copy)))

@@ -279,7 +279,7 @@ outcomes! {
     /// The decoded body is over the limit.
     BodyTooLarge "body_too_large" FailedTooLarge Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The content coding is broken, doubled, or not one that the request accepts.
+    /// The content codings cannot be undone.
     ContentDecode "content_decode" FailedOther Never No []
         Forbidden Nothing No Counts No Asked;
     /// The redirects came back to a URL that was asked for before.

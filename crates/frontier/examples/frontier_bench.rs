@@ -5,8 +5,8 @@
 //!
 //! URLs are made up: 30 sections, words, numbers; about 60 characters. At each checkpoint every
 //! host learns of a hundredth of its URLs, sees three links for each that it knows already, and
-//! answers so many of its pending URLs that the given share is answered in the end. Each URL leads to
-//! four others.
+//! answers so many of its pending URLs that the given share is answered in the end. Each URL leads
+//! to four others.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::{

@@ -1,11 +1,12 @@
 //! Decides when two URLs are the same: the normalized key of a URL, and its hash.
 //!
 //! The key says what is the same; what is fetched is the URL as it was first seen, in the form of
-//! the URL Standard, without user info and fragment. A home page alone is fetched as its key says:
-//! who looks for home pages in an index finds no `/?gclid=1`. The key is the URL without its
-//! default port, without session and campaign parameters, with dot segments resolved,
-//! percent-encoding normalized, the parameters sorted by name (those of one name stay in order) and
-//! without an empty query. `//` in a path is kept, and http and https differ.
+//! the URL Standard, without user info, fragment and the dot at the end of an absolute hostname. A
+//! home page alone is fetched as its key says: who looks for home pages in an index finds no
+//! `/?gclid=1`. The key is the URL without its default port, without session and campaign
+//! parameters, with dot segments resolved, percent-encoding normalized, the parameters sorted by
+//! name (those of one name stay in order) and without an empty query. `//` in a path is kept, and
+//! http and https differ.
 //!
 //! Invariants: a key is a URL whose key is itself, and a URL and its key have one host. Must not
 //! know: which hosts are public, which ports may be requested, what a crawl follows.
@@ -84,6 +85,9 @@ impl CanonicalUrl {
             return Err(UrlError::Scheme);
         }
         let host = host_text(&url)?;
+        if url.host_str() != Some(&host) {
+            url.set_host(Some(&host)).map_err(|_| UrlError::Host)?;
+        }
         url.set_fragment(None);
         // Both fail only for URLs that cannot have a user name.
         url.set_username("").ok();
@@ -111,8 +115,8 @@ impl CanonicalUrl {
         Ok(Self { fetched, key, host, path_start, hash })
     }
 
-    /// The URL that is fetched: as first seen, without user info and fragment; of a home page the
-    /// key. ASCII.
+    /// The URL that is fetched: as first seen, without user info, fragment and the dot at the end
+    /// of an absolute hostname; of a home page the key. ASCII.
     #[must_use]
     pub fn fetched(&self) -> &str {
         &self.fetched

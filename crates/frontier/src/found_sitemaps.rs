@@ -65,8 +65,8 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names; `referrer` is that, with what the frontier kept of
-    /// the page for which it was read.
+    /// Sorts the sitemaps that a robots.txt names; `referrer` is that, with what the frontier kept
+    /// of the page for which it was read.
     #[must_use]
     pub fn of_robots(
         sitemaps: &[String],

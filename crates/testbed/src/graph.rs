@@ -24,6 +24,7 @@
 
 mod answers;
 mod bomb;
+mod broken_bodies;
 mod html;
 mod links;
 mod names;
@@ -40,7 +41,9 @@ mod traps;
 mod walls;
 mod world;
 
+pub use broken_bodies::{BodyLeft, BrokenBody};
 pub use oracle::{ClosedCrawl, ExpectedEnding, ExpectedFetch, Oracle, OracleScope, OracleSitemaps};
+pub(crate) use reply::BodyEnd;
 pub(crate) use served::ServedGraph;
 pub use settings::{GraphSettings, PageSpread};
 pub use sitemaps::SitemapKind;

@@ -51,8 +51,8 @@ pub use dice::Dice;
 pub use draw::drawn_icon;
 pub use error::TestbedError;
 pub use graph::{
-    ClosedCrawl, ExpectedEnding, ExpectedFetch, GraphPage, GraphSettings, Oracle, OracleScope,
-    OracleSitemaps, PageKind, PageSpread, SiteGraph, SitemapKind, Trap,
+    BodyLeft, BrokenBody, ClosedCrawl, ExpectedEnding, ExpectedFetch, GraphPage, GraphSettings,
+    Oracle, OracleScope, OracleSitemaps, PageKind, PageSpread, SiteGraph, SitemapKind, Trap,
 };
 pub use mix::Mix;
 pub use politeness::{PolitenessFault, check_politeness};

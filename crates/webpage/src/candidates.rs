@@ -13,7 +13,7 @@ use url::Url;
 use crate::{
     icons::{IconClass, IconLink},
     page::Page,
-    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+    url_rules::{MAX_URL_BYTES, requested_form},
 };
 
 /// Greatest number of declared icons of a host. Real pages declare up to about 30.
@@ -125,7 +125,7 @@ pub fn candidates(page: &Page) -> Candidates {
     if !page.no_favicon
         && let Some(url) = favicon.and_then(|url| url.join("/favicon.ico").ok())
     {
-        let url = without_userinfo_and_fragment(url);
+        let url = requested_form(url);
         chosen.seen.insert(url.as_str().to_owned());
         chosen.list.push(Candidate {
             url: url.into(),
@@ -168,7 +168,7 @@ impl Chosen {
             self.left_out.no_url += 1;
             return;
         };
-        let url = without_userinfo_and_fragment(url);
+        let url = requested_form(url);
         let max_bytes = match url.scheme() {
             "http" | "https" => MAX_URL_BYTES,
             "data" => MAX_DATA_URL_BYTES,

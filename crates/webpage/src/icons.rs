@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::{
     charset::Charset, data_url, markup::LinkSpan, media::matches_light_page, tokens::ByteRange,
+    url_rules::with_two_slashes,
 };
 
 /// Greatest length in bytes of an `href`; longer ones are left out and counted. The longest that
@@ -153,12 +154,12 @@ impl LinkReader<'_> {
     /// Resolves a URL against the base ("encoding-parse a URL" in HTML): characters beyond ASCII in
     /// a query are encoded in the encoding of the page.
     pub(crate) fn resolve(&self, href: &str) -> Option<Url> {
-        let options = Url::options().base_url(self.base);
+        let (options, href) = (Url::options().base_url(self.base), with_two_slashes(href));
         if self.charset.encoding == UTF_8 || href.is_ascii() {
-            return options.parse(href).ok();
+            return options.parse(&href).ok();
         }
         let encode = encoder(self.charset.encoding.output_encoding());
-        options.encoding_override(Some(&encode)).parse(href).ok()
+        options.encoding_override(Some(&encode)).parse(&href).ok()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     meta_robots::RobotsDirectives,
     refresh, srcset,
     tokens::ByteRange,
-    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+    url_rules::{MAX_URL_BYTES, requested_form},
 };
 
 pub(crate) use self::finder::LinkFinder;
@@ -135,7 +135,7 @@ impl PageLinks {
             left_out.other_scheme += 1;
             return;
         }
-        let url = without_userinfo_and_fragment(url);
+        let url = requested_form(url);
         if url.as_str().len() > MAX_URL_BYTES {
             left_out.too_long += 1;
             return;

@@ -23,7 +23,7 @@ mod crawl_delay;
 use url::Url;
 
 pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
-use crate::url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment};
+use crate::url_rules::{MAX_URL_BYTES, requested_form};
 
 /// Number of bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
@@ -227,7 +227,7 @@ impl RobotsTxt {
         let url = Some(text).filter(|text| text.len() <= MAX_URL_BYTES);
         let url = url.and_then(|text| Url::parse(&text).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.map(without_userinfo_and_fragment).map(String::from);
+        let url = url.map(requested_form).map(String::from);
         match url.filter(|url| url.len() <= MAX_URL_BYTES) {
             Some(known) if self.sitemaps.contains(&known) => {}
             Some(url) if self.sitemaps.len() < MAX_SITEMAPS => self.sitemaps.push(url),

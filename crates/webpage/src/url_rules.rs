@@ -4,7 +4,7 @@
 //! address that they denote. Must not know: which addresses may be connected to (see
 //! [`crate::address`]).
 
-use std::net::IpAddr;
+use std::{borrow::Cow, net::IpAddr};
 
 use serde::Serialize;
 use url::{Host, Url};
@@ -33,8 +33,8 @@ pub enum Refusal {
     Port,
 }
 
-/// Converts an absolute URL to the form that is requested: normalised, without user name, password
-/// and fragment. Its port must be in `ports`.
+/// Converts an absolute URL to the form that is requested: normalised, without user name, password,
+/// fragment, and the dot at the end of an absolute hostname. Its port must be in `ports`.
 ///
 /// # Errors
 /// The [`Refusal`] for the first rule that the URL breaks.
@@ -56,7 +56,7 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refusal::Scheme);
     }
-    let url = without_userinfo_and_fragment(url);
+    let url = requested_form(url);
     // Parsing may make it longer: a space becomes three characters.
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
@@ -72,8 +72,29 @@ pub fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// Removes user name, password and fragment.
-pub(crate) fn without_userinfo_and_fragment(mut url: Url) -> Url {
+/// Takes text before it is resolved against an http or https URL. All slashes before a host are one
+/// pair by the URL Standard ("special authority ignore slashes state"); the parser takes the third
+/// for an empty host.
+#[must_use]
+pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
+    let start = text.trim_start_matches(|c| c <= ' ');
+    let is_ignored = |c| matches!(c, '/' | '\\' | '\t' | '\n' | '\r');
+    let rest = start.trim_start_matches(is_ignored);
+    let slashes = &start[..start.len() - rest.len()];
+    match slashes.matches(['/', '\\']).count() {
+        0..=2 => Cow::Borrowed(text),
+        _ => Cow::Owned(format!("//{rest}")),
+    }
+}
+
+/// Removes user name, password, fragment, and the dot at the end of an absolute hostname: `host.`
+/// is `host`.
+pub(crate) fn requested_form(mut url: Url) -> Url {
+    let host = url.host_str().filter(|host| host.ends_with('.'));
+    if let Some(host) = host.map(|host| host.trim_end_matches('.').to_owned()) {
+        // It fails for a host of nothing but dots, which no resolver knows.
+        url.set_host(Some(&host)).ok();
+    }
     url.set_fragment(None);
     // Both fail only for URLs that cannot have a user name.
     url.set_username("").ok();
@@ -99,6 +120,27 @@ mod tests {
         same("http://ex%61mple.com/", "http://example.com/");
         same("http:\\\\example.com\\a", "http://example.com/a");
         same("  http://example.com/\t", "http://example.com/");
+        same("http://EXAMPLE.com.:8080/", "http://example.com:8080/");
+        same("http://b%C3%BCcher.example./", "http://xn--bcher-kva.example/");
+        same("http://./", "http://./");
+        same("http://a../", "http://a/");
+    }
+
+    #[test]
+    fn all_slashes_before_a_host_are_one_pair() {
+        let base = Url::parse("https://base.example/dir/page").unwrap();
+        for text in ["//", "///", "////", "//\\", "\\\\\\", " \n///", "/\t//", "/\\/"] {
+            let url = base.join(&with_two_slashes(&format!("{text}host.example/x"))).unwrap();
+            assert_eq!(url.as_str(), "https://host.example/x", "{text:?}");
+        }
+        for (text, expected) in [
+            ("/x", "https://base.example/x"),
+            ("x///y", "https://base.example/dir/x///y"),
+            ("http:///host.example", "http://host.example/"),
+        ] {
+            assert_eq!(base.join(&with_two_slashes(text)).unwrap().as_str(), expected);
+        }
+        assert!(base.join(&with_two_slashes("///")).is_err());
     }
 
     #[test]

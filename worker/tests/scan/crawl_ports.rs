@@ -1,11 +1,12 @@
 //! Ports of live crawls: each worker requests those that an operator's seeds name, and every other
 //! port that is not on its list ends by rule.
 
+use everytab_testbed::{GraphSettings, Settings};
 use serde_json::Value;
 
 use crate::{
-    environment::{Database, Internet, Stores},
-    live_crawls::{crawler, graph, graph_of_sites, recorded, status},
+    environment::{Database, Internet, Stores, internet_with},
+    live_crawls::{crawler, graph, graph_of_sites, recorded, sites, status},
     setup::{run, wait_for},
 };
 
@@ -26,11 +27,10 @@ fn ended(database: &Database, id: &str) -> Value {
 
 #[test]
 fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
-    let internet = graph_of_sites(33, 4, 60);
+    let sites = GraphSettings { https: 0, ..sites(4, 60) };
+    let internet = internet_with(|scratch| Settings::graph(33, sites, scratch));
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
-    let graph = graph(&internet);
-    let host = (0..graph.hosts()).find(|host| !graph.has_https(*host)).unwrap();
-    let name = graph.host_name(host);
+    let name = graph(&internet).host_name(0);
     let named = format!("http://{name}:8081/");
     let odd = [format!("http://{name}:22/"), format!("http://{name}:10080/x")];
     let id = start(&internet, &database, &[&named, &odd[0], &odd[1]]);

@@ -17,7 +17,8 @@ async fn a_crawl_says_why_its_urls_failed_and_the_feed_which_and_what_led_to_the
     let crawl = world.crawl(&key).await;
     world.sql(&format!(
         "select coordinator.count_in_slot(7::smallint, crawl, 5, 1, 1,
-                    '{{\"timeout\": 2, \"tls_handshake\": 1}}', '{{}}', '{{}}', '{{}}', 0, 0, 0, 0, 0)
+                    '{{\"timeout\": 2, \"tls_handshake\": 1}}', '{{}}', '{{}}', '{{}}',
+                    0, 0, 0, 0, 0)
            from everytab.crawls where id = '{crawl}'"
     ));
     let document = world.get(&key, &format!("/v1/crawls/{crawl}")).await.expect(200);

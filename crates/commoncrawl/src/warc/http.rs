@@ -14,7 +14,7 @@ use super::{
 
 /// Greatest size of a decoded body in bytes; longer ones are truncated. The same as the default
 /// limit on blocks.
-const MAX_BODY_BYTES: u64 = 6 << 20;
+const MAX_BODY_BYTES: usize = 6 << 20;
 
 /// The reason why a record contains no HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,12 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{http::HttpResponse, limits::Limits, member::read_record, record::RecordType};
+use super::{
+    http::{HttpResponse, split_head},
+    limits::Limits,
+    member::read_record,
+    record::RecordType,
+};
 
 /// How the record in a place differs from the one that was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +26,8 @@ pub enum RecordMismatch {
     OtherBody,
 }
 
-/// Reads the answer in a response record, the first of `bytes`, whose body has this SHA-256.
+/// Reads the answer in a response record, the first of `bytes`, whose body, as it is stored, has
+/// this SHA-256.
 /// `is_expected` is asked about the record's URL, which is empty where the record names none.
 ///
 /// # Errors
@@ -40,9 +46,9 @@ pub fn read_recorded(
     if !is_expected(record.target_uri().as_deref().unwrap_or_default()) {
         return Err(RecordMismatch::OtherUrl);
     }
-    let response = record.http_response().map_err(|error| no_record(&error))?;
-    if Sha256::digest(&response.body).as_slice() != sha256 {
+    let (_, payload) = split_head(&record.block);
+    if Sha256::digest(payload).as_slice() != sha256 {
         return Err(RecordMismatch::OtherBody);
     }
-    Ok(response)
+    record.http_response().map_err(|error| no_record(&error))
 }

@@ -10,6 +10,7 @@
 
 mod captures;
 mod cdxj;
+mod coding;
 mod index_corpus;
 mod index_damaged;
 mod index_generated;

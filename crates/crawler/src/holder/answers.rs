@@ -132,7 +132,10 @@ impl Holder {
             return;
         }
         let outcome = answer.fetched.outcome;
-        let ending = if answer.refused.is_some() { Ending::Refused } else { ending_of(outcome) };
+        let ending = match answer.refused {
+            Some(_) => Ending::Refused,
+            None => ending_of(outcome, !answer.fetched.body.is_empty()),
+        };
         let row = row_of(crawl.number, host_hash, turn, &answer);
         let found = std::mem::take(&mut answer.facts.found);
         let target = found.own_host.first().filter(|_| outcome == Outcome::Redirected).cloned();

@@ -222,7 +222,7 @@ impl Holder {
                 return Some(Next::At(Instant::now() + LOOK_AGAIN));
             }
             Permission::GivenUp(GivenUp::Unresolved(outcome)) | Permission::Ends(outcome) => {
-                (ending_of(outcome), outcome.as_str())
+                (ending_of(outcome, false), outcome.as_str())
             }
             Permission::GivenUp(why) => (Ending::Left, why.as_str()),
             Permission::Rules(rules) => {
@@ -262,7 +262,7 @@ impl Holder {
     /// address, or by a filter. `None` if it may be requested.
     fn refused_unasked(&self, crawl: &Crawl, turn: &Turn) -> Option<(Ending, &'static str)> {
         let refusal = self.context.fetcher.refusal(&turn.url, &crawl.ports);
-        let refused = refusal.map(|outcome| (ending_of(outcome), outcome.as_str()));
+        let refused = refusal.map(|outcome| (ending_of(outcome, false), outcome.as_str()));
         refused.or_else(|| self.filtered(crawl, turn).map(|outcome| (Ending::Refused, outcome)))
     }
 

@@ -141,7 +141,7 @@ impl Holder {
         for mut fetch in chain.end() {
             if let Some(outcome) = outcome {
                 outcome.as_str().clone_into(&mut fetch.fetched.row.outcome);
-                fetch.fetched.ending = ending_of(outcome);
+                fetch.fetched.ending = ending_of(outcome, false);
             }
             self.record_chained(fetch);
         }

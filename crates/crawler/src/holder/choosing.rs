@@ -10,7 +10,7 @@ use std::time::Instant;
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{Error, SlotFence};
 use everytab_fetcher::Cookies;
-use everytab_frontier::{HostState, LinkFlags, Turn};
+use everytab_frontier::{HostState, LinkFlags, Turn, UrlHash};
 
 use crate::{
     crawl::Crawl,

@@ -66,12 +66,17 @@ impl Holder {
         let first_pause = self.settings.origin_pause;
         let failure = failure_of(turn, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
+        // A body that ended early is kept in the end, so it is no failure of the origin.
+        let has_body = fetched.has_body();
         let blame = failure.map(|failure| {
+            if has_body {
+                return Blame::Url;
+            }
             let blame = host.origins.page_failed(origin, &failure, first_pause, now);
             obey_retry_after(host, origin, fetched, delay);
             blame
         });
-        if blame.is_none() && fetched.status.is_some() {
+        if (blame.is_none() || has_body) && fetched.status.is_some() {
             let is_page = is_whole(fetched) && !turn.attributes.flags.is_no_page();
             host.origins.page_answered(origin, is_page.then_some(turn.url.as_str()));
         }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod bodies;
 mod care;
 mod closed_world;
 mod cookies;

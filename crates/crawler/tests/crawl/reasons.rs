@@ -1,4 +1,4 @@
-//! Of each URL it is told why it ended so, what led to it, and what was wrong with its server.
+//! Rows say why each URL ended so, what led to it, and what was wrong with its server.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ async fn each_url_says_what_led_to_it_and_each_failure_why_through_workers_that_
 
     let mut failures = BTreeMap::new();
     for fetch in fetches.values() {
-        let sql = format!("select coordinator.ending_of('{}')", fetch.outcome);
+        let sql = format!("select coordinator.ending_of('{}', 0)", fetch.outcome);
         if world.sql(&sql) == "failed" {
             *failures.entry(fetch.outcome.clone()).or_insert(0) += 1;
         }

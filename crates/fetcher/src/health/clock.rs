@@ -19,6 +19,11 @@ impl Clock {
         Self { deadline: Instant::now() + total }
     }
 
+    /// A clock that has at most `most` of the time that is left.
+    pub(crate) fn at_most(&self, most: Duration) -> Self {
+        Self { deadline: self.deadline.min(Instant::now() + most) }
+    }
+
     /// Runs a wait that is not the peer's fault; the time that it takes does not count.
     pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();

@@ -2,7 +2,7 @@
 //!
 //! Heads are text of HTTP/1.1, whichever version was spoken: what reads archives reads no other. A
 //! body is kept decoded, so that fields of an answer about codings and length carry an `X-Crawler-`
-//! prefix, as in Common Crawl's archives.
+//! prefix, as in Common Crawl's archives. One that cannot be decoded keeps `Content-Encoding`.
 //! Must not know: archives.
 
 use std::{
@@ -22,6 +22,10 @@ pub enum CutReason {
     /// It was longer than what is read of it: nothing of redirects and refused types, a little of
     /// error pages, of others what the purpose allows.
     Length,
+    /// It did not come in the time that the purpose allows.
+    Time,
+    /// It ended before its end: the connection did, or the bytes of its coding.
+    Disconnect,
 }
 
 impl CutReason {
@@ -29,6 +33,8 @@ impl CutReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
         }
     }
 }

@@ -33,11 +33,15 @@ pub struct PageFetched {
     pub status: Option<u16>,
     /// The fields of the last answer, as received.
     pub headers: HeaderMap,
-    /// The decoded body. Of statuses from 400 the first 64 KiB, if they come within a second;
-    /// empty for redirects, refused types, and failures.
+    /// The decoded body, as far as it came: also of one that ended early, whose outcome says so. Of
+    /// statuses from 400 what comes of the first 64 KiB within a second; empty for redirects,
+    /// refused types, and what is too large to be wanted.
     pub body: Bytes,
     /// Why the body is not all that the server sent; none if it is, or if no answer came.
     pub truncated: Option<CutReason>,
+    /// Whether the body is as it came, with the codings of the head, because they could not be
+    /// undone.
+    pub is_coded: bool,
     /// The absolute URL to which the answer redirects, where the outcome is `Redirected`.
     pub redirect: Option<String>,
     /// The time that the server asked to wait, where it refused for now.
@@ -57,6 +61,20 @@ impl PageFetched {
     /// that can be read.
     pub fn content_type(&self) -> Option<String> {
         essence(&self.headers)
+    }
+
+    /// Whether something is kept of the body of a success, although it may be cut.
+    pub fn has_body(&self) -> bool {
+        self.is_success() && !self.body.is_empty()
+    }
+
+    /// Whether the server sent a success of whose body nothing is kept.
+    pub fn has_lost_body(&self) -> bool {
+        self.is_success() && self.body.is_empty() && self.truncated.is_some()
+    }
+
+    fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| (200..=299).contains(&status))
     }
 
     /// The validators of the last answer.

@@ -51,13 +51,14 @@ impl RequestChain<'_> {
             let read = self.read(incoming, &headers).await;
             add_ms(&mut self.fetched.timings.body, began.elapsed());
             let (body, memory) = read?;
+            let outcome = body.outcome;
             // What was cut is still to come over a connection of HTTP/1.1.
-            let is_usable = !body.was_cut || connection.speaks_http2();
+            let is_usable = body.is_read || (outcome.is_none() && connection.speaks_http2());
             self.take_body(status, &headers, body, memory);
             if is_usable {
                 self.keep(target, connection, permits);
             }
-            return Ok(NextStep::Body);
+            return outcome.map_or(Ok(NextStep::Body), |outcome| Err(outcome.into()));
         }
         self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
         // A stream of HTTP/2 can be left; a connection of HTTP/1.1 must be read to be used again.
@@ -88,7 +89,7 @@ impl RequestChain<'_> {
         }
         self.fetched.content_type_header = message::text(headers.get(CONTENT_TYPE));
         self.fetched.http_date = message::text(headers.get(DATE));
-        self.fetched.http_head = message::archived_head(status, headers, 0);
+        self.fetched.http_head = message::archived_head(status, headers, (0, false));
         if let Some(page) = &mut self.page {
             page.answered(status, headers.clone());
         }
@@ -120,19 +121,20 @@ impl RequestChain<'_> {
         headers: &HeaderMap,
     ) -> Result<(ReadBody, OwnedSemaphorePermit), Stop> {
         let (max_bytes, at_limit) = (self.purpose.max_bytes, self.purpose.at_limit);
-        let coding = body::coding(headers)?;
+        let codings = body::codings(headers);
         let declared = body::declared_bytes(headers);
         let is_over = declared.is_some_and(|bytes| bytes > max_bytes as u64);
         if is_over && at_limit == AtLimit::Refuse {
             return Err(Outcome::BodyTooLarge.into());
         }
-        let expected = match (coding, declared.and_then(|bytes| usize::try_from(bytes).ok())) {
-            (body::Coding::Identity, Some(bytes)) => bytes.min(max_bytes),
+        let is_plain = codings.as_ref().is_some_and(Vec::is_empty);
+        let expected = match declared.and_then(|bytes| usize::try_from(bytes).ok()) {
+            Some(bytes) if is_plain => bytes.min(max_bytes),
             _ => max_bytes,
         };
         let memory = self.shared.politeness.acquire_memory(expected);
         let mut memory = self.clock.wait(memory).await?;
-        let body = body::read(incoming, coding, max_bytes, at_limit, &self.clock).await?;
+        let body = body::read(incoming, codings, max_bytes, at_limit, &self.clock).await?;
         Politeness::shrink_memory(&mut memory, body.bytes.len());
         Ok((body, memory))
     }
@@ -145,17 +147,18 @@ impl RequestChain<'_> {
         headers: &HeaderMap,
         incoming: Incoming,
     ) -> Result<bool, Trouble> {
-        let Ok(coding) = body::coding(headers) else { return Ok(false) };
         let memory = self.shared.politeness.acquire_memory(MAX_DRAINED_BYTES);
         let mut memory = self.clock.wait(memory).await?;
-        let read = body::read(incoming, coding, MAX_DRAINED_BYTES, AtLimit::Cut, &self.clock);
-        let Ok(Ok(body)) = timeout(DRAIN_TIMEOUT, read).await else { return Ok(false) };
+        let (codings, clock) = (body::codings(headers), self.clock.at_most(DRAIN_TIMEOUT));
+        let read = body::read(incoming, codings, MAX_DRAINED_BYTES, AtLimit::Cut, &clock);
+        let body = read.await?;
         Politeness::shrink_memory(&mut memory, body.bytes.len());
-        let is_whole = !body.was_cut;
+        let is_read = body.is_read;
         self.take_body(status, headers, body, memory);
-        Ok(is_whole)
+        Ok(is_read)
     }
 
+    /// Keeps a body: of an icon one with which the fetch goes on, of a page what came of it.
     fn take_body(
         &mut self,
         status: StatusCode,
@@ -163,10 +166,13 @@ impl RequestChain<'_> {
         body: ReadBody,
         memory: OwnedSemaphorePermit,
     ) {
-        self.fetched.http_head = message::archived_head(status, headers, body.bytes.len());
-        if let Some(page) = &mut self.page {
-            page.read(body.was_cut);
+        match &mut self.page {
+            Some(page) => page.read(&body),
+            None if body.outcome.is_some() => return,
+            None => {}
         }
+        let kept = (body.bytes.len(), body.is_coded);
+        self.fetched.http_head = message::archived_head(status, headers, kept);
         self.fetched.body = body.bytes;
         self.fetched.memory = Some(memory);
     }

@@ -153,6 +153,7 @@ fn page_fetched(chain: RequestChain<'_>) -> PageFetched {
         headers: page.headers,
         body: fetched.body,
         truncated: page.truncated,
+        is_coded: page.is_coded,
         redirect: page.redirect,
         retry_after: fetched.retry_after,
         cookies,
@@ -260,7 +261,7 @@ async fn take_hop(
     robots: Option<&RobotsCache>,
     target: &Target,
 ) -> Result<NextStep, Stop> {
-    let is_listed = chain.scope.blocklist.blocks(target.host.trim_end_matches('.'));
+    let is_listed = chain.scope.blocklist.blocks(&target.host);
     if is_listed || chain.scope.exclusions.cover(&target.host, &[]) {
         return Err(Outcome::OptedOut.into());
     }

@@ -4,7 +4,7 @@
 
 use std::{error::Error, io, time::Duration};
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use http::{
     StatusCode,
     header::{HeaderMap, LOCATION, RETRY_AFTER},
@@ -30,7 +30,7 @@ pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<Next
     if mitigated.is_some_and(|what| what.trim().eq_ignore_ascii_case("challenge")) {
         return Err(Outcome::HttpChallenge);
     }
-    let location = message::text(headers.get(LOCATION));
+    let location = headers.get(LOCATION).map(message::location);
     match (status.as_u16(), location) {
         (200..=299, _) => Ok(NextStep::Body),
         (301 | 302 | 303 | 307 | 308, Some(location)) => Ok(NextStep::Redirect(location)),
@@ -39,14 +39,15 @@ pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<Next
 }
 
 /// The time of a `Retry-After` field. A date in it is compared with the date of the answer, so the
-/// clock of this machine does not matter.
+/// clock of this machine does not matter; only an answer without one is compared with that.
 pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let until = DateTime::parse_from_rfc2822(value).ok()?;
-    let now = DateTime::parse_from_rfc2822(date?).ok()?;
+    let now = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok());
+    let now = now.unwrap_or_else(|| Utc::now().fixed_offset());
     Some((until - now).to_std().unwrap_or_default())
 }
 
@@ -162,7 +163,18 @@ mod tests {
             let waited = of_values(http_date(now + wait).as_bytes(), Some(&http_date(now)));
             let expected = Duration::from_secs(u64::try_from(wait).unwrap_or(0));
             prop_assert_eq!(waited, Some(expected));
-            prop_assert_eq!(of_values(http_date(now + wait).as_bytes(), None), None);
+        }
+
+        #[test]
+        fn a_date_of_an_answer_without_one_is_as_far_away_as_it_is_from_now(
+            wait in 0_i64..4_000_000_000, date in proptest::option::of("[a-z]{0,9}"),
+        ) {
+            let before = Utc::now().timestamp();
+            let waited = of_values(http_date(before + wait).as_bytes(), date.as_deref());
+            let waited = waited.expect("a time").as_secs();
+            let passed = Utc::now().timestamp() - before + 1;
+            let expected = wait.saturating_sub(passed)..=wait;
+            prop_assert!(expected.contains(&i64::try_from(waited).expect("a time")), "{waited}");
         }
     }
 }

@@ -15,6 +15,7 @@ use http::{
     },
 };
 use http_body_util::Empty;
+use percent_encoding::{AsciiSet, percent_encode};
 use tokio::sync::Notify;
 use url::Url;
 
@@ -71,13 +72,18 @@ pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> 
     too_many
 }
 
-/// The head of an answer whose decoded body, of `body_bytes`, is archived.
-pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes: usize) -> Vec<u8> {
+/// The head of an answer whose body, of `body_bytes`, is archived; with `is_coded` the body still
+/// has its content codings.
+pub(crate) fn archived_head(
+    status: StatusCode,
+    headers: &HeaderMap,
+    (body_bytes, is_coded): (usize, bool),
+) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
     let reason = status.canonical_reason().unwrap_or("");
     head.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
     for (name, value) in headers {
-        if describes_the_wire(name) {
+        if describes_the_wire(name) && !(is_coded && name == CONTENT_ENCODING) {
             head.extend_from_slice(b"x-crawler-");
         }
         head.extend_from_slice(name.as_str().as_bytes());
@@ -91,6 +97,12 @@ pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes:
 
 fn describes_the_wire(name: &HeaderName) -> bool {
     [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
+}
+
+/// A `Location` as browsers read it: each byte beyond ASCII is percent-encoded, whatever encoding
+/// the server meant.
+pub(crate) fn location(value: &HeaderValue) -> String {
+    percent_encode(value.as_bytes(), &AsciiSet::EMPTY).to_string()
 }
 
 /// The value of a field as text; bytes that are not UTF-8 are replaced.
@@ -119,15 +131,20 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_head_gives_the_length_of_the_decoded_body() {
+    fn an_archived_head_gives_the_length_and_the_coding_of_the_body_that_is_kept() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("7"));
-        let head = String::from_utf8(archived_head(StatusCode::OK, &headers, 31)).expect("text");
+        let head = |body| String::from_utf8(archived_head(StatusCode::OK, &headers, body));
         assert_eq!(
-            head,
+            head((31, false)).expect("text"),
             "HTTP/1.1 200 OK\r\nx-crawler-content-encoding: gzip\r\nx-crawler-content-length: 7\r\n\
              content-length: 31\r\n\r\n"
+        );
+        assert_eq!(
+            head((7, true)).expect("text"),
+            "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nx-crawler-content-length: 7\r\n\
+             content-length: 7\r\n\r\n"
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         exchange::{CutReason, Exchange},
         validators::Validators,
     },
-    request::body,
+    request::body::{self, ReadBody},
 };
 
 /// What a request of a crawl keeps on its way.
@@ -26,6 +26,8 @@ pub(crate) struct PageChain {
     /// The fields of the last answer.
     pub(crate) headers: HeaderMap,
     pub(crate) truncated: Option<CutReason>,
+    /// Whether the body has the codings of the head.
+    pub(crate) is_coded: bool,
     /// Where the last answer redirects to, if that is reported.
     pub(crate) redirect: Option<String>,
     /// Whether the request under way has validators.
@@ -59,9 +61,9 @@ impl PageChain {
         }
     }
 
-    /// The body was read, as far as it is wanted.
-    pub(crate) fn read(&mut self, was_cut: bool) {
-        self.truncated = was_cut.then_some(CutReason::Length);
+    /// The body was read, as far as it came and is wanted.
+    pub(crate) fn read(&mut self, body: &ReadBody) {
+        (self.truncated, self.is_coded) = (body.cut, body.is_coded);
     }
 
     /// The request is over; `response_head` is that of its answer.

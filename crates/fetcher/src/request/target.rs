@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use everytab_webpage::{
     PortList,
-    url_rules::{Refusal, literal_address, vet_url, vet_url_on_any_port},
+    url_rules::{Refusal, literal_address, vet_url, vet_url_on_any_port, with_two_slashes},
 };
 use url::Url;
 
@@ -50,18 +50,21 @@ impl Target {
 
     /// The URL of a `Location` field in an answer of this target, whatever its port.
     pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
-        let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
-        vet_url_on_any_port(joined.as_str()).map_err(|_| Outcome::RedirectBadScheme)
+        vet_url_on_any_port(self.joined(location)?.as_str()).map_err(|_| Outcome::RedirectBadScheme)
     }
 
     /// The target of a `Location` field in an answer of this target.
     pub(crate) fn redirected(&self, location: &str, ports: &PortList) -> Result<Self, Outcome> {
-        let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
+        let joined = self.joined(location)?;
         let checked = vet_url(joined.as_str(), ports).map_err(|refusal| match refusal {
             Refusal::Port => Outcome::RedirectBlocked,
             Refusal::Scheme | Refusal::Unparsable | Refusal::TooLong => Outcome::RedirectBadScheme,
         })?;
         Self::of_checked(checked).map_err(|_| Outcome::RedirectBlocked)
+    }
+
+    fn joined(&self, location: &str) -> Result<Url, Outcome> {
+        self.url.join(&with_two_slashes(location)).map_err(|_| Outcome::RedirectBadScheme)
     }
 
     /// The URL of this origin's robots.txt.
@@ -91,6 +94,8 @@ mod tests {
         assert_eq!(target.origin, "https://a.example:8443");
         assert_eq!((target.host.as_str(), target.port, target.is_https), ("a.example", 8443, true));
         assert_eq!(target.robots_url(), "https://a.example:8443/robots.txt");
+        let absolute = Target::first("https://a.example.:8443/x?y", &ports).expect("a target");
+        assert_eq!((absolute.origin, absolute.host), (target.origin, target.host));
         let target = Target::first("http://[2001:db8::1]/", &ports).expect("a target");
         assert_eq!(target.literal, Some("2001:db8::1".parse().expect("an address")));
         assert_eq!(target.host, "2001:db8::1");
@@ -131,6 +136,7 @@ mod tests {
             |location: &str| from.redirected(location, &ports).map(|target| target.url.to_string());
         assert_eq!(to("../d"), Ok("https://a.example/d".to_owned()));
         assert_eq!(to("//b.example"), Ok("https://b.example/".to_owned()));
+        assert_eq!(to("///b.example./x"), Ok("https://b.example/x".to_owned()));
         assert_eq!(to("data:image/png,x"), Err(Outcome::RedirectBadScheme));
         assert_eq!(to("ftp://a.example/"), Err(Outcome::RedirectBadScheme));
         assert_eq!(to("https://"), Err(Outcome::RedirectBadScheme));

@@ -1,6 +1,7 @@
 //! The fetcher against real sockets on loopback.
 
 mod answers;
+mod bodies;
 mod exclusions;
 mod host_turns;
 mod hostile;

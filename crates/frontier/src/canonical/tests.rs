@@ -69,6 +69,19 @@ fn what_is_fetched_is_the_url_as_first_seen() {
 }
 
 #[test]
+fn an_absolute_hostname_is_the_hostname() {
+    for (absolute, name) in [
+        ("http://a.example./x", "http://a.example/x"),
+        ("https://A.example.:8443/x?b=1", "https://a.example:8443/x?b=1"),
+        ("http://a.example./", "http://a.example/"),
+    ] {
+        let (absolute, name) = (parse(absolute).unwrap(), parse(name).unwrap());
+        assert_eq!(absolute, name);
+        assert_eq!(absolute.fetched(), name.fetched());
+    }
+}
+
+#[test]
 fn the_hash_is_the_head_of_sha_256_of_the_key() {
     // printf http://example.com/ | sha256sum
     assert_eq!(parse("HTTP://example.com:80").unwrap().hash(), UrlHash(0x2a1b_4024_20ef_4657));

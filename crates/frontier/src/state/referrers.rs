@@ -1,4 +1,4 @@
-//! The URLs whose links or redirects led to a host's pending URLs, each once however many it led to.
+//! The URLs whose links or redirects led to pending URLs of a host, each once.
 //!
 //! Invariant: each is there as often as pending URLs name it. Does not depend on the other parts of
 //! a state.

@@ -144,7 +144,7 @@ fn an_origin_that_is_paused_holds_back_its_own_urls_alone() {
     let on_port = |port: u16, path: &str, flags| {
         let url = format!("http://{HOST}:{port}/{path}");
         let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-        Link { url, attributes: Attributes { flags, ..Attributes::default() } }
+        Link { url, attributes: Attributes { flags, ..Attributes::default() }, via: None }
     };
     let (none, urgent) = (LinkFlags::default(), LinkFlags::URGENT);
     let mut state = state_of([on_port(8080, "a", urgent), on_port(80, "b", none)]);

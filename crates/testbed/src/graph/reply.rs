@@ -4,14 +4,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+/// How a body ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum BodyEnd {
+    /// As its head says.
+    Whole,
+    /// Never: it is sent again and again.
+    Endless,
+    /// With the connection, before the length that the head says.
+    LengthTooLong,
+    /// With the connection, before the chunk that ends it.
+    Unended,
+}
+
 /// What is sent, and when.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct GraphAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Bytes,
-    /// True if the body is sent again and again, without an end.
-    pub(crate) is_endless: bool,
+    pub(crate) end: BodyEnd,
     /// The wait before the first byte.
     pub(crate) delay: Duration,
 }
@@ -24,7 +36,7 @@ impl GraphAnswer {
             _ => vec![("content-type", content_type.to_owned())],
         };
         let (body, delay) = (body.into(), Duration::ZERO);
-        Self { status, headers, body, is_endless: false, delay }
+        Self { status, headers, body, end: BodyEnd::Whole, delay }
     }
 
     /// A short page, as servers send with an error or a redirect.

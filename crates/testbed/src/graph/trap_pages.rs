@@ -7,8 +7,14 @@ use std::{fmt::Write, sync::OnceLock};
 use bytes::Bytes;
 
 use super::{
-    bomb::bomb_of, names::WORDS, reply::GraphAnswer, request::GraphRequest, trap_sitemaps,
-    traps::Trap, world::SiteGraph,
+    bomb::bomb_of,
+    broken_bodies,
+    names::WORDS,
+    reply::{BodyEnd, GraphAnswer},
+    request::GraphRequest,
+    trap_sitemaps,
+    traps::Trap,
+    world::SiteGraph,
 };
 use crate::{dice::Dice, draw};
 
@@ -55,6 +61,7 @@ pub(super) fn answer(
         Trap::MetaRefreshLoop => refresh((number.ok()? + 1) % LOOP_LENGTH),
         Trap::BaseGame => base(number.ok()?.wrapping_add(1)),
         Trap::EndlessBody => endless(),
+        Trap::BrokenBodies => broken_bodies::answer(rest)?,
         Trap::GzipBomb => {
             let html = GraphAnswer::new(200, "text/html; charset=utf-8", bomb());
             html.with("content-encoding", "gzip")
@@ -178,7 +185,7 @@ fn base(next: u64) -> GraphAnswer {
 fn endless() -> GraphAnswer {
     let piece = "<p>and so on</p>\n";
     let body = piece.repeat(ENDLESS_PIECE_BYTES / piece.len());
-    GraphAnswer { is_endless: true, ..GraphAnswer::new(200, "text/html; charset=utf-8", body) }
+    GraphAnswer { end: BodyEnd::Endless, ..GraphAnswer::new(200, "text/html; charset=utf-8", body) }
 }
 
 fn bomb() -> Bytes {

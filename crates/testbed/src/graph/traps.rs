@@ -63,6 +63,8 @@ traps! {
     BaseGame "base_game" "/base/" ["/base/0/"];
     /// A page whose body does not end.
     EndlessBody "endless_body" "/endless" ["/endless"];
+    /// Pages whose bodies end early or whose codings are broken.
+    BrokenBodies "broken_bodies" "/broken/" ["/broken/"];
     /// A page of 1 GiB that gzip packs into one MB.
     GzipBomb "gzip_bomb" "/bomb" ["/bomb"];
     /// robots.txt has 30 MB, of which the first bytes are its rules.

@@ -1,7 +1,14 @@
 //! Answers for the hosts of a graph of sites.
 
 use super::reply::{Answer, Ending};
-use crate::{graph::ServedGraph, internet::Internet, request::Request};
+use crate::{
+    graph::{BodyEnd, ServedGraph},
+    internet::Internet,
+    request::Request,
+};
+
+/// Bytes that a Content-Length promises beyond a body, where it is too large.
+const PROMISED_BYTES: usize = 5_000;
 
 /// Answers a request, after the time that its host takes.
 pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request) -> Answer {
@@ -11,8 +18,11 @@ pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request
     let mut answer = Answer::new(made.status, "", made.body);
     answer.headers.extend(made.headers.into_iter().map(|(name, value)| (name.to_owned(), value)));
     answer.delay = internet.latency.base + made.delay;
-    if made.is_endless {
-        answer.ending = Ending::Endless;
-    }
+    answer.ending = match made.end {
+        BodyEnd::Whole => Ending::Length,
+        BodyEnd::Endless => Ending::Endless,
+        BodyEnd::LengthTooLong => Ending::Declared(answer.body.len() + PROMISED_BYTES),
+        BodyEnd::Unended => Ending::Unended,
+    };
     answer
 }

@@ -69,7 +69,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         match answer.ending {
             Ending::StallAfter(_) if !head_only => return keep_silent(stream).await,
             Ending::Endless if !head_only => return send_endlessly(stream, &answer.body).await,
-            Ending::Declared(_) => return finish(stream).await,
+            Ending::Declared(_) | Ending::Unended => return finish(stream).await,
             _ if close => return finish(stream).await,
             _ => {}
         }
@@ -192,11 +192,11 @@ fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
         Ending::Length => (content_length(answer.body.len()), answer.body.len()),
         Ending::Declared(length) => (content_length(length), answer.body.len()),
         Ending::StallAfter(sent) => (content_length(answer.body.len()), sent),
-        Ending::Unannounced => (CHUNKED.to_owned(), answer.body.len()),
+        Ending::Unannounced | Ending::Unended => (CHUNKED.to_owned(), answer.body.len()),
         Ending::Endless => (CHUNKED.to_owned(), 0),
     };
     head.push_str(&framing);
-    if close || matches!(answer.ending, Ending::Declared(_)) {
+    if close || matches!(answer.ending, Ending::Declared(_) | Ending::Unended) {
         head.push_str("connection: close\r\n");
     }
     head.push_str("\r\n");
@@ -205,13 +205,15 @@ fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     if head_only || bodiless {
         return bytes;
     }
-    if answer.ending == Ending::Unannounced {
+    if matches!(answer.ending, Ending::Unannounced | Ending::Unended) {
         for chunk in body.chunks(16 * 1_024) {
             bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
             bytes.extend_from_slice(chunk);
             bytes.extend_from_slice(b"\r\n");
         }
-        bytes.extend_from_slice(b"0\r\n\r\n");
+        if answer.ending == Ending::Unannounced {
+            bytes.extend_from_slice(b"0\r\n\r\n");
+        }
     } else {
         bytes.extend_from_slice(body);
     }
@@ -267,5 +269,8 @@ mod tests {
         answer.ending = Ending::Unannounced;
         let text = String::from_utf8(encode(&answer, false, false)).unwrap();
         assert!(text.ends_with("5\r\n12345\r\n0\r\n\r\n") && !text.contains("content-length"));
+        answer.ending = Ending::Unended;
+        let text = String::from_utf8(encode(&answer, false, false)).unwrap();
+        assert!(text.ends_with("\r\n\r\n5\r\n12345\r\n") && text.contains("connection: close"));
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Ending {
     Declared(usize),
     /// Content-Length is the body's length, but only this many bytes are sent, then nothing.
     StallAfter(usize),
+    /// The body is chunked; the connection ends before the chunk that ends it.
+    Unended,
     /// The body is chunked and sent again and again, until the client closes the connection.
     Endless,
 }

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::{
     links::LinksLeftOut,
-    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+    url_rules::{MAX_URL_BYTES, requested_form},
 };
 
 /// Greatest number of pages, of alternates and of child sitemaps that are read of a sitemap: what
@@ -143,7 +143,7 @@ impl Reading {
                 Err(_) => &mut left_out.unparsable,
                 Ok(url) if !matches!(url.scheme(), "http" | "https") => &mut left_out.other_scheme,
                 Ok(url) => {
-                    let url = String::from(without_userinfo_and_fragment(url));
+                    let url = String::from(requested_form(url));
                     if url.len() <= MAX_URL_BYTES {
                         if self.seen[list as usize].insert(hash_of(&url)) {
                             urls.push(url);

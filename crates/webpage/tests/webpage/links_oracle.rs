@@ -43,6 +43,10 @@ pub(crate) fn links(page_url: &str, html: &str) -> Vec<FoundLink> {
             {
                 continue;
             }
+            if let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) {
+                let host = host.to_owned();
+                url.set_host(Some(&host)).unwrap();
+            }
             url.set_fragment(None);
             url.set_username("").unwrap();
             url.set_password(None).unwrap();

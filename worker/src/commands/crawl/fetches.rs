@@ -94,12 +94,14 @@ fn show(fetch: &CrawlFetch, as_json: bool) -> Result<(), CliError> {
     if as_json {
         return stdout::line(serde_json::to_string(fetch)?);
     }
+    let cut = fetch.truncated.as_ref().map(|reason| format!(" cut: {reason}"));
     let answer = format!(
-        "{:>3} {:<16} {:>6} ms {:>9} B",
+        "{:>3} {:<16} {:>6} ms {:>9} B{}",
         or_dash(fetch.status),
         fetch.outcome,
         or_dash(fetch.duration_ms),
-        or_dash(fetch.bytes)
+        or_dash(fetch.bytes),
+        cut.unwrap_or_default()
     );
     let at = fetch.at.format("%Y-%m-%d %H:%M:%S").to_string();
     let mut parts = vec![&*fetch.position, &at, &answer, &fetch.url];

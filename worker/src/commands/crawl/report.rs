@@ -49,6 +49,9 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
         false => picture(&status, &report, Stream::Stdout.columns()).join("\n") + "\n",
     };
     stdout::print(text)?;
+    if report.outcomes.is_empty() {
+        eprintln!("no fetch is recorded");
+    }
     if report.hosts_uncertainty > 0 {
         eprintln!(
             "so many hosts had failures that the number of each may be too low by up to {}",

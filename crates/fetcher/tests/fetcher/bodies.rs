@@ -1,0 +1,293 @@
+//! Bodies that end early, and codings of all kinds that servers send: what came is kept, of pages
+//! and icons alike, and of a page also what cannot be decoded.
+
+use std::{io::Write, time::Duration};
+
+use everytab_fetcher::{
+    CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetched, PageRequest, Purpose, TimeLimits,
+};
+use flate2::{
+    Compression,
+    write::{DeflateEncoder, GzEncoder, ZlibEncoder},
+};
+
+use super::{
+    page_answers::{get, page},
+    support::*,
+};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+/// A frame of Zstandard with one block that is stored.
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).expect("a block");
+    let size = u16::try_from(length - 256).expect("a block");
+    let block = (length << 3 | 1).to_le_bytes();
+    [&b"\x28\xb5\x2f\xfd\x60"[..], &size.to_le_bytes(), &block[..3], bytes].concat()
+}
+
+/// A page that no coding packs into a few bytes.
+fn long_page() -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut letter = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'a' + (state >> 24) as u8 % 26
+    };
+    let text: Vec<u8> = (0..50_000).map(|_| letter()).collect();
+    [b"<title>A page</title><p>", text.as_slice(), b"<p>the end"].concat()
+}
+
+/// What becomes of a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Becomes {
+    /// It is decoded.
+    Whole,
+    /// It is decoded as far as it goes.
+    Start,
+    /// It stays as it came.
+    Coded,
+}
+
+/// Codings as servers send them: the header, the body, what becomes of it.
+fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
+    let whole = gzip(page);
+    let data = whole.len() - 8;
+    let changed = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let two = [gzip(&page[..9_000]), gzip(&page[9_000..])].concat();
+    let zstd = zstd(page);
+    vec![
+        ("gzip", whole.clone(), Becomes::Whole),
+        ("gzip", whole[..data].to_vec(), Becomes::Whole),
+        ("gzip", whole[..data + 4].to_vec(), Becomes::Whole),
+        ("gzip", changed(data), Becomes::Whole),
+        ("gzip", changed(data + 4), Becomes::Whole),
+        ("gzip", two, Becomes::Whole),
+        ("gzip, gzip", gzip(&whole), Becomes::Whole),
+        ("deflate", zlib(page), Becomes::Whole),
+        ("deflate", zlib(page)[..zlib(page).len() - 4].to_vec(), Becomes::Whole),
+        ("deflate", deflate(page), Becomes::Whole),
+        ("zstd", zstd.clone(), Becomes::Whole),
+        ("none", page.to_vec(), Becomes::Whole),
+        ("gzip", whole[..data / 2].to_vec(), Becomes::Start),
+        ("deflate", deflate(page)[..data / 2].to_vec(), Becomes::Start),
+        ("gzip, gzip", gzip(&whole)[..data / 2].to_vec(), Becomes::Start),
+        ("zstd", zstd[..10].to_vec(), Becomes::Coded),
+        ("gzip", page.to_vec(), Becomes::Coded),
+        ("gzip", whole[..10].to_vec(), Becomes::Coded),
+        ("gzip, gzip", whole, Becomes::Coded),
+        ("gzip, br, br, deflate", page.to_vec(), Becomes::Coded),
+        ("br", page.to_vec(), Becomes::Coded),
+        ("compress", page.to_vec(), Becomes::Coded),
+        ("dcb", page.to_vec(), Becomes::Coded),
+    ]
+}
+
+#[tokio::test]
+async fn a_coding_is_undone_as_far_as_it_goes_for_pages_and_icons() {
+    let whole_page = long_page();
+    let served = codings(&whole_page);
+    let net = Net::start(move |asked| {
+        let (coding, body, _) = &served[asked.path[1..].parse::<usize>().expect("a number")];
+        let lines = ["content-type: text/html", &format!("content-encoding: {coding}")];
+        Reply::Send(answer_with("200 OK", &lines, body))
+    })
+    .await;
+    let fetcher = net.fetcher();
+    for (number, (coding, body, becomes)) in codings(&whole_page).into_iter().enumerate() {
+        let url = format!("http://a.test/{number}");
+        let fetched = get(&net, PageRequest::new(&url, &page())).await;
+        let icon = fetch_one(&fetcher, &url).await;
+        let found = (fetched.outcome, fetched.truncated, fetched.is_coded);
+        let head = String::from_utf8(fetched.exchanges[0].response_head.clone()).expect("text");
+        let of_wire = header(&head, "content-encoding");
+        let length = fetched.body.len().to_string();
+        assert_eq!(header(&head, "content-length"), Some(length), "{number} {coding}");
+        if becomes == Becomes::Coded {
+            assert_eq!(found, (Outcome::ContentDecode, None, true), "{number} {coding}");
+            assert!(fetched.body == body && fetched.has_body(), "{number} {coding}");
+            assert_eq!(of_wire.as_deref(), Some(coding), "{number}");
+            assert_eq!((icon.outcome, icon.body.len()), (Outcome::ContentDecode, 0), "{coding}");
+            continue;
+        }
+        let cut = (becomes == Becomes::Start).then_some(CutReason::Disconnect);
+        assert_eq!(found, (Outcome::Ok, cut, false), "{number} {coding}");
+        assert!(whole_page.starts_with(&fetched.body), "{number} {coding}");
+        assert!(fetched.body.len() == whole_page.len() || cut.is_some(), "{number} {coding}");
+        assert!(fetched.body.len() > 20_000 && fetched.has_body(), "{number} {coding}");
+        assert_eq!(of_wire, None, "{number} {coding}");
+        assert_eq!((icon.outcome, &icon.body), (Outcome::Ok, &fetched.body), "{number} {coding}");
+    }
+}
+
+/// The answer of a server that sends a head and some of the body, and then does this.
+async fn broken_off(
+    fields: &'static str,
+    sent: Vec<u8>,
+    then: fn(Vec<u8>) -> Reply,
+) -> PageFetched {
+    let net = Net::start(move |_| {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n{fields}\r\n");
+        then([head.as_bytes(), &sent].concat())
+    })
+    .await;
+    let purpose = page().within(TimeLimits {
+        connect: Duration::from_secs(5),
+        first_byte: Duration::from_secs(5),
+        total: Duration::from_secs(2),
+    });
+    get(&net, PageRequest::new("http://a.test/", &purpose)).await
+}
+
+#[tokio::test]
+async fn of_a_body_that_ends_early_a_page_keeps_what_came() {
+    let whole_page = long_page();
+    let chunk = |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes].concat();
+    let packed = gzip(&whole_page);
+    let half = packed[..packed.len() / 2].to_vec();
+    use CutReason::{Disconnect, Time};
+    use Outcome::{BodyTruncated, H1Parse, TotalTimeout};
+    let length = "content-length: 99999\r\n";
+    let chunked = "transfer-encoding: chunked\r\n";
+    let coded_length = "content-length: 99999\r\ncontent-encoding: gzip\r\n";
+    let bad_chunk = [chunk(&whole_page), b"\r\nno length\r\n".to_vec()].concat();
+    for (fields, sent, then, outcome, cut, is_whole) in [
+        (
+            length,
+            whole_page.clone(),
+            Reply::SendAndClose as fn(_) -> _,
+            BodyTruncated,
+            Disconnect,
+            true,
+        ),
+        (chunked, chunk(&whole_page), Reply::SendAndClose, BodyTruncated, Disconnect, true),
+        (chunked, bad_chunk, Reply::SendAndClose, H1Parse, Disconnect, true),
+        (coded_length, packed.clone(), Reply::SendAndClose, BodyTruncated, Disconnect, true),
+        (coded_length, half.clone(), Reply::SendAndClose, BodyTruncated, Disconnect, false),
+        (length, whole_page.clone(), Reply::SendAndHang, TotalTimeout, Time, true),
+        (coded_length, half.clone(), Reply::SendAndHang, TotalTimeout, Time, false),
+    ] {
+        let fetched = broken_off(fields, sent, then).await;
+        assert_eq!((fetched.outcome, fetched.truncated), (outcome, Some(cut)), "{fields}");
+        assert!(fetched.has_body() && !fetched.has_lost_body() && !fetched.is_coded, "{fields}");
+        assert!(whole_page.starts_with(&fetched.body), "{fields}");
+        assert!(fetched.body.len() == whole_page.len() || !is_whole, "{fields}");
+        assert!(fetched.body.len() > 20_000, "{fields}");
+    }
+    // Of a reset connection it depends on the system how much that is.
+    let fetched = broken_off(length, whole_page.clone(), Reply::SendAndReset).await;
+    assert_eq!((fetched.outcome, fetched.truncated), (Outcome::BodyReset, Some(Disconnect)));
+    assert!(whole_page.starts_with(&fetched.body));
+    // What cannot be decoded is kept as it came.
+    let fetched = broken_off(coded_length, packed[..10].to_vec(), Reply::SendAndClose).await;
+    assert_eq!((fetched.outcome, fetched.is_coded), (BodyTruncated, true));
+    assert_eq!(fetched.body, packed[..10]);
+    // Nothing came.
+    let fetched = broken_off(length, Vec::new(), Reply::SendAndClose).await;
+    assert!(fetched.has_lost_body() && !fetched.has_body());
+}
+
+#[tokio::test]
+async fn the_limit_holds_for_what_comes_and_for_what_is_decoded() {
+    let served = |path: &str| {
+        let bytes = vec![b'x'; 3 * DEFAULT_PAGE_BYTES];
+        match path {
+            "/gzip" => ("gzip", gzip(&bytes)),
+            "/twice" => ("gzip, gzip", gzip(&gzip(&bytes))),
+            "/deflate" => ("deflate", zlib(&bytes)),
+            // Members that carry nothing.
+            "/nothing" => ("gzip", gzip(b"").repeat(200_000)),
+            _ => ("compress", bytes),
+        }
+    };
+    let net = Net::start(move |asked| {
+        let (coding, body) = served(&asked.path);
+        let lines = ["content-type: text/html", &format!("content-encoding: {coding}")];
+        Reply::SendAndClose(answer_with("200 OK", &lines, &body))
+    })
+    .await;
+    for (path, outcome, bytes, cut) in [
+        ("gzip", Outcome::Ok, DEFAULT_PAGE_BYTES, CutReason::Length),
+        ("twice", Outcome::Ok, DEFAULT_PAGE_BYTES, CutReason::Length),
+        ("deflate", Outcome::Ok, DEFAULT_PAGE_BYTES, CutReason::Length),
+        ("nothing", Outcome::ContentDecode, DEFAULT_PAGE_BYTES, CutReason::Length),
+        ("unknown", Outcome::ContentDecode, DEFAULT_PAGE_BYTES, CutReason::Length),
+    ] {
+        let url = format!("http://a.test/{path}");
+        let fetched = get(&net, PageRequest::new(&url, &page())).await;
+        let found = (fetched.outcome, fetched.body.len(), fetched.truncated);
+        assert_eq!(found, (outcome, bytes, Some(cut)), "{path}");
+        let media = Purpose::media(DEFAULT_PAGE_BYTES, everytab_fetcher::ContentTypes::any());
+        let fetched = get(&net, PageRequest::new(&url, &media)).await;
+        let found = (fetched.outcome, fetched.body.len(), fetched.has_lost_body());
+        assert_eq!(found, (Outcome::BodyTooLarge, 0, true), "{path}");
+    }
+}
+
+/// What browsers ask for: each byte beyond ASCII as it is.
+#[tokio::test]
+async fn a_location_is_followed_byte_by_byte() {
+    let net = Net::start(|asked| {
+        let location: &[u8] = match asked.path.as_str() {
+            "/latin" => b"/caf\xe9.png?\xe9",
+            "/utf8" => "/café.png?é".as_bytes(),
+            "/korean" => b"/\xc7\xd1\xb1\xdb.png",
+            "/host" => "http://bücher.test/x".as_bytes(),
+            "/slashes" => b"///b.test./x",
+            _ => return ok(asked.path.as_bytes()),
+        };
+        let fields = [b"HTTP/1.1 302 Found\r\nlocation: ", location, b"\r\n"].concat();
+        Reply::Send([fields.as_slice(), b"content-length: 0\r\n\r\n"].concat())
+    })
+    .await;
+    net.dns.point("xn--bcher-kva.test", "127.0.0.1");
+    let fetcher = net.fetcher();
+    for (path, expected) in [
+        ("latin", "http://a.test/caf%E9.png?%E9"),
+        ("utf8", "http://a.test/caf%C3%A9.png?%C3%A9"),
+        ("korean", "http://a.test/%C7%D1%B1%DB.png"),
+        ("host", "http://xn--bcher-kva.test/x"),
+        ("slashes", "http://b.test/x"),
+    ] {
+        let url = format!("http://a.test/{path}");
+        let icon = fetch_one(&fetcher, &url).await;
+        assert_eq!((icon.outcome, icon.final_url.as_str()), (Outcome::Ok, expected));
+        let asked = expected.splitn(4, '/').nth(3).expect("a path");
+        assert_eq!(icon.body, format!("/{asked}").as_bytes());
+        let fetched = get(&net, PageRequest::new(&url, &page())).await;
+        assert_eq!(
+            (fetched.outcome, fetched.redirect.as_deref()),
+            (Outcome::Redirected, Some(expected))
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_absolute_hostname_is_the_hostname() {
+    let net = Net::start(|asked| {
+        assert_eq!(header(&asked.head, "host").as_deref(), Some("a.test"));
+        ok(b"icon")
+    })
+    .await;
+    let icon = fetch_one(&net.fetcher(), "http://a.test./x").await;
+    assert_eq!((icon.outcome, icon.final_url.as_str()), (Outcome::Ok, "http://a.test/x"));
+}
