@@ -12,7 +12,7 @@
 //! | captured, failed, refused, left, pages | a number each, as of now (snapshot, delta) |
 //! | shapes | floor, mask of changed slots, each slot (snapshot, delta) |
 //! | answered | number of hashes, then ascending differences (snapshot, delta) |
-//! | pending or links | who led to them; URLs, attributes, number of who led to each; deflated (all) |
+//! | pending or links | who led to them; URLs, attributes, number of who led; deflated (all) |
 //!
 //! The first URL is coded as the rest after `https://host/` (snapshot, delta) or `https://`
 //! (links).
