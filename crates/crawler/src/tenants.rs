@@ -130,11 +130,14 @@ impl RobotsOverride {
         above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
     }
 
-    /// Whether it leaves a path allowed that a site's robots.txt allows.
-    pub(crate) fn allows(&self, robots: &RobotsTxt, path: &str) -> bool {
-        let by_token = self.token.as_ref().is_none_or(|token| robots.allowed(token, path));
-        let by_rules = self.rules.as_ref().is_none_or(|rules| rules.allowed(EVERY_ROBOT, path));
-        by_token && by_rules
+    /// The robot that a site's robots.txt must allow a path as well.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Whether its own rules leave a path allowed.
+    pub(crate) fn allows(&self, path: &str) -> bool {
+        self.rules.as_ref().is_none_or(|rules| rules.allowed(EVERY_ROBOT, path))
     }
 
     /// The least delay of a host; its robots.txt says what it asks of the other robot.

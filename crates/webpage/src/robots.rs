@@ -20,6 +20,8 @@
 
 mod crawl_delay;
 
+use std::collections::{HashMap, HashSet};
+
 use url::Url;
 
 pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
@@ -110,6 +112,15 @@ struct RequestPath {
     as_written: String,
 }
 
+impl RequestPath {
+    fn new(path: &str) -> Self {
+        let path = path.as_bytes();
+        let path = path.get(..MAX_PATH_BYTES).unwrap_or(path);
+        let form = |form| normal_form(path, Side::Path, form);
+        Self { normal: form(Form::Normal), as_written: form(Form::AsWritten) }
+    }
+}
+
 impl RobotsTxt {
     /// Returns rules that allow nothing, as an unreachable robots.txt requires (RFC 9309 2.3.1.4).
     #[must_use]
@@ -164,6 +175,39 @@ impl RobotsTxt {
             return true;
         }
         !self.disallow_all && self.rule(user_agent_token, path).is_none_or(|rule| rule.allow)
+    }
+
+    /// Returns true if the crawlers with these product tokens all may request a path with its
+    /// query, as [`Self::allowed`] says of each. A rule is compared with the path once, however
+    /// many of them it is for.
+    #[must_use]
+    pub fn allowed_for_all(&self, user_agent_tokens: &[&str], path_and_query: &str) -> bool {
+        let path = if path_and_query.is_empty() { "/" } else { path_and_query };
+        if path == "/robots.txt" || path.starts_with("/robots.txt?") {
+            return true;
+        }
+        let request = RequestPath::new(path);
+        let names: HashSet<String> =
+            user_agent_tokens.iter().map(|token| self.applying_name(token)).collect();
+        let mut best: HashMap<&str, &PathRule> = HashMap::new();
+        for group in &self.groups {
+            let named: Vec<&String> = names.iter().filter(|name| group.names(name)).collect();
+            for rule in &group.rules {
+                let is_longer =
+                    |best: Option<&&PathRule>| best.is_none_or(|best| rule.rank() > best.rank());
+                if !named.iter().any(|name| is_longer(best.get(name.as_str())))
+                    || !rule.matches(&request)
+                {
+                    continue;
+                }
+                for name in &named {
+                    if is_longer(best.get(name.as_str())) {
+                        best.insert(name, rule);
+                    }
+                }
+            }
+        }
+        !self.disallow_all && best.values().all(|rule| rule.allow)
     }
 
     /// Returns the rule that decides about a path with its query, `None` if no rule matches, so
@@ -235,22 +279,24 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name by which the groups that apply address the crawler, and these groups.
-    fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
-        let name = match self.group(user_agent_token) {
+    /// Returns the name by which the groups that apply address the crawler.
+    fn applying_name(&self, user_agent_token: &str) -> String {
+        match self.group(user_agent_token) {
             RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
             RobotsGroup::Everyone | RobotsGroup::None => "*".to_owned(),
-        };
+        }
+    }
+
+    /// Returns the name by which the groups that apply address the crawler, and these groups.
+    fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
+        let name = self.applying_name(user_agent_token);
         let wanted = name.clone();
         (name, self.groups.iter().filter(move |group| group.names(&wanted)))
     }
 
     /// Returns the longest matching rule; of rules of equal length an allow rule.
     fn rule(&self, user_agent_token: &str, path: &str) -> Option<&PathRule> {
-        let path = path.as_bytes();
-        let path = path.get(..MAX_PATH_BYTES).unwrap_or(path);
-        let form = |form| normal_form(path, Side::Path, form);
-        let path = RequestPath { normal: form(Form::Normal), as_written: form(Form::AsWritten) };
+        let path = RequestPath::new(path);
         let mut best: Option<&PathRule> = None;
         for rule in self.applying(user_agent_token).1.flat_map(|group| &group.rules) {
             // Compare first, since it is cheaper than matching.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use everytab_fetcher::DelaySettings;
 use everytab_webpage::RobotsTxt;
 
-use crate::{crawl::Crawl, holder::state::Holder, known::Host};
+use crate::{crawl::Crawl, holder::state::Holder, known::Host, tenants::RobotsOverride};
 
 impl Holder {
     /// The delays that requests to a host for a crawl are made with: those of the crawl, or longer
@@ -73,8 +73,9 @@ impl Holder {
         (host_hash, path): (u64, &str),
     ) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
-        let mut overrides = self.state.tenants.overrides(&crawl.owner, &host.name);
-        rules.allowed(self.context.fetcher.robot().product(), path)
-            && overrides.all(|one| one.allows(rules, path))
+        let overrides = || self.state.tenants.overrides(&crawl.owner, &host.name);
+        let mut robots = vec![self.context.fetcher.robot().product()];
+        robots.extend(overrides().filter_map(RobotsOverride::token));
+        rules.allowed_for_all(&robots, path) && overrides().all(|one| one.allows(path))
     }
 }

@@ -155,7 +155,8 @@ proptest! {
         let tenants = Tenants::new(&[open(1, "a")], &[changed]);
         let one = tenants.overrides("a", "example.com").next().unwrap();
         for path in &paths {
-            let with = found.allowed(ROBOT, path) && one.allows(&found, path);
+            let robots: Vec<&str> = [ROBOT].into_iter().chain(one.token()).collect();
+            let with = found.allowed_for_all(&robots, path) && one.allows(path);
             prop_assert!(!with || found.allowed(ROBOT, path));
             if let Some(token) = token {
                 prop_assert!(!with || found.allowed(token, path));

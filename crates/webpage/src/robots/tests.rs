@@ -1,6 +1,8 @@
 //! Cases of RFC 9309, and of Google's suite what its matcher alone does not show
 //! (tests/webpage/suites/robots.json holds the rest).
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn allowed(file: &str, path: &str) -> bool {
@@ -317,4 +319,26 @@ fn the_group_and_the_rule_that_decide_are_told() {
     assert_eq!(rule("x", "/a/bc"), Some((true, "/a/b*".to_owned())));
     assert_eq!(rule("x", "/c"), None);
     assert_eq!(rule("named", ""), Some((false, "/".to_owned())));
+}
+
+proptest! {
+    #[test]
+    fn all_of_several_robots_are_allowed_if_each_is(
+        lines in proptest::collection::vec(
+            prop_oneof![
+                "user-agent: [abc*]",
+                "(dis)?allow: /[ab*]{0,4}[$]?",
+            ],
+            0..12,
+        ),
+        robots in proptest::collection::vec("[abcd]", 0..4),
+        path in "/[ab]{0,4}",
+    ) {
+        let file = RobotsTxt::parse(lines.join("\n").as_bytes());
+        let robots: Vec<&str> = robots.iter().map(String::as_str).collect();
+        let each = robots.iter().all(|robot| file.allowed(robot, &path));
+        prop_assert_eq!(file.allowed_for_all(&robots, &path), each);
+        let nothing = RobotsTxt::disallow_all();
+        prop_assert!(!nothing.allowed_for_all(&robots, &path));
+    }
 }
