@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let url = CanonicalUrl::parse("https://a.example.de/x/y?z", &parameters).expect("a URL");
     if let Ok(settings) = FilterSettings::parse(bytes) {
         let filter = Filter::compile(&settings, |_| None).expect("what is checked compiles");
-        let set = FilterSet::new(vec![filter]);
+        let set = FilterSet::new(vec![filter]).expect("what is checked fits");
         set.decide_url(&url, false);
         let page = PageContent { title: &text, text: &text, ..PageContent::default() };
         set.decide_content(&url, &page);

@@ -35,5 +35,6 @@ fn check(text: &str, parameters: &ParameterList) {
     let site = SUFFIXES.site_of(url.host());
     assert!(url.host().ends_with(site) && SUFFIXES.site_of(site) == site);
     let _ = (slot_of_site(site), shape_hash(url.path_and_query()));
-    let _ = RULES.refusal(&Link::submitted(url, true, 0));
+    let link = Link::submitted(url, true, 0);
+    let _ = RULES.refusal(&link, &RULES.matches(&link));
 }

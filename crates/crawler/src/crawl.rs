@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
-use everytab_coordinator::{Coordinator, OpenCrawl};
+use everytab_coordinator::{Coordinator, Error, OpenCrawl};
 use everytab_fetcher::{DelaySettings, Purpose};
 use everytab_filters::FilterSet;
 use everytab_frontier::{Rules, Scope};
@@ -123,7 +123,7 @@ pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
     (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
-) -> Result<ListedCrawls, everytab_coordinator::Error> {
+) -> Result<ListedCrawls, Error> {
     let mut crawls = OpenCrawls::new();
     let mut has_unreadable = false;
     let listed = coordinator.open_crawls().await?;
@@ -159,7 +159,7 @@ async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
     (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
-) -> Result<Result<Crawl, String>, everytab_coordinator::Error> {
+) -> Result<Result<Crawl, String>, Error> {
     let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
         return Ok(Err("it is gone".to_owned()));
     };
@@ -167,16 +167,25 @@ async fn read_crawl(
         Ok(settings) => settings,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let filters = match lists.compile(&open.name, &settings.filters, stores).await {
-        Ok(filters) => Arc::new(filters),
-        Err(error) => return Ok(Err(error)),
-    };
-    let (name, mut rules) = match (LiveCrawlName::parse(&open.name), settings.rules()) {
+    // Up to half a second, in a thread of its own.
+    let rules = tokio::task::spawn_blocking(move || settings.into_rules()).await;
+    let rules = rules.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))?;
+    let parsed = (LiveCrawlName::parse(&open.name), rules);
+    let (name, (settings, mut rules, closed_by)) = match parsed {
         (Ok(name), Ok(rules)) => (name, rules),
         (Err(error), _) => return Ok(Err(error.to_string())),
         (_, Err(error)) => return Ok(Err(error.to_string())),
     };
     rules.ports = settings.followed_ports(ports).into();
+    if let Some(error) = closed_by {
+        let crawl = &open.name;
+        tracing::error!(crawl, %error, "its patterns cost too much: no more links are followed");
+    }
+    let patterns = Arc::clone(&rules.patterns);
+    let filters = match lists.compile(&open.name, (&settings.filters, patterns), stores).await {
+        Ok(filters) => Arc::new(filters),
+        Err(error) => return Ok(Err(error)),
+    };
     if !filters.is_empty() {
         rules.filter = Some(Arc::<FilterSet>::clone(&filters));
     }
@@ -220,7 +229,7 @@ async fn repeat_of(
     coordinator: &Coordinator,
     open: &OpenCrawl,
     settings: &CrawlSettings,
-) -> Result<Option<Repeat>, everytab_coordinator::Error> {
+) -> Result<Option<Repeat>, Error> {
     let Some(again) = settings.again else { return Ok(None) };
     let crawl = &open.name;
     let Some(earlier) = coordinator.earlier_crawl(open.crawl).await? else {

@@ -4,7 +4,9 @@
 //! JSON with a field that is no setting is refused, so that a misspelt limit limits. Must not know:
 //! where settings come from, what a page or a link is.
 
-use std::time::Duration;
+mod patterns;
+
+use std::{sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 use everytab_fetcher::{
@@ -12,8 +14,8 @@ use everytab_fetcher::{
     MAX_PAGE_BYTES, Purpose,
 };
 use everytab_frontier::{
-    MAX_DEPTH, MAX_RETRIES, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet,
-    UrlPatterns,
+    MAX_DEPTH, MAX_FILTER_LISTS, MAX_RETRIES, PriorityWords, Rules, RulesError, Scope, SiteBudget,
+    SiteSet,
 };
 use everytab_webpage::PortList;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,7 @@ pub const RETRIES: u8 = 3;
 pub const MAX_LIST_SITES: usize = 1_000_000;
 
 const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
+const _: () = assert!(MAX_FILTERS <= MAX_FILTER_LISTS);
 
 /// A setting that is out of its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,11 +56,13 @@ pub struct CrawlSettingsError {
     pub option: &'static str,
     /// What is wrong, with the bound.
     pub reason: String,
+    /// Whether the setting is correct, and only costs more than a crawl may.
+    is_of_cost: bool,
 }
 
 impl CrawlSettingsError {
     fn new(option: &'static str, reason: impl ToString) -> Self {
-        Self { option, reason: reason.to_string() }
+        Self { option, reason: reason.to_string(), is_of_cost: false }
     }
 }
 
@@ -343,23 +348,21 @@ impl CrawlSettings {
     /// # Errors
     /// The first setting that is out of its bounds.
     pub fn rules(&self) -> Result<Rules, CrawlSettingsError> {
-        let patterns = |option, texts: &[String]| {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            UrlPatterns::compile(&texts).map_err(|error| CrawlSettingsError::new(option, error))
-        };
         let words: Vec<&str> = self.priorities.iter().map(String::as_str).collect();
+        let priorities = PriorityWords::parse(&words)
+            .map_err(|error| CrawlSettingsError::new("priority", error))?;
+        let patterns = self.patterns(&priorities).map_err(|error| self.pattern_error(&error))?;
         let rules = Rules {
             scope: self.scope,
             list: SiteSet::new(self.list_sites.clone()),
             // Whoever merges links has a list of its own.
             ports: Vec::new(),
             depth: self.depth,
-            include: patterns("include", &self.include)?,
-            exclude: patterns("exclude", &self.exclude)?,
+            patterns: Arc::new(patterns),
+            is_closed: false,
             // Compiled where their lists are.
             filter: None,
-            priorities: PriorityWords::parse(&words)
-                .map_err(|error| CrawlSettingsError::new("priority", error))?,
+            priorities,
             site_budget: SiteBudget(self.site_pages),
         };
         rules.check().map_err(|error| match error {

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let list = LoadedList::Names(Arc::new(NameList::open(bytes)?));
     println!("opened in {:?}", start.elapsed());
     let settings = FilterSettings::parse(br#"{"lists":[{"name":"x","mode":"drop"}]}"#)?;
-    let by_list = FilterSet::new(vec![Filter::compile(&settings, |_| Some(list.clone()))?]);
+    let by_list = FilterSet::new(vec![Filter::compile(&settings, |_| Some(list.clone()))?])?;
     let parameters = ParameterList::default();
     let urls: Vec<CanonicalUrl> = (0..URLS)
         .map(|number| {
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let weights: Vec<String> = (0..WORDS).map(|n| format!("\"wo{n}rd\":1")).collect();
     let json = format!("{{\"words\":{{\"weights\":{{{}}},\"threshold\":9}}}}", weights.join(","));
     let settings = FilterSettings::parse(json.as_bytes())?;
-    let by_words = FilterSet::new(vec![Filter::compile(&settings, |_| None)?]);
+    let by_words = FilterSet::new(vec![Filter::compile(&settings, |_| None)?])?;
     let text = "The quick brown fox jumps over the lazy dog, and nobody knows why. ".repeat(950);
     let page = PageContent { text: &text, ..PageContent::default() };
     let start = Instant::now();

@@ -3,11 +3,9 @@
 //! A URL: the first pattern that matches, then the lists, then the country of the top-level domain.
 //! A page: the patterns again (one that keeps is an exception from everything), then what costs
 //! least first: type, country, language, words. The classifier is asked by the caller, last. What
-//! is not known drops nothing. Must not know: how lists are loaded.
+//! is not known drops nothing. Must not know: how lists are loaded, how patterns are matched.
 
 use std::{net::IpAddr, sync::Arc};
-
-use everytab_frontier::UrlPatterns;
 
 use crate::{
     content::PageContent,
@@ -17,7 +15,8 @@ use crate::{
     list::{CountryRanges, NameList, UrlNames},
     selection::Selection,
     settings::{
-        ClassifierSettings, CountrySettings, FilterError, FilterSettings, ListMode, WordPlace,
+        ClassifierSettings, CountrySettings, FilterError, FilterSettings, ListMode, RuleSettings,
+        WordPlace,
     },
     words::Words,
 };
@@ -59,8 +58,7 @@ pub(crate) struct UrlParts<'a> {
 /// A filter, compiled.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    rules: UrlPatterns,
-    verdicts: Vec<FilterVerdict>,
+    rules: Vec<RuleSettings>,
     lists: Vec<UsedList>,
     words: Option<UsedWords>,
     /// The languages as codes of ISO 639-3.
@@ -73,7 +71,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Compiles a filter. `list` gives the imported lists by name; one that it does not give is not
+    /// Compiles a filter but its patterns, which are compiled together with those of other filters
+    /// (`FilterSet`). `list` gives the imported lists by name; one that it does not give is not
     /// asked, and the filter is not complete.
     ///
     /// # Errors
@@ -83,7 +82,7 @@ impl Filter {
         settings: &FilterSettings,
         list: impl Fn(&str) -> Option<LoadedList>,
     ) -> Result<Self, FilterError> {
-        settings.check()?;
+        settings.check_all_but_patterns()?;
         let lists = used_lists(settings, &list)?;
         let addresses = settings.countries.as_ref().and_then(|set| set.addresses.as_deref());
         let ranges = match addresses.map(list) {
@@ -108,8 +107,7 @@ impl Filter {
         let is_complete = lists.iter().all(|list| list.names.is_some())
             && (addresses.is_none() || ranges.is_some());
         Ok(Self {
-            rules: settings.patterns()?,
-            verdicts: settings.rules.iter().map(|rule| rule.verdict).collect(),
+            rules: settings.rules.clone(),
             lists,
             words: words.transpose()?,
             languages: settings.languages.clone().map(|which| (which.clone(), codes(&which))),
@@ -119,6 +117,11 @@ impl Filter {
             classifier: settings.classifier.clone(),
             is_complete,
         })
+    }
+
+    /// Returns the patterns of the rules, in order.
+    pub(crate) fn patterns(&self) -> Vec<&str> {
+        self.rules.iter().map(|rule| rule.pattern.as_str()).collect()
     }
 
     /// Returns true if all lists that the filter names are loaded.
@@ -145,23 +148,31 @@ impl Filter {
         self.classifier.as_ref()
     }
 
-    /// Decides a URL before it is asked for; `None`: nothing decides. `is_exempt`: it was submitted
-    /// or is no page, so that what keeps others only does not concern it.
-    pub(crate) fn decide_url(&self, url: UrlParts<'_>, is_exempt: bool) -> Option<Decision> {
-        let by_rule = self.rule_of(url.text);
+    /// Decides a URL before it is asked for; `None`: nothing decides. `rule` is the position of the
+    /// first rule that matches. `is_exempt`: it was submitted or is no page, so that what keeps
+    /// others only does not concern it.
+    pub(crate) fn decide_url(
+        &self,
+        url: UrlParts<'_>,
+        rule: Option<usize>,
+        is_exempt: bool,
+    ) -> Option<Decision> {
+        let by_rule = self.decision_of(rule);
         if by_rule.is_some_and(|decision| decision.verdict != FilterVerdict::Nofollow) {
             return by_rule;
         }
         self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
     }
 
-    /// Decides a page that was fetched; `None`: nothing decides, and the classifier may.
+    /// Decides a page that was fetched; `None`: nothing decides, and the classifier may. `rule` is
+    /// the position of the first rule that matches its URL.
     pub(crate) fn decide_content(
         &self,
         url: UrlParts<'_>,
+        rule: Option<usize>,
         page: &PageContent<'_>,
     ) -> Option<Decision> {
-        let by_rule = self.rule_of(url.text);
+        let by_rule = self.decision_of(rule);
         if by_rule.is_some_and(|decision| decision.verdict == FilterVerdict::Keep) {
             return by_rule;
         }
@@ -172,12 +183,9 @@ impl Filter {
             .or(by_rule)
     }
 
-    fn rule_of(&self, text: &str) -> Option<Decision> {
-        if self.rules.is_empty() {
-            return None;
-        }
-        let number = self.rules.first_match(text)?;
-        let verdict = *self.verdicts.get(number)?;
+    fn decision_of(&self, rule: Option<usize>) -> Option<Decision> {
+        let number = rule?;
+        let verdict = self.rules.get(number)?.verdict;
         Some(Decision { verdict, by: DecidedBy::Rule(number) })
     }
 

@@ -2,19 +2,26 @@
 //!
 //! Must not know: where filters are kept.
 
-use everytab_frontier::{CanonicalUrl, Link, LinkFilter, LinkFlags, ParameterList, TurnedAway};
+use std::sync::Arc;
+
+use everytab_frontier::{
+    CanonicalUrl, Link, LinkFilter, LinkFlags, ParameterList, PatternLists, TurnedAway, UrlMatches,
+    UrlPatterns,
+};
 
 use crate::{
     content::PageContent,
     decision::{Decision, FilterVerdict},
     filter::{Filter, UrlParts},
-    settings::ClassifierSettings,
+    settings::{ClassifierSettings, FilterError},
 };
 
 /// The filters of a crawl.
 #[derive(Debug, Clone, Default)]
 pub struct FilterSet {
     filters: Vec<Filter>,
+    /// The patterns of their rules, each filter's in its order, perhaps among others of a crawl.
+    patterns: Arc<UrlPatterns>,
 }
 
 /// What a filter decides of a URL that is not asked for.
@@ -29,10 +36,22 @@ pub struct TestedUrl {
 }
 
 impl FilterSet {
-    /// Puts filters together.
+    /// Puts filters together, and compiles their patterns.
+    ///
+    /// # Errors
+    /// Returns an error if the patterns cost too much together.
+    pub fn new(filters: Vec<Filter>) -> Result<Self, FilterError> {
+        let rules = filters.iter().map(Filter::patterns).collect();
+        let lists = PatternLists { filters: rules, ..PatternLists::default() };
+        let patterns = UrlPatterns::compile(&lists);
+        let patterns = patterns.map_err(|error| FilterError::new("rules", error))?;
+        Ok(Self::with_patterns(filters, Arc::new(patterns)))
+    }
+
+    /// Puts filters together whose patterns are compiled with others of their crawl, in this order.
     #[must_use]
-    pub fn new(filters: Vec<Filter>) -> Self {
-        Self { filters }
+    pub fn with_patterns(filters: Vec<Filter>, patterns: Arc<UrlPatterns>) -> Self {
+        Self { filters, patterns }
     }
 
     /// Returns true if there is no filter.
@@ -63,16 +82,27 @@ impl FilterSet {
     /// or is no page, so that what keeps others only does not concern it.
     #[must_use]
     pub fn decide_url(&self, url: &CanonicalUrl, is_exempt: bool) -> Option<Decision> {
+        self.decide_matched(url, &self.patterns.matches(url), is_exempt)
+    }
+
+    fn decide_matched(
+        &self,
+        url: &CanonicalUrl,
+        matches: &UrlMatches,
+        is_exempt: bool,
+    ) -> Option<Decision> {
         let parts = parts_of(url);
-        self.strictest(|filter| filter.decide_url(parts, is_exempt))
+        self.strictest(|number, filter| {
+            filter.decide_url(parts, matches.rule_of(number), is_exempt)
+        })
     }
 
     /// Decides a page that was fetched; `None`: nothing decides. The classifiers are asked after
     /// that ([`Self::classifiers`]), unless the page is dropped.
     #[must_use]
     pub fn decide_content(&self, url: &CanonicalUrl, page: &PageContent<'_>) -> Option<Decision> {
-        let parts = parts_of(url);
-        self.strictest(|filter| filter.decide_content(parts, page))
+        let (parts, matches) = (parts_of(url), self.patterns.matches(url));
+        self.strictest(|number, filter| filter.decide_content(parts, matches.rule_of(number), page))
     }
 
     /// Returns the classifiers that are asked of a page that is not dropped; none of a filter that
@@ -81,16 +111,17 @@ impl FilterSet {
         &self,
         url: &CanonicalUrl,
     ) -> impl Iterator<Item = &ClassifierSettings> + use<'_> {
-        let parts = parts_of(url);
+        let (parts, matches) = (parts_of(url), self.patterns.matches(url));
         let nothing = PageContent::default();
         let asked: Vec<&ClassifierSettings> = self
             .filters
             .iter()
-            .filter(|filter| {
-                let decision = filter.decide_content(parts, &nothing);
+            .enumerate()
+            .filter(|(number, filter)| {
+                let decision = filter.decide_content(parts, matches.rule_of(*number), &nothing);
                 decision.is_none_or(|decision| decision.verdict != FilterVerdict::Keep)
             })
-            .filter_map(Filter::classifier)
+            .filter_map(|(_, filter)| filter.classifier())
             .collect();
         asked.into_iter()
     }
@@ -115,9 +146,10 @@ impl FilterSet {
     }
 
     /// The first drop; else the first nofollow; else the first keep.
-    fn strictest(&self, decide: impl Fn(&Filter) -> Option<Decision>) -> Option<Decision> {
+    fn strictest(&self, decide: impl Fn(usize, &Filter) -> Option<Decision>) -> Option<Decision> {
         let mut strictest: Option<Decision> = None;
-        for decision in self.filters.iter().filter_map(decide) {
+        let filters = self.filters.iter().enumerate();
+        for decision in filters.filter_map(|(number, filter)| decide(number, filter)) {
             match (decision.verdict, strictest.map(|before| before.verdict)) {
                 (FilterVerdict::Drop, _) => return Some(decision),
                 (_, None) | (FilterVerdict::Nofollow, Some(FilterVerdict::Keep)) => {
@@ -131,10 +163,10 @@ impl FilterSet {
 }
 
 impl LinkFilter for FilterSet {
-    fn refusal(&self, link: &Link) -> Option<TurnedAway> {
+    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway> {
         let flags = link.attributes.flags;
         let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
-        let decision = self.decide_url(&link.url, is_exempt)?;
+        let decision = self.decide_matched(&link.url, matches, is_exempt)?;
         decision.is_drop().then(|| decision.by.reason())
     }
 }

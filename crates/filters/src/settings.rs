@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use everytab_frontier::UrlPatterns;
+use everytab_frontier::{PatternLists, UrlPatterns};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -222,7 +222,13 @@ impl FilterSettings {
     /// # Errors
     /// The first one that is out of its bounds.
     pub fn check(&self) -> Result<(), FilterError> {
-        self.patterns()?;
+        let rules = self.rules.iter().map(|rule| rule.pattern.as_str()).collect();
+        let lists = PatternLists { filters: vec![rules], ..PatternLists::default() };
+        UrlPatterns::compile(&lists).map_err(|error| FilterError::new("rules", error))?;
+        self.check_all_but_patterns()
+    }
+
+    pub(crate) fn check_all_but_patterns(&self) -> Result<(), FilterError> {
         self.check_lists()?;
         if let Some(words) = &self.words {
             words.check()?;
@@ -262,11 +268,6 @@ impl FilterSettings {
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    pub(crate) fn patterns(&self) -> Result<UrlPatterns, FilterError> {
-        let patterns: Vec<&str> = self.rules.iter().map(|rule| rule.pattern.as_str()).collect();
-        UrlPatterns::compile(&patterns).map_err(|error| FilterError::new("rules", error))
     }
 
     fn check_lists(&self) -> Result<(), FilterError> {

@@ -47,7 +47,10 @@ pub use host_domains::{DomainLists, ListedDomains};
 pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
 pub use origin::Origin;
 pub use parameters::{ParameterError, ParameterList};
-pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};
+pub use patterns::{
+    MAX_FILTER_LISTS, MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, PatternListError,
+    PatternLists, UrlMatches, UrlPatternList, UrlPatterns,
+};
 pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
 pub use rules::{LinkFilter, MAX_DEPTH, Rules, RulesError};
 pub use scope::{Scope, ScopeError, SiteSet};
@@ -56,7 +59,7 @@ pub use shape::shape_hash;
 pub use site::{SLOTS, site_hash, slot_of_site};
 pub use state::{
     Answered, Ending, HostState, LinkVerdict, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,
-    Merged, Packed, Sums, Turn, Unpacked, never_paused,
+    Merged, Packed, StateChanges, Sums, Turn, Unpacked, never_paused,
 };
 pub use suffixes::{DEFAULT_SUFFIX_LIST, SuffixError, SuffixList};
 pub use turned_away::{TurnedAway, TurnedAwayCounts};

@@ -1,12 +1,11 @@
 //! Computes the priority of a URL: the sum of the numbers of the words in it, 0 to 7.
 //!
-//! Must not know: the order within a host.
+//! Must not know: the order within a host, how words are found.
+
+use crate::patterns::{MAX_WORDS, UrlMatches};
 
 /// Greatest priority.
 pub const MAX_PRIORITY: u8 = 7;
-
-/// Greatest number of words. Each is searched in every new URL, one after the other.
-const MAX_WORDS: usize = 64;
 
 /// Greatest length of a word in bytes.
 const MAX_WORD_BYTES: usize = 100;
@@ -52,15 +51,18 @@ impl PriorityWords {
         Ok(Self { words: parsed.collect::<Result<_, _>>()? })
     }
 
-    /// Returns `base` plus the numbers of all words in a key, 0 to [`MAX_PRIORITY`].
+    /// Returns the words, for [`crate::PatternLists::words`].
     #[must_use]
-    pub fn priority(&self, key: &str, base: u8) -> u8 {
-        if self.words.is_empty() {
-            return base.min(MAX_PRIORITY);
-        }
-        let key = key.to_ascii_lowercase();
-        let found = self.words.iter().filter(|(word, _)| key.contains(word.as_str()));
-        let sum: i32 = found.map(|(_, number)| i32::from(*number)).sum();
+    pub fn words(&self) -> Vec<&str> {
+        self.words.iter().map(|(word, _)| word.as_str()).collect()
+    }
+
+    /// Returns `base` plus the numbers of all words that a URL has, 0 to [`MAX_PRIORITY`].
+    #[must_use]
+    pub fn priority(&self, matches: &UrlMatches, base: u8) -> u8 {
+        let found = self.words.iter().enumerate();
+        let found = found.filter(|(bit, _)| matches.words() & (1 << bit) != 0);
+        let sum: i32 = found.map(|(_, (_, number))| i32::from(*number)).sum();
         let clamped = (i32::from(base) + sum).clamp(0, i32::from(MAX_PRIORITY));
         u8::try_from(clamped).unwrap_or(MAX_PRIORITY)
     }
@@ -69,16 +71,29 @@ impl PriorityWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        canonical::CanonicalUrl,
+        parameters::ParameterList,
+        patterns::{PatternLists, UrlPatterns},
+    };
 
     #[test]
     fn the_sum_of_the_words_is_bounded() {
-        let words = PriorityWords::parse(&["News=3", "2026=5", "tag=-2", "a=b=1"]).unwrap();
-        assert_eq!(words.priority("http://a.example/NEWS", 0), 3);
-        assert_eq!(words.priority("http://a.example/news/2026", 0), 7);
-        assert_eq!(words.priority("http://a.example/tag", 0), 0);
-        assert_eq!(words.priority("http://a.example/tag", 4), 2);
-        assert_eq!(words.priority("http://a.example/?a=b", 0), 1);
-        assert_eq!(PriorityWords::default().priority("http://a.example/", 200), 7);
+        let words =
+            PriorityWords::parse(&["News=3", "2026=5", "tag=-2", "a=b=1", "https=2"]).unwrap();
+        let lists = PatternLists { words: words.words(), ..PatternLists::default() };
+        let patterns = UrlPatterns::compile(&lists).unwrap();
+        let priority = |url: &str, base| {
+            let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+            words.priority(&patterns.matches(&url), base)
+        };
+        assert_eq!(priority("http://a.example/NEWS", 0), 3);
+        assert_eq!(priority("http://a.example/news/2026", 0), 7);
+        assert_eq!(priority("http://a.example/tag", 0), 0);
+        assert_eq!(priority("http://a.example/tag", 4), 2);
+        assert_eq!(priority("http://a.example/?a=b", 0), 1);
+        assert_eq!(priority("https://a.example/", 0), 2, "the scheme is of the URL");
+        assert_eq!(PriorityWords::default().priority(&UrlMatches::default(), 200), 7);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a crawl follows: its frozen settings, in compiled form.
 //!
 //! Order: scope where a link is found; port, exclude, include, filters, depth and traps where it is
-//! merged, of which the first that applies is counted. UrlPatterns and words are compared with the
+//! merged, of which the first that applies is counted. Patterns and words are compared with the
 //! key, so the answer is the same for all spellings of a URL. Must not know: what is known, how a
 //! filter decides.
 
@@ -10,7 +10,7 @@ use std::{fmt, sync::Arc};
 use crate::{
     budget::SiteBudget,
     link::{Link, LinkFlags, MAX_HOPS},
-    patterns::UrlPatterns,
+    patterns::{UrlMatches, UrlPatterns},
     priority::PriorityWords,
     scope::{Scope, SiteSet},
     suffixes::SuffixList,
@@ -41,8 +41,8 @@ pub enum RulesError {
 /// What turns links away beside the rules of a crawl: its filters. The same link always gets the
 /// same answer.
 pub trait LinkFilter: fmt::Debug + Send + Sync {
-    /// Returns why a link is not followed; `None` if it may be.
-    fn refusal(&self, link: &Link) -> Option<TurnedAway>;
+    /// Returns why a link is not followed; `None` if it may be. Takes what matches the URL.
+    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway>;
 }
 
 /// What a crawl follows.
@@ -56,10 +56,11 @@ pub struct Rules {
     pub ports: Vec<u16>,
     /// Greatest depth, 0 to [`MAX_DEPTH`]; 0: only the seeds.
     pub depth: u16,
-    /// If not empty, one must match; seeds, requisites and sitemaps are exempt.
-    pub include: UrlPatterns,
-    /// None may match.
-    pub exclude: UrlPatterns,
+    /// Patterns to exclude and to include, the rules of the filter, and the words of `priorities`.
+    /// Seeds, requisites and sitemaps need not be included.
+    pub patterns: Arc<UrlPatterns>,
+    /// Whether no link is followed, because nobody can match the patterns that were given.
+    pub is_closed: bool,
     /// What else turns links away.
     pub filter: Option<Arc<dyn LinkFilter>>,
     /// Words that raise or lower the priority.
@@ -75,8 +76,8 @@ impl Default for Rules {
             list: SiteSet::default(),
             ports: Vec::new(),
             depth: DEFAULT_DEPTH,
-            include: UrlPatterns::default(),
-            exclude: UrlPatterns::default(),
+            patterns: Arc::default(),
+            is_closed: false,
             filter: None,
             priorities: PriorityWords::default(),
             site_budget: SiteBudget::default(),
@@ -113,22 +114,32 @@ impl Rules {
         }
     }
 
-    /// Returns why a link in scope is not followed, by the link alone; `None` if it may be.
+    /// Returns what matches the URL of a link.
     #[must_use]
-    pub fn refusal(&self, link: &Link) -> Option<TurnedAway> {
+    pub fn matches(&self, link: &Link) -> UrlMatches {
+        self.patterns.matches(&link.url)
+    }
+
+    /// Returns why a link in scope is not followed, by the link and what matches its URL alone;
+    /// `None` if it may be.
+    #[must_use]
+    pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway> {
         let Link { url, attributes, .. } = link;
         if !self.ports.is_empty() && !self.ports.contains(&url.port()) {
             return Some(TurnedAway::Port);
         }
-        let text = url.key().split_once("://").map_or("", |(_, text)| text);
-        if !self.exclude.is_empty() && self.exclude.matches(text) {
+        if self.is_closed {
+            return Some(TurnedAway::PatternCost);
+        }
+        if matches.is_excluded() {
             return Some(TurnedAway::Excluded);
         }
         let is_exempt = attributes.flags.contains(LinkFlags::SEED) || attributes.flags.is_no_page();
-        if !is_exempt && !self.include.is_empty() && !self.include.matches(text) {
+        if !is_exempt && self.patterns.has_include() && !matches.is_included() {
             return Some(TurnedAway::NotIncluded);
         }
-        if let Some(reason) = self.filter.as_ref().and_then(|filter| filter.refusal(link)) {
+        let filter = self.filter.as_ref();
+        if let Some(reason) = filter.and_then(|filter| filter.refusal(link, matches)) {
             return Some(reason);
         }
         if attributes.depth > self.depth {
@@ -144,7 +155,13 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{canonical::CanonicalUrl, parameters::ParameterList, site::site_hash};
+    use crate::{
+        canonical::CanonicalUrl, parameters::ParameterList, patterns::PatternLists, site::site_hash,
+    };
+
+    fn refused(rules: &Rules, link: &Link) -> Option<TurnedAway> {
+        rules.refusal(link, &rules.matches(link))
+    }
 
     fn link(url: &str, depth: u16) -> Link {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
@@ -175,13 +192,17 @@ mod tests {
 
     #[test]
     fn exclude_wins_over_include_and_seeds_need_no_include() {
+        let patterns = PatternLists {
+            include: vec!["*/blog/*"],
+            exclude: vec!["re:[?]print="],
+            ..PatternLists::default()
+        };
         let rules = Rules {
-            include: UrlPatterns::compile(&["*/blog/*"]).unwrap(),
-            exclude: UrlPatterns::compile(&["re:[?]print="]).unwrap(),
+            patterns: Arc::new(UrlPatterns::compile(&patterns).unwrap()),
             depth: 2,
             ..Rules::default()
         };
-        let refusal = |url: &str, depth| rules.refusal(&link(url, depth));
+        let refusal = |url: &str, depth| refused(&rules, &link(url, depth));
         assert_eq!(refusal("http://a.com/blog/1", 1), None);
         assert_eq!(refusal("http://a.com/blog/1?print=1", 1), Some(TurnedAway::Excluded));
         assert_eq!(refusal("http://a.com/shop/1", 1), Some(TurnedAway::NotIncluded));
@@ -189,12 +210,12 @@ mod tests {
         assert_eq!(refusal("http://a.com/blog/x/x/x", 1), Some(TurnedAway::TrapRepeatedSegment));
         let mut seed = link("http://a.com/shop/1", 0);
         seed.attributes.flags = LinkFlags::SEED;
-        assert_eq!(rules.refusal(&seed), None);
+        assert_eq!(refused(&rules, &seed), None);
         seed.url = link("http://a.com/blog/1?print=1", 0).url;
-        assert_eq!(rules.refusal(&seed), Some(TurnedAway::Excluded));
+        assert_eq!(refused(&rules, &seed), Some(TurnedAway::Excluded));
         let mut hopped = link("http://a.com/blog/", 0);
         hopped.attributes.hops = 6;
-        assert_eq!(rules.refusal(&hopped), Some(TurnedAway::Redirects));
+        assert_eq!(refused(&rules, &hopped), Some(TurnedAway::Redirects));
     }
 
     #[test]
@@ -202,12 +223,12 @@ mod tests {
         let rules = Rules { ports: vec![80, 443, 8081], ..Rules::default() };
         let mut seed = link("http://a.com:8080/", 0);
         seed.attributes.flags = LinkFlags::SEED;
-        assert_eq!(rules.refusal(&seed), Some(TurnedAway::Port));
+        assert_eq!(refused(&rules, &seed), Some(TurnedAway::Port));
         for url in ["http://a.com/", "https://a.com/", "https://a.com:8081/x", "http://a.com:443/"]
         {
-            assert_eq!(rules.refusal(&link(url, 0)), None, "{url}");
+            assert_eq!(refused(&rules, &link(url, 0)), None, "{url}");
         }
-        assert_eq!(Rules::default().refusal(&seed), None);
+        assert_eq!(refused(&Rules::default(), &seed), None);
     }
 
     #[test]

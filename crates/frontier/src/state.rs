@@ -16,7 +16,7 @@ mod unpack;
 
 pub use host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Sums};
 pub use merge::{LinkVerdict, Merged};
-pub use pack::Packed;
+pub use pack::{Packed, StateChanges};
 pub use turns::{Answered, Ending, MAX_RETRIES, Turn, never_paused};
 pub use unpack::Unpacked;
 

@@ -41,6 +41,8 @@ reasons! {
     Port = "port",
     /// The link leads out of the scope of the crawl.
     Scope = "scope",
+    /// The crawl was started before today's limits of what its patterns may cost, and is closed.
+    PatternCost = "pattern_cost",
     /// An exclude pattern matches.
     Excluded = "excluded",
     /// There are include patterns, and none matches.
@@ -149,8 +151,8 @@ mod tests {
         let names = TurnedAway::ALL.map(TurnedAway::as_str).join(" ");
         assert_eq!(
             names,
-            "unparsable scheme host port scope excluded not_included filter_rule filter_list \
-             filter_country depth redirects trap_length trap_segments trap_parameters \
+            "unparsable scheme host port scope pattern_cost excluded not_included filter_rule \
+             filter_list filter_country depth redirects trap_length trap_segments trap_parameters \
              trap_repeated_segment trap_host_segment trap_page_links trap_site_pages \
              trap_site_hosts trap_shape trap_host_known trap_sitemaps"
         );

@@ -11,6 +11,7 @@ mod tests;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use everytab_filters::{Filter, FilterSet, LoadedList};
+use everytab_frontier::UrlPatterns;
 use everytab_storage::StoreSettings;
 use parking_lot::Mutex;
 use tokio::{
@@ -147,11 +148,11 @@ impl FilterLists {
     }
 
     /// Compiles the filters of a crawl, with their lists as far as these can be had. What cannot is
-    /// told: the filters are not complete then.
+    /// told: the filters are not complete then. `patterns` has those of their rules.
     pub(crate) async fn compile(
         &self,
         crawl: &str,
-        filters: &[FrozenFilter],
+        (filters, patterns): (&[FrozenFilter], Arc<UrlPatterns>),
         stores: &StoreSettings,
     ) -> Result<FilterSet, String> {
         let mut compiled = Vec::with_capacity(filters.len());
@@ -168,7 +169,7 @@ impl FilterLists {
                 Err(error) => return Err(error.to_string()),
             });
         }
-        Ok(FilterSet::new(compiled))
+        Ok(FilterSet::with_patterns(compiled, patterns))
     }
 
     /// Those of some lists that can be had, by name; with `until`, by then: what is not here is

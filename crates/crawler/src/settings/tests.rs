@@ -132,12 +132,13 @@ fn rules_follow_what_the_settings_say() {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
         let mut link = Link::submitted(url, false, 0);
         link.attributes.flags = LinkFlags::default();
-        rules.refusal(&link)
+        rules.refusal(&link, &rules.matches(&link))
     };
     assert_eq!(refusal("http://b.example/blog/1"), None);
     assert_eq!(refusal("http://b.example/shop/1"), Some(TurnedAway::NotIncluded));
     assert_eq!(refusal("http://b.example/blog/1?print=1"), Some(TurnedAway::Excluded));
-    assert_eq!(rules.priorities.priority("http://b.example/news", 0), 2);
+    let url = CanonicalUrl::parse("http://b.example/news", &ParameterList::default()).unwrap();
+    assert_eq!(rules.priorities.priority(&rules.patterns.matches(&url), 0), 2);
 }
 
 #[test]

@@ -108,7 +108,7 @@ async fn links_that_patterns_and_lists_drop_never_become_known_and_are_counted()
         let list = NameList::open(Arc::new(object.clone())).unwrap();
         Some(LoadedList::Names(Arc::new(list)))
     });
-    let set = FilterSet::new(vec![compiled.unwrap()]);
+    let set = FilterSet::new(vec![compiled.unwrap()]).unwrap();
     let (status, recorded) = crawl(&world, &filtered(filter)).await;
     for key in recorded.keys() {
         let url = CanonicalUrl::parse(key, &ParameterList::default()).unwrap();

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use everytab_frontier::{
-    Attributes, CanonicalUrl, Link, LinkFilter as _, LinkFlags, ParameterList, TurnedAway,
+    Attributes, CanonicalUrl, Link, LinkFilter as _, LinkFlags, ParameterList, PatternLists,
+    TurnedAway, UrlMatches, UrlPatterns,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -39,7 +40,8 @@ fn lists() -> HashMap<&'static str, LoadedList> {
 fn filter(json: Value) -> FilterSet {
     let settings = FilterSettings::of_value(json).unwrap();
     let lists = lists();
-    FilterSet::new(vec![Filter::compile(&settings, |name| lists.get(name).cloned()).unwrap()])
+    let filter = Filter::compile(&settings, |name| lists.get(name).cloned()).unwrap();
+    FilterSet::new(vec![filter]).unwrap()
 }
 
 /// What is decided of a link, and by what.
@@ -109,9 +111,14 @@ fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
         "lists": [{ "name": "good", "mode": "keep" }],
         "countries": { "keep": ["DE"] },
     }));
+    // As the patterns of a crawl are compiled: those of its filters in their order.
+    let rules = PatternLists { filters: vec![vec!["*/x", "*/y"]], ..PatternLists::default() };
+    let patterns = UrlPatterns::compile(&rules).unwrap();
     let refusal = |text: &str, flags| {
         let attributes = Attributes { flags, ..Attributes::default() };
-        set.refusal(&Link { url: url(text), attributes, via: None })
+        let url = url(text);
+        let matches = patterns.matches(&url);
+        set.refusal(&Link { url, attributes, via: None }, &matches)
     };
     let none = LinkFlags::default();
     assert_eq!(refusal("http://good.example/x", none), Some(TurnedAway::FilterRule));
@@ -122,9 +129,10 @@ fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
     assert_eq!(refusal("http://a.example/i.png", LinkFlags::REQUISITE), None);
     let by_country = filter(json!({ "countries": { "keep": ["DE"] } }));
     let link = Link::submitted(url("http://a.fr/"), false, 0);
-    assert_eq!(by_country.refusal(&link), None);
+    let none = UrlMatches::default();
+    assert_eq!(by_country.refusal(&link, &none), None);
     let attributes = Attributes::default();
-    let refused = by_country.refusal(&Link { attributes, ..link });
+    let refused = by_country.refusal(&Link { attributes, ..link }, &none);
     assert_eq!(refused, Some(TurnedAway::FilterCountry));
 }
 
@@ -175,7 +183,7 @@ fn a_list_that_is_not_here_drops_nothing_and_keeps_what_may_be_on_it() {
     let lists = lists();
     let filter = Filter::compile(&settings.unwrap(), |name| lists.get(name).cloned()).unwrap();
     assert!(!filter.is_complete());
-    let set = FilterSet::new(vec![filter]);
+    let set = FilterSet::new(vec![filter]).unwrap();
     assert_eq!(decided(&set, "http://other.example/"), "-");
     assert!(!set.is_complete());
 }
@@ -209,7 +217,8 @@ fn of_several_filters_the_strictest_decides_and_each_asks_its_own_classifier() {
         compile(json!({ "rules": [{ "pattern": "*/ab*", "verdict": "nofollow" }],
                         "classifier": classifier("/two") })),
         compile(json!({ "rules": [{ "pattern": "*/abc*", "verdict": "drop" }] })),
-    ]);
+    ])
+    .unwrap();
     for (path, verdict) in [("a", "keep"), ("ab", "nofollow"), ("abc", "drop")] {
         let decision = set.decide_url(&url(&format!("http://x.com/{path}")), false).unwrap();
         assert_eq!(decision.verdict.as_str(), verdict, "{path}");

@@ -8,7 +8,8 @@ use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pendin
 use crate::{
     budget::{MAX_HOSTS_PER_SITE, SiteUse},
     link::{Attributes, Link, LinkFlags},
-    priority::MAX_PRIORITY,
+    patterns::UrlMatches,
+    priority::{MAX_PRIORITY, PriorityWords},
     rules::Rules,
     shape::shape_hash,
     turned_away::{TurnedAway, TurnedAwayCounts},
@@ -77,8 +78,12 @@ impl HostState {
         if self.answered.contains(&hash) {
             return LinkVerdict::Known;
         }
-        let attributes = with_priority(&link, rules);
-        if self.pending.contains_key(&hash) {
+        let is_pending = self.pending.contains_key(&hash);
+        // Of one that is pending only its words may say something new.
+        let is_read = !is_pending || rules.patterns.has_words();
+        let matches = if is_read { rules.matches(&link) } else { UrlMatches::default() };
+        let attributes = with_priority(&link, &rules.priorities, &matches);
+        if is_pending {
             self.raise(&link, attributes, rules, site);
             return LinkVerdict::Known;
         }
@@ -89,8 +94,8 @@ impl HostState {
             _ if is_page => self.over_budget(shape, rules, site),
             _ => None,
         };
-        let refusal =
-            rules.refusal(&link).or_else(over_budget).or_else(|| self.over_limit(&link, site));
+        let refusal = rules.refusal(&link, &matches);
+        let refusal = refusal.or_else(over_budget).or_else(|| self.over_limit(&link, site));
         if let Some(reason) = refusal {
             return LinkVerdict::TurnedAway(reason);
         }
@@ -192,9 +197,9 @@ impl HostState {
 /// Returns the attributes of a link with the priority that the words of the crawl give it. The
 /// target of a redirect has that of what redirects to it at least, which the words have raised
 /// before.
-fn with_priority(link: &Link, rules: &Rules) -> Attributes {
+fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> Attributes {
     let given = link.attributes.priority;
-    let of_words = |base| rules.priorities.priority(link.url.key(), base);
+    let of_words = |base| words.priority(matches, base);
     let is_target = link.attributes.hops > 0;
     let priority = if is_target { of_words(0).max(given) } else { of_words(given) };
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }

@@ -1,13 +1,19 @@
 //! Packing a state: a snapshot of all of it, or a delta of what changed since the last pack.
 //!
 //! A snapshot is written when the deltas since the last one are twice its size: then a URL costs
-//! the least bytes written and stored together. Must not know: where chunks are kept.
+//! the least bytes written and stored together. To pack takes seconds for a million pending URLs,
+//! so what changed is taken out of the state first, which is a copy, and packed apart from it. Must
+//! not know: where chunks are kept.
+
+use std::sync::Arc;
 
 use super::host_state::{HostState, Pending};
 use crate::{
     canonical::UrlHash,
     chunk::{ChunkKind, Entry, close, open, push_entries, push_hashes, push_number, push_shapes},
+    link::Attributes,
     origin::Origin,
+    shape_counts::ShapeChanges,
 };
 
 /// Number of times its own size that a snapshot lets deltas grow. Measured with 1 and 0.5 as well:
@@ -35,80 +41,129 @@ pub struct Packed {
     pub next_due_s: Option<u64>,
 }
 
+/// What is to be packed of a state, which goes on without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "what is taken is not taken again: pack and record it, or drop the state"]
+pub struct StateChanges {
+    packed: Packed,
+    /// What most URLs begin with.
+    start: String,
+    /// Captured, failed, refused and left, and the pages.
+    numbers: [u64; 5],
+    shapes: ShapeChanges,
+    answered: Vec<UrlHash>,
+    /// The URLs of the entries, one behind the other.
+    text: String,
+    entries: Vec<ChangedUrl>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ChangedUrl {
+    /// Where its URL ends in the text.
+    end: usize,
+    attributes: Attributes,
+    via: Option<Arc<str>>,
+    retries: u8,
+    not_before_s: u64,
+}
+
+impl StateChanges {
+    /// Packs what was taken. The caller records the chunks of a host in the order in which they
+    /// were taken, and tells the state of each ([`HostState::packed`]) before it takes the next.
+    pub fn pack(mut self) -> Packed {
+        let mut out = open(self.packed.kind);
+        push_number(&mut out, self.packed.generation);
+        self.numbers.into_iter().for_each(|number| push_number(&mut out, number));
+        push_shapes(&mut out, &self.shapes);
+        push_hashes(&mut out, &mut self.answered);
+        let mut start = 0;
+        let entries = self.entries.iter().map(|changed| {
+            let ChangedUrl { end, attributes, via, retries, not_before_s } = changed;
+            let url = self.text.get(start..*end).unwrap_or_default();
+            start = *end;
+            let (attributes, via) = (*attributes, via.clone());
+            Entry { url, attributes, via, retries: *retries, not_before_s: *not_before_s }
+        });
+        push_entries(&mut out, &self.start, &mut entries.collect::<Vec<_>>());
+        self.packed.bytes = close(out);
+        self.packed
+    }
+}
+
 impl HostState {
     /// Packs what changed since the last pack, `None` if nothing did. URLs that are asked are
     /// packed as pending. `free_s` is as in [`Self::next`]. The caller records the chunks in order,
     /// or drops the state.
     pub fn pack(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<Packed> {
+        let packed = self.take_changes(free_s)?.pack();
+        self.packed(packed.kind, packed.bytes.len());
+        Some(packed)
+    }
+
+    /// Packs the whole state, whatever changed.
+    pub fn pack_snapshot(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
+        let packed = self.take_all_of(ChunkKind::Snapshot, free_s).pack();
+        self.packed(packed.kind, packed.bytes.len());
+        packed
+    }
+
+    /// Takes what changed since the last time, `None` if nothing did.
+    pub fn take_changes(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<StateChanges> {
         if !self.is_dirty() {
             return None;
         }
         let is_snapshot =
             self.generation == 0 || self.delta_bytes > DELTA_RATIO * self.snapshot_bytes;
-        Some(if is_snapshot { self.pack_snapshot(free_s) } else { self.pack_delta(free_s) })
+        let kind = if is_snapshot { ChunkKind::Snapshot } else { ChunkKind::Delta };
+        Some(self.take_all_of(kind, free_s))
     }
 
-    /// Packs the whole state, whatever changed.
-    pub fn pack_snapshot(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
-        let mut answered: Vec<UrlHash> = self.answered.iter().copied().collect();
-        let entries: Vec<_> = self.pending.values().map(entry).collect();
-        let bytes = self.chunk(ChunkKind::Snapshot, &mut answered, entries);
-        self.snapshot_bytes = bytes.len();
-        self.delta_bytes = 0;
-        let next_due_s = self.next_due_s(free_s);
-        self.packed(ChunkKind::Snapshot, bytes, next_due_s)
+    /// Notes the size of what was taken and is packed.
+    pub fn packed(&mut self, kind: ChunkKind, bytes: usize) {
+        if kind == ChunkKind::Snapshot {
+            (self.snapshot_bytes, self.delta_bytes) = (bytes, 0);
+        } else {
+            self.delta_bytes += bytes;
+        }
     }
 
-    fn pack_delta(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
-        let mut answered = self.newly_answered.clone();
-        let changed = self.changed.iter();
-        let entries = changed.filter_map(|hash| self.pending.get(hash)).map(entry).collect();
-        let bytes = self.chunk(ChunkKind::Delta, &mut answered, entries);
-        self.delta_bytes += bytes.len();
-        let next_due_s = self.next_due_s(free_s);
-        self.packed(ChunkKind::Delta, bytes, next_due_s)
-    }
-
-    fn chunk(
-        &self,
-        kind: ChunkKind,
-        answered: &mut [UrlHash],
-        mut entries: Vec<Entry<&str>>,
-    ) -> Vec<u8> {
-        let mut out = open(kind);
+    fn take_all_of(&mut self, kind: ChunkKind, free_s: impl Fn(Origin) -> u64) -> StateChanges {
         let sums = self.sums();
-        let numbers = [sums.captured, sums.failed, sums.refused, sums.left, self.pages];
-        push_number(&mut out, self.generation + 1);
-        numbers.into_iter().for_each(|number| push_number(&mut out, number));
         let is_snapshot = kind == ChunkKind::Snapshot;
         let shapes = if is_snapshot { self.shapes.all() } else { self.shapes.changes() };
-        push_shapes(&mut out, &shapes);
-        push_hashes(&mut out, answered);
-        push_entries(&mut out, &self.usual_start(), &mut entries);
-        close(out)
-    }
-
-    fn packed(&mut self, kind: ChunkKind, bytes: Vec<u8>, next_due_s: Option<u64>) -> Packed {
+        let (urls, bytes) = match kind {
+            ChunkKind::Snapshot => (self.pending.len(), self.pending_bytes),
+            _ => (self.changed.len(), 0),
+        };
+        let (mut text, mut entries) = (String::with_capacity(bytes), Vec::with_capacity(urls));
+        let mut add = |pending: &Pending| {
+            text.push_str(&pending.url);
+            let Pending { attributes, retries, not_before_s, .. } = *pending;
+            let (end, via) = (text.len(), pending.via.clone());
+            entries.push(ChangedUrl { end, attributes, via, retries, not_before_s });
+        };
+        let answered = if is_snapshot {
+            self.pending.values().for_each(&mut add);
+            self.answered.iter().copied().collect()
+        } else {
+            self.changed.iter().filter_map(|hash| self.pending.get(hash)).for_each(&mut add);
+            std::mem::take(&mut self.newly_answered)
+        };
         self.generation += 1;
         self.has_unmerged = false;
         self.changed.clear();
         self.newly_answered.clear();
         self.shapes.forget_changes();
-        let sums = self.sums();
-        Packed {
+        let packed = Packed {
             kind,
-            bytes,
+            bytes: Vec::new(),
             generation: self.generation,
             known: sums.known,
             pending: sums.pending,
             pages: self.pages,
-            next_due_s,
-        }
+            next_due_s: self.next_due_s(free_s),
+        };
+        let numbers = [sums.captured, sums.failed, sums.refused, sums.left, self.pages];
+        StateChanges { packed, start: self.usual_start(), numbers, shapes, answered, text, entries }
     }
-}
-
-fn entry(pending: &Pending) -> Entry<&str> {
-    let Pending { url, attributes, via, retries, not_before_s } = pending;
-    let (attributes, via) = (*attributes, via.clone());
-    Entry { url, attributes, via, retries: *retries, not_before_s: *not_before_s }
 }

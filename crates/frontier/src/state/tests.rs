@@ -1,6 +1,8 @@
 //! Tests of one state: what merging counts, in which order URLs are asked, what limits hold, what
 //! chunks are refused. Interleavings of all verbs are tested in tests/interleavings.rs.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -11,6 +13,7 @@ use crate::{
     link::{Attributes, Link, LinkFlags},
     origin::Origin,
     parameters::ParameterList,
+    patterns::{PatternLists, UrlPatterns},
     priority::PriorityWords,
     rules::Rules,
     turned_away::TurnedAway,
@@ -100,9 +103,30 @@ fn another_link_raises_a_pending_url_and_keeps_its_depth() {
 }
 
 #[test]
+fn what_was_taken_is_packed_as_it_was_then_and_what_follows_it_is_a_delta() {
+    let mut state = state_of([link("a"), link("b")]);
+    let before = state.clone();
+    let taken = state.take_changes(never_paused).unwrap();
+    assert!(!state.is_dirty() && state.take_changes(never_paused).is_none());
+    // The state goes on while that is packed.
+    state.merge([link("c")], &Rules::default(), &mut SiteUse::default());
+    let turn = state.next(0, never_paused).unwrap();
+    state.answer(turn.hash, Ending::Captured);
+    let first = taken.pack();
+    state.packed(first.kind, first.bytes.len());
+    assert_eq!((first.kind, first.known), (ChunkKind::Snapshot, 2));
+    assert_eq!(unpacked(std::slice::from_ref(&first.bytes)).unwrap().state, before);
+    let second = state.pack(never_paused).unwrap();
+    assert_eq!((second.kind, second.generation), (ChunkKind::Delta, first.generation + 1));
+    assert_eq!(unpacked(&[first.bytes, second.bytes]).unwrap().state, state);
+}
+
+#[test]
 fn words_raise_the_priority_of_links_and_once_that_of_a_redirects_target() {
     let words = PriorityWords::parse(&["news=2"]).unwrap();
-    let rules = Rules { priorities: words, ..Rules::default() };
+    let lists = PatternLists { words: words.words(), ..PatternLists::default() };
+    let patterns = Arc::new(UrlPatterns::compile(&lists).unwrap());
+    let rules = Rules { priorities: words, patterns, ..Rules::default() };
     let mut state = HostState::new(HOST);
     let mut target = link_with("news/2", 0, 3, LinkFlags::default());
     target.attributes.hops = 1;

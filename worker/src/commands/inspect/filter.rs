@@ -32,20 +32,20 @@ pub(super) struct FilterArgs {
 /// Prints verdict and part of the filter for each URL.
 pub(super) fn print(args: &FilterArgs, lines: &mut Lines) -> io::Result<()> {
     let name = args.file.display().to_string();
-    let compiled = read(&args.file)
-        .map_err(|error| error.message)
-        .and_then(|settings| Filter::compile(&settings, |_| None).map_err(|e| e.to_string()));
-    let filter = match compiled {
-        Ok(filter) => filter,
+    let compiled = read(&args.file).map_err(|error| error.message).and_then(|settings| {
+        let filter = Filter::compile(&settings, |_| None);
+        filter.and_then(|filter| FilterSet::new(vec![filter])).map_err(|e| e.to_string())
+    });
+    let filters = match compiled {
+        Ok(filters) => filters,
         Err(error) => {
             lines.complain(&name, &error);
             return Ok(());
         }
     };
-    if !filter.is_complete() {
+    if !filters.is_complete() {
         eprintln!("{name}: the imported lists that it names are not asked here");
     }
-    let filters = FilterSet::new(vec![filter]);
     let urls: Vec<&str> = args.urls.iter().map(String::as_str).collect();
     let tested = filters.test(&urls, args.seeds, &ParameterList::default());
     for (url, TestedUrl { key, decision, error }) in urls.into_iter().zip(tested) {

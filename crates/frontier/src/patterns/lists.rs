@@ -1,0 +1,119 @@
+//! The patterns and words of a crawl as they were written, and what may be wrong with them.
+//!
+//! Does not depend on how they are compiled.
+
+use super::table::MAX_LISTS;
+
+/// Greatest number of patterns of a list.
+pub const MAX_PATTERNS: usize = 1_000;
+
+/// Greatest length of a pattern in bytes.
+pub const MAX_PATTERN_BYTES: usize = 1_024;
+
+/// Maximum number of words, one bit each.
+pub(crate) const MAX_WORDS: usize = 64;
+
+/// Maximum number of filters with rules.
+pub const MAX_FILTER_LISTS: usize = MAX_LISTS - FIRST_FILTER;
+
+/// Where each list is among all.
+pub(super) const EXCLUDE: usize = 0;
+pub(super) const INCLUDE: usize = 1;
+pub(super) const FIRST_FILTER: usize = 2;
+
+/// The reason why patterns are not acceptable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// There are more than [`MAX_PATTERNS`].
+    #[error("more than {MAX_PATTERNS} patterns")]
+    TooMany,
+    /// A pattern is empty or longer than [`MAX_PATTERN_BYTES`].
+    #[error("pattern {number} is empty or longer than {MAX_PATTERN_BYTES} bytes")]
+    Length {
+        /// Position in the list, from 1.
+        number: usize,
+    },
+    /// A glob begins with a scheme, which is no part of what it is compared with.
+    #[error("pattern {number}: leave out the scheme, as in example.com/blog/*")]
+    SchemeInGlob {
+        /// Position in the list, from 1.
+        number: usize,
+    },
+    /// The host of a glob has a character that no host of a URL has, such as one beyond ASCII.
+    #[error("pattern {number}: a host is written in lower case and punycode")]
+    HostInGlob {
+        /// Position in the list, from 1.
+        number: usize,
+    },
+    /// The regular expression is wrong, or uses what takes more than linear time.
+    #[error("pattern {number}: {reason}")]
+    Expression {
+        /// Position in the list, from 1.
+        number: usize,
+        /// What is wrong, in one line.
+        reason: String,
+    },
+    /// The pattern alone needs more than one table.
+    #[error(
+        "pattern {number} is too complex: shorten its repetitions, such as .{{100}}, and what is \
+         optional before them, or write a glob"
+    )]
+    TooComplex {
+        /// Position in the list, from 1.
+        number: usize,
+    },
+    /// The patterns together need more than four tables.
+    #[error(
+        "from pattern {number} on it is too much: all patterns of a crawl (include, exclude, rules \
+         of its filters, and words of its priorities) must fit together; take fewer, begin \
+         globs with their host instead of `*`, or import hosts as a list for a filter"
+    )]
+    TooLarge {
+        /// Position in the list, from 1.
+        number: usize,
+    },
+}
+
+impl PatternError {
+    /// Returns true if the pattern is correct, and only costs more than a crawl may.
+    #[must_use]
+    pub fn is_of_cost(&self) -> bool {
+        matches!(self, Self::TooComplex { .. } | Self::TooLarge { .. })
+    }
+}
+
+/// Which list a pattern is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlPatternList {
+    /// [`PatternLists::exclude`].
+    Exclude,
+    /// [`PatternLists::include`].
+    Include,
+    /// The list at this position of [`PatternLists::filters`].
+    Filter(usize),
+    /// [`PatternLists::words`].
+    Words,
+}
+
+/// A pattern that is not acceptable, with its list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct PatternListError {
+    /// The list.
+    pub list: UrlPatternList,
+    /// What is wrong.
+    pub error: PatternError,
+}
+
+/// All patterns and words of a crawl, as they were written.
+#[derive(Debug, Clone, Default)]
+pub struct PatternLists<'a> {
+    /// Patterns of which none may match.
+    pub exclude: Vec<&'a str>,
+    /// Patterns of which one must match, if there is any.
+    pub include: Vec<&'a str>,
+    /// The rules of each filter, of which the first that matches decides.
+    pub filters: Vec<Vec<&'a str>>,
+    /// Words in lower case, at most [`MAX_WORDS`].
+    pub words: Vec<&'a str>,
+}

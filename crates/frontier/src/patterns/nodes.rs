@@ -1,0 +1,99 @@
+//! The states of all patterns of a crawl in one list: a nondeterministic automaton.
+//!
+//! Does not depend on how patterns are written, or on how the automaton is used.
+
+use regex_automata::{
+    nfa::thompson::{NFA, State},
+    util::look::Look,
+};
+
+/// Maximum number of states of all patterns of a crawl. A byte of a literal has one, so that more
+/// would not fit into the tables either.
+const MAX_NODES: usize = 200_000;
+
+/// A byte of this range leads to a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ByteRange {
+    pub(super) first: u8,
+    pub(super) last: u8,
+    pub(super) to: u32,
+}
+
+/// A state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    /// Reads a byte.
+    Bytes(Box<[ByteRange]>),
+    /// Leads to each of these states, without a byte.
+    Split(Box<[u32]>),
+    /// Leads to a state, without a byte, if the position is of this kind.
+    Look(Look, u32),
+    /// The pattern of this position in [`Nodes::patterns`] has matched.
+    Match(u16),
+}
+
+/// What a match of a pattern means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The pattern at this position of this list matches.
+    OfList { list: u8, position: u16 },
+    /// The URL has the word of this number.
+    OfWord(u8),
+}
+
+/// Where a pattern begins, and what its match means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pattern {
+    pub(super) start: u32,
+    pub(super) meaning: Meaning,
+}
+
+/// All patterns have more states together than a crawl may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooManyNodes;
+
+/// The states of all patterns.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    pub(super) nodes: Vec<Node>,
+    pub(super) patterns: Vec<Pattern>,
+}
+
+impl Nodes {
+    /// Adds a pattern.
+    pub(super) fn push(&mut self, pattern: &NFA, meaning: Meaning) -> Result<(), TooManyNodes> {
+        let (offset, number) = (self.nodes.len(), self.patterns.len());
+        let number = u16::try_from(number).map_err(|_| TooManyNodes)?;
+        if offset + pattern.states().len() > MAX_NODES {
+            return Err(TooManyNodes);
+        }
+        let place = |id: usize| u32::try_from(offset + id).unwrap_or(u32::MAX);
+        let range = |first: u8, last: u8, to: usize| ByteRange { first, last, to: place(to) };
+        self.nodes.extend(pattern.states().iter().map(|state| match state {
+            State::ByteRange { trans } => {
+                Node::Bytes([range(trans.start, trans.end, trans.next.as_usize())].into())
+            }
+            State::Sparse(sparse) => {
+                let ranges = sparse.transitions.iter();
+                Node::Bytes(ranges.map(|t| range(t.start, t.end, t.next.as_usize())).collect())
+            }
+            State::Dense(dense) => {
+                let to = |byte| Some(range(byte, byte, dense.matches_byte(byte)?.as_usize()));
+                Node::Bytes((0..=u8::MAX).filter_map(to).collect())
+            }
+            State::Look { look, next } => Node::Look(*look, place(next.as_usize())),
+            State::Union { alternates } => {
+                Node::Split(alternates.iter().map(|id| place(id.as_usize())).collect())
+            }
+            State::BinaryUnion { alt1, alt2 } => {
+                Node::Split([place(alt1.as_usize()), place(alt2.as_usize())].into())
+            }
+            State::Capture { next, .. } => Node::Split([place(next.as_usize())].into()),
+            State::Fail => Node::Split([].into()),
+            State::Match { .. } => Node::Match(number),
+        }));
+        let start = place(pattern.start_anchored().as_usize());
+        self.patterns.push(Pattern { start, meaning });
+        Ok(())
+    }
+}

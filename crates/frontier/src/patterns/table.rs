@@ -1,0 +1,117 @@
+//! A deterministic automaton as a table: each byte of a URL costs one look-up.
+//!
+//! Rows are reached by their offset, so that a step is one addition and one load; what matched is
+//! added at each step without a branch, because branches that are guessed wrong cost more. Does not
+//! depend on what patterns are.
+
+/// Maximum number of entries of a table, as an offset of 16 bits reaches: 128 KiB.
+pub(super) const MAX_ENTRIES: usize = 1 << 16;
+/// Lists of patterns: exclude, include, and the rules of up to 10 filters.
+pub(super) const MAX_LISTS: usize = 12;
+/// The position of no match. Positions are compared as signed numbers, several at once.
+const NONE: i16 = i16::MAX;
+/// The last entries of a row: what has matched before the next byte, and what has at the end.
+const MATCHED: usize = 2;
+const MATCHED_AT_END: usize = 1;
+
+/// What has matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Found {
+    /// The position of the first pattern of each list.
+    first: [i16; MAX_LISTS],
+    /// The words, one bit each.
+    pub(super) words: u64,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { first: [NONE; MAX_LISTS], words: 0 }
+    }
+}
+
+impl Found {
+    /// Adds the match of a pattern of a list.
+    pub(super) fn add_pattern(&mut self, list: u8, position: u16) {
+        let position = i16::try_from(position).unwrap_or(NONE);
+        if let Some(first) = self.first.get_mut(usize::from(list)) {
+            *first = (*first).min(position);
+        }
+    }
+
+    /// Returns the position of the first pattern of a list that matches.
+    pub(super) fn first_of(&self, list: usize) -> Option<usize> {
+        let first = self.first.get(list).filter(|first| **first != NONE)?;
+        usize::try_from(*first).ok()
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        for (first, other) in self.first.iter_mut().zip(&other.first) {
+            *first = (*first).min(*other);
+        }
+        self.words |= other.words;
+    }
+}
+
+/// A table. Begins in its first row.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    /// The column of each byte.
+    columns: [u8; 256],
+    width: usize,
+    /// Rows of `width` entries: the offset of the next row by column, and two positions in `found`.
+    rows: Vec<u16>,
+    found: Vec<Found>,
+}
+
+impl Table {
+    /// Returns the width of rows with so many columns.
+    pub(super) fn width(columns: usize) -> usize {
+        columns + MATCHED
+    }
+
+    /// Makes a table of complete rows with entries that are in range.
+    pub(super) fn new(columns: [u8; 256], width: usize, rows: Vec<u16>, found: Vec<Found>) -> Self {
+        debug_assert!(rows.len() <= MAX_ENTRIES && rows.len().is_multiple_of(width));
+        Self { columns, width, rows, found }
+    }
+
+    /// Returns about how many bytes of memory the table takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.rows) + size_of_val(&*self.found)
+    }
+}
+
+/// Reads a text by several tables at once: their loads do not wait for each other.
+pub(super) fn search(tables: &[Table], text: &[u8]) -> Found {
+    match tables {
+        [] => Found::default(),
+        [one] => search_by([one], text),
+        [one, two] => search_by([one, two], text),
+        [one, two, three] => search_by([one, two, three], text),
+        [one, two, three, rest @ ..] => {
+            let mut found = search_by([one, two, three], text);
+            found.add(&search(rest, text));
+            found
+        }
+    }
+}
+
+#[inline]
+fn search_by<const N: usize>(tables: [&Table; N], text: &[u8]) -> Found {
+    let mut found = Found::default();
+    let mut rows = [0_usize; N];
+    for byte in text {
+        for (table, row) in tables.iter().zip(&mut rows) {
+            let column = usize::from(table.columns[usize::from(*byte)]);
+            *row = usize::from(table.rows[*row + column]);
+            let matched = table.rows[*row + table.width - MATCHED];
+            found.add(&table.found[usize::from(matched)]);
+        }
+    }
+    for (table, row) in tables.iter().zip(rows) {
+        let matched = table.rows[row + table.width - MATCHED_AT_END];
+        found.add(&table.found[usize::from(matched)]);
+    }
+    found
+}
