@@ -35,6 +35,7 @@ mod service;
 mod short_text;
 mod submissions;
 mod submitted_urls;
+mod trials;
 mod url_id;
 mod waiters;
 

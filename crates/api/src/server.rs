@@ -6,14 +6,12 @@ use axum::Router;
 use everytab_coordinator::Coordinator;
 use everytab_crawler::FilterLists;
 use everytab_frontier::{ParameterList, SuffixList};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::{
     captures::Captures,
     key_ports::KeyPorts,
-    metrics,
-    resources::filter_trial::{TRIALS_AT_A_TIME, TRIALS_THAT_WAIT},
-    routes,
+    metrics, routes,
     service::{ApiSettings, Service},
     submissions::{Submissions, standing_crawl},
     waiters::Waiters,
@@ -40,8 +38,7 @@ impl ApiService {
         tokio::spawn(Arc::clone(&waiters).poll(coordinator.clone(), stop.clone()));
         let service = Service {
             lists: FilterLists::new(settings.temporary.clone()),
-            trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
-            trials_that_wait: Semaphore::new(TRIALS_THAT_WAIT),
+            trials: Arc::default(),
             ports: KeyPorts::default(),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),

@@ -10,11 +10,11 @@ use everytab_crawler::{FilterLists, SeedPorts};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
 use everytab_webpage::PortList;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::{
     captures::Captures, key_ports::KeyPorts, problem::Problem, submissions::Submissions,
-    waiters::Waiters,
+    trials::Trials, waiters::Waiters,
 };
 
 /// What the operator has set.
@@ -49,10 +49,8 @@ pub(crate) struct Service {
     pub(crate) captures: Captures,
     /// The lists that tests of filters ask.
     pub(crate) lists: FilterLists,
-    /// Permits to test URLs against a filter.
-    pub(crate) trials: Arc<Semaphore>,
-    /// Permits to wait for the lists of a filter that is to be tested.
-    pub(crate) trials_that_wait: Semaphore,
+    /// Turns of requests that test URLs against a filter.
+    pub(crate) trials: Arc<Trials>,
     /// The description, as it is served.
     pub(crate) description: Bytes,
     /// Turns true when the process stops.
