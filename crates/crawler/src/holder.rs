@@ -14,6 +14,7 @@ mod failures;
 mod measuring;
 mod memory;
 mod merging;
+mod parts;
 mod ready;
 mod recording;
 mod sitemaps;
@@ -33,7 +34,10 @@ use tokio::{sync::watch, time::sleep_until};
 use crate::{
     archives::ArchiveCommand,
     crawl::{ListedCrawls, list_crawls},
-    holder::state::{Event, Holder},
+    holder::{
+        parts::{drop_sites, end_of_part},
+        state::{Event, Holder},
+    },
     load::PassKind,
     metrics,
     slot::Written,
@@ -46,8 +50,6 @@ const TICK: Duration = Duration::from_millis(100);
 const LIST_INTERVAL: Duration = Duration::from_secs(5);
 /// How often it is looked whether a crawl is open where none was.
 const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
-/// Events that are handled before hosts are looked at again.
-const EVENTS_AT_A_TIME: usize = 256;
 
 /// Why the holder stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,8 +66,9 @@ impl Holder {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
+            self.leases.beat();
             let next = match self.may_ask() {
-                _ if !self.state.unmerged.is_empty() => Some(Instant::now()),
+                _ if self.has_parts() => Some(Instant::now()),
                 true => self.next_look(),
                 false => None,
             };
@@ -87,7 +90,7 @@ impl Holder {
                 self.stop();
                 tracing::info!("asking nothing more; recording what is known");
             }
-            self.merge_more();
+            self.do_parts();
             self.write_more();
             self.ask_due_hosts();
             if self.state.is_stopping && self.has_given_all_back() {
@@ -113,6 +116,7 @@ impl Holder {
         }
         self.state.requests.clear();
         self.state.unmerged.clear();
+        self.state.slots.values_mut().for_each(|slot| slot.merging = 0);
         let slots = self.state.slots.values_mut();
         let written: Vec<Written> = slots.filter_map(|slot| slot.written.take()).collect();
         for Written { crawl, host_hash, hash, .. } in written {
@@ -122,8 +126,9 @@ impl Holder {
     }
 
     fn handle_many(&mut self, first: Event) {
+        let until = end_of_part();
         self.handle(first);
-        for _ in 1..EVENTS_AT_A_TIME {
+        while Instant::now() < until {
             let Ok(event) = self.events.try_recv() else { return };
             self.handle(event);
         }
@@ -135,10 +140,11 @@ impl Holder {
             Event::Crawls(crawls, asked_at) => self.crawls_listed(crawls, asked_at),
             Event::Due(due) => self.due_listed(due),
             Event::LinksRead(read) => self.links_read(read),
-            Event::SitesLoaded(sites) => self.sites_loaded(sites),
+            Event::SitesLoaded(sites) => self.state.loaded.extend(sites),
             Event::Visited(visited) => self.visited(*visited),
             Event::Panicked(fence, host_hash, number) => self.panicked(fence, host_hash, number),
-            Event::Checkpointed(fence, answer) => self.checkpointed(fence, answer),
+            Event::Invalid(fence, host_hash, number) => self.gave_up(fence, host_hash, number),
+            Event::Checkpointed(fence, sizes, answer) => self.checkpointed(fence, sizes, answer),
             Event::Reserved(fence, crawl, pages) => self.reserved(fence, crawl, pages),
             Event::Released => self.state.calls.is_releasing = false,
             Event::Dropped => {}
@@ -181,7 +187,7 @@ impl Holder {
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
         let next = self.next_look();
-        let is_quiet = self.state.requests.is_empty() && self.state.unmerged.is_empty();
+        let is_quiet = self.state.requests.is_empty() && !self.has_parts();
         is_quiet && next.is_none_or(|at| at > soon || !self.may_ask())
     }
 
@@ -253,7 +259,13 @@ impl Holder {
     /// A crawl has ended: nothing of it is recorded any more.
     fn forget_crawl(&mut self, crawl: i32) {
         self.state.crawls.remove(&crawl);
-        self.state.sites.retain(|key, _| key.crawl != crawl);
+        drop_sites(
+            self.state
+                .sites
+                .extract_if(|key, _| key.crawl == crawl)
+                .map(|(_, site)| site)
+                .collect(),
+        );
         self.state.due.forget(crawl);
         self.state.chains.retain(|key, _| key.crawl != crawl);
         for slot in self.state.slots.values_mut() {

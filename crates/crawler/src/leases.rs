@@ -1,9 +1,10 @@
 //! The leases of slots that this process holds, and their renewal in a task of its own, so that no
 //! other work delays it.
 //!
-//! Invariant: a slot is valid only as long as Postgres would still call its lease held, by this
-//! machine's clock and from before the call that gave or renewed it. Must not know: what is done
-//! with a slot.
+//! Invariants: a slot is valid only as long as Postgres would still call its lease held, by this
+//! machine's clocks and from before the call that gave or renewed it. Leases are renewed only while
+//! the holder's loop moves: one that is stuck loses its slots, and its share of them, to workers
+//! that are not. Must not know: what is done with a slot.
 
 use std::{
     collections::HashMap,
@@ -14,15 +15,30 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{Coordinator, SlotFence, SlotLease};
+use everytab_fetcher::Heartbeat;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+
+use crate::metrics;
 
 /// How often leases are renewed: six times in the 30 seconds that one lasts.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
 /// Nothing is asked under a lease that ends sooner: a request that has begun by then is over, or
 /// given up by its host's delay, before another worker asks.
 const MARGIN: Duration = Duration::from_secs(5);
+/// Renewals stop when the loop has not moved for this long. A busy machine may delay it by seconds;
+/// with this, and the 30 seconds that a lease lasts, slots are free within a minute.
+const STALL_LIMIT: Duration = Duration::from_secs(20);
+/// How many renewals in a row must find the loop where it was: after the machine has slept, or the
+/// whole process was stopped, the loop is given the time of one renewal to move.
+const STALLED_RENEWALS: u32 = 2;
+/// How often a request in flight checks its lease, which a machine that has slept may have lost.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+const _: () = assert!(STALL_LIMIT.as_secs() + RENEWAL_INTERVAL.as_secs() + 30 < 60);
+const _: () = assert!(STALL_LIMIT.as_secs() > 3 * RENEWAL_INTERVAL.as_secs());
 
 /// What a renewal tells whoever crawls.
 #[derive(Debug)]
@@ -39,6 +55,61 @@ struct Held {
     fence: SlotFence,
     length: Duration,
     ends_at: Instant,
+    /// The same by the clock of the wall, because the other one stands still while the machine
+    /// sleeps. A jump of this clock costs no more than the time until the next renewal.
+    ends_at_utc: DateTime<Utc>,
+}
+
+/// A moment by both clocks.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    at: Instant,
+    utc: DateTime<Utc>,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self { at: Instant::now(), utc: Utc::now() }
+    }
+}
+
+impl Held {
+    fn extend(&mut self, from: Moment) {
+        self.ends_at = from.at + self.length;
+        self.ends_at_utc = from.utc + TimeDelta::from_std(self.length).unwrap_or(TimeDelta::MAX);
+    }
+
+    fn is_valid(&self, now: Moment) -> bool {
+        let margin = TimeDelta::from_std(MARGIN).unwrap_or(TimeDelta::MAX);
+        now.at + MARGIN < self.ends_at && now.utc + margin < self.ends_at_utc
+    }
+}
+
+/// Whether the loop moves, as renewals see it.
+#[derive(Debug)]
+struct Movement {
+    count: u64,
+    moved_at: Instant,
+    stalled_renewals: u32,
+}
+
+impl Movement {
+    fn new(count: u64, now: Instant) -> Self {
+        Self { count, moved_at: now, stalled_renewals: 0 }
+    }
+
+    /// Notes the heartbeat at a renewal; returns how long the loop has not moved, if that is too
+    /// long.
+    fn stalled_for(&mut self, count: u64, now: Instant) -> Option<Duration> {
+        if count != self.count {
+            *self = Self::new(count, now);
+            return None;
+        }
+        self.stalled_renewals += 1;
+        let stalled_for = now.saturating_duration_since(self.moved_at);
+        let is_stalled = stalled_for >= STALL_LIMIT && self.stalled_renewals >= STALLED_RENEWALS;
+        is_stalled.then_some(stalled_for)
+    }
 }
 
 /// The leases that this process holds.
@@ -47,13 +118,23 @@ pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
     /// Whether this worker is none of those that share the slots.
     is_apart: Arc<AtomicBool>,
+    /// Counts the turns of the holder's loop.
+    heartbeat: Heartbeat,
 }
 
 impl Leases {
+    /// Notes that the holder's loop moves.
+    pub(crate) fn beat(&self) {
+        self.heartbeat.beat();
+    }
+
     /// Takes up a lease that was asked for at `asked_at`.
     pub(crate) fn add(&self, lease: &SlotLease, asked_at: Instant) {
         let SlotLease { fence, length, .. } = lease;
-        let held = Held { fence: *fence, length: *length, ends_at: asked_at + *length };
+        let utc = Utc::now() - TimeDelta::from_std(asked_at.elapsed()).unwrap_or_default();
+        let (ends_at, ends_at_utc) = (asked_at, utc);
+        let mut held = Held { fence: *fence, length: *length, ends_at, ends_at_utc };
+        held.extend(Moment { at: asked_at, utc });
         self.held.lock().insert(fence.slot, held);
     }
 
@@ -67,11 +148,30 @@ impl Leases {
 
     /// Whether the hosts of a slot may be asked under this fence.
     pub(crate) fn is_valid(&self, fence: SlotFence) -> bool {
-        let now = Instant::now() + MARGIN;
+        let now = Moment::now();
         self.held
             .lock()
             .get(&fence.slot)
-            .is_some_and(|held| held.fence == fence && now < held.ends_at)
+            .is_some_and(|held| held.fence == fence && held.is_valid(now))
+    }
+
+    /// Runs a request under a lease. Returns `None` if the lease is no longer valid before it ends:
+    /// then another worker may send requests to the host, whether or not the loop learns of it.
+    pub(crate) async fn while_valid<T>(
+        &self,
+        fence: SlotFence,
+        request: impl Future<Output = T>,
+    ) -> Option<T> {
+        let invalid = async {
+            while self.is_valid(fence) {
+                tokio::time::sleep(CHECK_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = invalid => None,
+            output = request => Some(output),
+        }
     }
 
     /// Whether a lease is still held, as far as this process knows.
@@ -84,21 +184,35 @@ impl Leases {
         self.is_apart.store(!shares, Ordering::Relaxed);
     }
 
-    /// Renews all leases again and again. A worker without any renews as well: so it counts among
-    /// those that share the slots.
+    /// Renews all leases again and again, while the loop moves. A worker without any renews as
+    /// well: so it counts among those that share the slots.
     pub(crate) async fn renew_repeatedly(
         self,
         coordinator: Coordinator,
         worker: String,
         tell: mpsc::UnboundedSender<Renewed>,
     ) {
+        let mut movement = Movement::new(self.heartbeat.count(), Instant::now());
+        let mut was_stalled = false;
         loop {
             tokio::time::sleep(RENEWAL_INTERVAL).await;
+            let stalled_for = movement.stalled_for(self.heartbeat.count(), Instant::now());
+            metrics::stuck(stalled_for.is_some());
+            if let Some(stalled_for) = stalled_for {
+                if !std::mem::replace(&mut was_stalled, true) {
+                    let seconds = stalled_for.as_secs();
+                    tracing::error!(seconds, "the crawler is stuck: its slots are not renewed");
+                }
+                continue;
+            }
+            if std::mem::take(&mut was_stalled) {
+                tracing::warn!("the crawler moves again");
+            }
             let fences: Vec<SlotFence> = self.held.lock().values().map(|held| held.fence).collect();
             if fences.is_empty() && self.is_apart.load(Ordering::Relaxed) {
                 continue;
             }
-            let asked_at = Instant::now();
+            let asked_at = Moment::now();
             match coordinator.renew_slots(&worker, &fences).await {
                 Ok(renewal) => {
                     let lost = self.renewed(&fences, &renewal.held, asked_at);
@@ -111,7 +225,7 @@ impl Leases {
     }
 
     /// Notes a renewal that was asked for at `asked_at`; returns the leases that are lost.
-    fn renewed(&self, asked: &[SlotFence], held: &[i16], asked_at: Instant) -> Vec<SlotFence> {
+    fn renewed(&self, asked: &[SlotFence], held: &[i16], asked_at: Moment) -> Vec<SlotFence> {
         let mut table = self.held.lock();
         let mut lost = Vec::new();
         for fence in asked {
@@ -119,12 +233,74 @@ impl Leases {
                 continue;
             };
             if held.contains(&fence.slot) {
-                one.ends_at = asked_at + one.length;
+                one.extend(asked_at);
             } else {
                 table.remove(&fence.slot);
                 lost.push(*fence);
             }
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_secs(30);
+
+    fn fence() -> SlotFence {
+        SlotFence { slot: 7, lease_number: 1, token: uuid::Uuid::nil() }
+    }
+
+    #[test]
+    fn a_loop_is_stalled_when_renewals_find_it_where_it_was_for_too_long() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut movement = Movement::new(0, start);
+        let found = [5, 10, 15].map(|seconds| movement.stalled_for(0, after(seconds)));
+        assert_eq!(found, [None; 3], "a hiccup");
+        assert_eq!(movement.stalled_for(0, after(20)), Some(Duration::from_secs(20)));
+        assert_eq!(movement.stalled_for(0, after(25)), Some(Duration::from_secs(25)));
+        assert_eq!(movement.stalled_for(1, after(30)), None, "it moves again");
+        // The process was stopped for an hour.
+        assert_eq!(movement.stalled_for(1, after(3_630)), None);
+        assert_eq!(movement.stalled_for(2, after(3_635)), None);
+        assert_eq!(movement.stalled_for(2, after(3_640)), None);
+    }
+
+    #[test]
+    fn a_lease_is_valid_only_by_both_clocks() {
+        let now = Moment::now();
+        let (at, utc) = (now.at, now.utc);
+        let mut held = Held { fence: fence(), length: LENGTH, ends_at: at, ends_at_utc: utc };
+        assert!(!held.is_valid(now));
+        held.extend(now);
+        assert!(held.is_valid(now));
+        let later = |seconds| Moment { at: at + Duration::from_secs(seconds), utc };
+        assert!(held.is_valid(later(24)) && !held.is_valid(later(25)));
+        // The machine has slept: only the other clock went on.
+        let slept = Moment { at, utc: utc + TimeDelta::seconds(25) };
+        assert!(!held.is_valid(slept));
+    }
+
+    #[tokio::test]
+    async fn a_request_ends_with_its_lease() {
+        let leases = Leases::default();
+        assert_eq!(leases.while_valid(fence(), std::future::pending::<()>()).await, None);
+        let mut held = Held {
+            fence: fence(),
+            length: LENGTH,
+            ends_at: Instant::now(),
+            ends_at_utc: Utc::now(),
+        };
+        held.extend(Moment::now());
+        leases.held.lock().insert(fence().slot, held);
+        assert_eq!(leases.while_valid(fence(), std::future::ready(1)).await, Some(1));
+        let removing = async {
+            leases.remove(fence());
+            std::future::pending::<()>().await;
+        };
+        assert_eq!(leases.while_valid(fence(), removing).await, None);
     }
 }

@@ -2,15 +2,20 @@
 //!
 //! Must not know: what is done with them.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 
 use everytab_coordinator::{
     Coordinator, Error, HostManners, LinkCursors, LinkLane, SlotFence, StoredChunk, UnreadLinks,
     UnreadRow,
 };
-use everytab_frontier::{ChunkError, HostState, Link, ParameterList, Unpacked, unpack_links};
+use everytab_frontier::{
+    ChunkError, HostState, Link, ParameterList, Unpacked, slot_of_site, unpack_links,
+};
 
-use crate::known::SiteKey;
+use crate::{known::SiteKey, visit::VisitContext};
 
 /// Rows of links that one call reads: each may hold some thousands of links.
 pub(crate) const ROWS_A_CALL: u32 = 64;
@@ -52,14 +57,19 @@ pub(crate) struct LinksRead {
     pub ceiling: String,
     /// The position of the last row, where more rows are to be read.
     pub more_after: Option<String>,
-    /// The links, each row with its crawl.
-    pub links: Vec<(UnreadRow, Vec<Link>)>,
+    /// The links for these slots.
+    pub links: VecDeque<ReadLink>,
+    /// The crawls that they are of.
+    pub crawls: HashSet<i32>,
 }
+
+/// A link with the fence of its slot, and its crawl.
+pub(crate) type ReadLink = (SlotFence, i32, Link);
 
 /// Reads the next links of a lane of some slots, after `from`.
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
-    parameters: &ParameterList,
+    context: &Arc<VisitContext>,
     (kind, pass, readers): (PassKind, u64, &Readers),
     from: Option<(String, String)>,
 ) -> Result<LinksRead, Error> {
@@ -67,15 +77,42 @@ pub(crate) async fn read_links(
         readers.iter().map(|(fence, cursors)| (fence.slot, cursors.clone())).collect();
     let from = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), after.as_str()));
     let mut unread = coordinator.read_links(&slots, kind.lane(), from, ROWS_A_CALL).await?;
-    let mut links = Vec::with_capacity(unread.rows.len());
-    for mut row in std::mem::take(&mut unread.rows) {
-        let data = std::mem::take(&mut row.data);
-        let found = unpack_links(&data, parameters)
-            .map_err(|error| Error::Unexpected(format!("links at {}: {error}", row.position)))?;
-        links.push((row, found.links));
-    }
+    let rows = std::mem::take(&mut unread.rows);
     let UnreadLinks { ceiling, more_after, .. } = unread;
-    Ok(LinksRead { kind, pass, ceiling, more_after, links })
+    let crawls = rows.iter().map(|row| row.crawl).collect();
+    let fences: HashMap<i16, SlotFence> =
+        readers.iter().map(|(fence, _)| (fence.slot, *fence)).collect();
+    let context = Arc::clone(context);
+    let links = unpacked_by(move || links_of(&rows, &fences, &context)).await??;
+    Ok(LinksRead { kind, pass, ceiling, more_after, links, crawls })
+}
+
+/// Unpacks in a thread of its own: what users and sites can enlarge takes seconds.
+async fn unpacked_by<T: Send + 'static>(
+    unpack: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
+    let unpacked = tokio::task::spawn_blocking(unpack).await;
+    unpacked.map_err(|error| Error::Unexpected(format!("unpacking: {error}")))
+}
+
+/// The links of rows that are for these slots.
+fn links_of(
+    rows: &[UnreadRow],
+    fences: &HashMap<i16, SlotFence>,
+    context: &VisitContext,
+) -> Result<VecDeque<ReadLink>, Error> {
+    let mut links = VecDeque::new();
+    for UnreadRow { slots, crawl, data, position, .. } in rows {
+        let found = unpack_links(data, &context.parameters)
+            .map_err(|error| Error::Unexpected(format!("links at {position}: {error}")))?;
+        for link in found.links {
+            let slot = i16::from(slot_of_site(context.suffixes.site_of(link.url.host())));
+            if let Some(fence) = fences.get(&slot).filter(|_| slots.contains(&slot)) {
+                links.push_back((*fence, *crawl, link));
+            }
+        }
+    }
+    Ok(links)
 }
 
 /// A site that was loaded.
@@ -91,8 +128,8 @@ pub(crate) struct LoadedSite {
 /// Loads sites, each with the fence of its slot.
 pub(crate) async fn load_sites(
     coordinator: &Coordinator,
-    parameters: &ParameterList,
-    sites: &[(SlotFence, SiteKey)],
+    context: &Arc<VisitContext>,
+    sites: Vec<(SlotFence, SiteKey)>,
 ) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {
     let asked: Vec<(i16, u64)> =
         sites.iter().map(|(fence, key)| (fence.slot, key.site_hash)).collect();
@@ -117,9 +154,20 @@ pub(crate) async fn load_sites(
             chunks.entry((chunk.crawl, chunk.host_hash)).or_default().push(chunk);
         }
     }
+    let context = Arc::clone(context);
+    unpacked_by(move || sites_of(sites, &by_site, &chunks, &context.parameters)).await?
+}
+
+/// The sites, each with the states of its hosts.
+fn sites_of(
+    sites: Vec<(SlotFence, SiteKey)>,
+    hosts: &HashMap<u64, Vec<HostManners>>,
+    chunks: &HashMap<(i32, u64), Vec<StoredChunk>>,
+    parameters: &ParameterList,
+) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {
     let mut loaded = Vec::with_capacity(sites.len());
     for (fence, key) in sites {
-        let hosts = hosts_of(key).to_vec();
+        let hosts = hosts.get(&key.site_hash).cloned().unwrap_or_default();
         let mut states = Vec::new();
         for host in &hosts {
             if let Some(chunks) = chunks.get(&(key.crawl, host.host_hash)) {
@@ -128,7 +176,7 @@ pub(crate) async fn load_sites(
                 states.push((host.host_hash, unpacked));
             }
         }
-        loaded.push((*fence, LoadedSite { key: *key, hosts, states }));
+        loaded.push((fence, LoadedSite { key, hosts, states }));
     }
     Ok(loaded)
 }

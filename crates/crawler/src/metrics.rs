@@ -33,6 +33,9 @@ instruments! { Instruments METRICS
     slots_stopped: gauge() "everytab.crawl.slots.stopped" "{slot}" []
         "Slots held whose hosts are not asked, because what was done is not recorded for too long \
          or too many records wait to be written";
+    stuck: gauge() "everytab.crawl.stuck" "{worker}" []
+        "1 while the loop that holds the slots has not moved for so long that they are not \
+         renewed, so that other workers take them; else 0";
     hosts: gauge() "everytab.crawl.hosts" "{host}" ["state"]
         "Hosts of the slots held: loaded, and due, which could be asked now";
     requests: gauge() "everytab.crawl.requests" "{request}" []
@@ -154,6 +157,11 @@ pub(crate) fn stands(standing: Standing) {
     instruments.requests.record(requests, &[]);
     instruments.unput.record(unput, &[]);
     instruments.state_bytes.record(state_bytes, &[]);
+}
+
+/// Records whether the holder's loop is stuck.
+pub(crate) fn stuck(is_stuck: bool) {
+    instruments().stuck.record(is_stuck.into(), &[]);
 }
 
 /// The sum of counts by reason.

@@ -83,6 +83,8 @@ pub(crate) struct HeldSlot {
     pub is_leaving: bool,
     /// Requests that are under way.
     pub asking: usize,
+    /// Answers whose links are being merged.
+    pub merging: usize,
     /// Records that are not put yet.
     pub unput: usize,
     /// The URL that is asked or to be asked of a slot that killed its holders.
@@ -125,6 +127,7 @@ impl HeldSlot {
             is_recording: false,
             is_leaving: false,
             asking: 0,
+            merging: 0,
             unput: 0,
             written: None,
             wants_checkpoint: false,
@@ -307,10 +310,15 @@ impl HeldSlot {
     /// more: until then its deaths count, and from two on its holder takes no other slot. It is
     /// proved by nothing that is pending, or by some time with what is.
     pub(crate) fn is_to_prove_itself(&self) -> bool {
-        let is_quiet = self.asking == 0 && self.unput == 0;
+        let is_quiet = self.is_quiet();
         let has_pending = self.pending.values().any(|pending| *pending > 0);
         let is_proved = !has_pending || self.leased_at.elapsed() > PROBATION;
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
+    }
+
+    /// Whether no URL of it is under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.asking + self.merging + self.unput == 0
     }
 
     /// Whether its URLs are asked one at a time, each written down first.
@@ -356,10 +364,7 @@ impl HeldSlot {
             urgent_cursor: has_moved.then(|| self.lease.cursors.urgent.clone()),
             counts: counts.into_iter().map(|(crawl, sums)| sums.take(crawl)).collect(),
             fetches: std::mem::take(&mut self.fetches),
-            links: links
-                .into_iter()
-                .flat_map(|((crawl, group), links)| links_rows(crawl, group, &links))
-                .collect(),
+            links,
             changed: std::mem::take(&mut self.changed),
             changed_hosts: std::mem::take(&mut self.changed_hosts),
         }
@@ -372,13 +377,14 @@ pub(crate) struct Taken {
     pub urgent_cursor: Option<String>,
     pub counts: Vec<CrawlCounts>,
     pub fetches: Vec<FetchRow>,
-    pub links: Vec<LinksRow>,
+    /// By crawl and group of slots.
+    pub links: HashMap<(i32, u8), SentLinks>,
     pub changed: HashSet<(i32, u64)>,
     pub changed_hosts: HashSet<u64>,
 }
 
 /// Packs the links for a group of slots.
-fn links_rows(crawl: i32, group: u8, links: &SentLinks) -> Vec<LinksRow> {
+pub(crate) fn links_rows(crawl: i32, group: u8, links: &SentLinks) -> Vec<LinksRow> {
     let row = |PackedLinks { slots, amount, bytes: data }| {
         let slot_mask = slots.iter().fold(0, |mask, slot| mask | (1 << (slot % GROUP)));
         let amount = i32::try_from(amount).unwrap_or(i32::MAX);

@@ -15,6 +15,7 @@ use everytab_frontier::{
 use crate::{
     crawl::Crawl,
     holder::{
+        parts::end_of_part,
         ready::{HostStanding, LOOK_AGAIN},
         state::{Event, Fetched, Holder, State},
     },
@@ -99,8 +100,10 @@ impl Holder {
         if !self.may_ask() {
             return;
         }
-        let now = Instant::now();
-        while let Some((at, host_hash)) = self.state.due.come_due(now) {
+        let (now, until) = (Instant::now(), end_of_part());
+        while Instant::now() < until
+            && let Some((at, host_hash)) = self.state.due.come_due(now)
+        {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
             // Another entry is not one that an earlier one has overtaken.
             if host.queued_at == Some(at) {
@@ -108,7 +111,9 @@ impl Holder {
                 self.came_due(host_hash);
             }
         }
-        while self.may_ask() {
+        let until = end_of_part();
+        self.state.asking_until = Some(until);
+        while self.may_ask() && Instant::now() < until {
             let State { due, gates, .. } = &mut self.state;
             let may_ask =
                 |owner: &str, crawl| gates.open_at(owner, crawl).is_none_or(|at| at <= now);
@@ -159,6 +164,9 @@ impl Holder {
     /// Decides what is next of a host that may be asked for a crawl.
     fn next_of_crawl(&mut self, host_hash: u64, crawl: &Arc<Crawl>) -> Next {
         for _ in 0..ANSWERED_AT_A_TIME {
+            if self.state.asking_until.is_some_and(|until| Instant::now() >= until) {
+                return Next::Again;
+            }
             // Nothing more is due of this crawl; another one may have something.
             let Some((turn, cookies)) = self.take_turn(host_hash, crawl) else {
                 return Next::Again;
@@ -298,17 +306,18 @@ impl Holder {
         let delay = turns.delay;
         let of = (slot.lease.fence, host_hash, number);
         let (name, context) = (Arc::clone(&host.name), Arc::clone(&self.context));
-        let tell = self.tell.clone();
+        let (tell, leases) = (self.tell.clone(), self.leases.clone());
         let turn = asked.turn().cloned();
-        let task =
-            tokio::spawn(
-                async move { visit_any(&context, turns, (asked, settings), of, &name).await },
-            );
+        let task = tokio::spawn(async move {
+            let visit = visit_any(&context, turns, (asked, settings), of, &name);
+            leases.while_valid(of.0, visit).await
+        });
         let abort = task.abort_handle();
         host.request = Some(Request { number, delay, settings, crawl, turn, task: abort });
         tokio::spawn(async move {
             let event = match task.await {
-                Ok(visited) => Event::Visited(Box::new(visited)),
+                Ok(Some(visited)) => Event::Visited(Box::new(visited)),
+                Ok(None) => Event::Invalid(of.0, host_hash, number),
                 Err(error) if error.is_panic() => Event::Panicked(of.0, host_hash, number),
                 // It was given up.
                 Err(_) => return,

@@ -5,17 +5,20 @@
 //! of links that were read. While an ordinary pass takes long, others read what is newer.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{LinkCursors, SlotFence, UnreadRow};
+use everytab_coordinator::{LinkCursors, SlotFence};
 use everytab_fetcher::{HostDelay, HostTurns};
-use everytab_frontier::{HostState, Link, Merged, never_paused, site_hash, slot_of_site};
+use everytab_frontier::{HostState, Link, Merged, never_paused, site_hash};
 
 use crate::{
-    holder::state::{Event, Holder, Pass},
+    holder::{
+        parts::end_of_part,
+        state::{Event, Holder, Pass},
+    },
     known::{Host, Site, SiteKey},
     load::{LinksRead, LoadedSite, PassKind, Readers, load_sites, read_links},
 };
@@ -61,6 +64,9 @@ impl Holder {
             newer_ceiling: None,
             more_after: None,
             waiting: VecDeque::new(),
+            has_more: false,
+            unloaded: VecDeque::new(),
+            missing: HashSet::new(),
             unlisted_at: None,
             is_stalled: false,
             read: HashMap::new(),
@@ -95,9 +101,7 @@ impl Holder {
     ) {
         let (coordinator, context) = (self.coordinator.clone(), Arc::clone(&self.context));
         self.start(async move {
-            match read_links(&coordinator, &context.parameters, (kind, number, &readers), from)
-                .await
-            {
+            match read_links(&coordinator, &context, (kind, number, &readers), from).await {
                 Ok(read) => Event::LinksRead(read),
                 Err(error) => Event::Failed("links", error),
             }
@@ -130,30 +134,17 @@ impl Holder {
     /// A part of the links is read: those whose sites are loaded are merged, the others wait.
     pub(super) fn links_read(&mut self, read: LinksRead) {
         let kind = read.kind;
+        let is_listed = read.crawls.iter().all(|crawl| self.state.crawls.contains_key(crawl));
         // A part of a pass that was given up is read again by the next one.
-        let mut taken = self.state.pass(kind).take_if(|pass| pass.number == read.pass);
-        let Some(pass) = &mut taken else { return };
+        let pass = self.state.pass(kind).as_mut().filter(|pass| pass.number == read.pass);
+        let Some(pass) = pass else { return };
         pass.ceiling = read.ceiling;
         pass.more_after = read.more_after;
-        let fences: HashMap<i16, SlotFence> =
-            pass.readers.iter().map(|(fence, _)| (fence.slot, *fence)).collect();
-        let suffixes = &self.context.suffixes;
-        for (UnreadRow { slots, crawl, .. }, links) in read.links {
-            for link in links {
-                let slot = i16::from(slot_of_site(suffixes.site_of(link.url.host())));
-                if !self.state.crawls.contains_key(&crawl) {
-                    pass.unlisted_at = Some(Instant::now());
-                }
-                if let Some(fence) = fences.get(&slot).filter(|_| slots.contains(&slot)) {
-                    pass.waiting.push_back((*fence, crawl, link));
-                }
-            }
-        }
-        let is_listed = pass.unlisted_at.is_none();
-        *self.state.pass(kind) = taken;
+        pass.waiting = read.links;
         if is_listed {
             self.merge_or_load(kind);
         } else {
+            pass.unlisted_at = Some(Instant::now());
             self.state.calls.listed_at = None;
         }
     }
@@ -170,43 +161,57 @@ impl Holder {
     }
 
     /// Merges what waits for sites that are loaded, loads the sites of the rest, and reads on where
-    /// nothing waits.
-    fn merge_or_load(&mut self, kind: PassKind) {
+    /// nothing waits. What takes longer than a part is gone on with in the next turn of the loop.
+    pub(super) fn merge_or_load(&mut self, kind: PassKind) {
         let Some(mut pass) = self.state.pass(kind).take() else { return };
-        let mut missing = HashMap::new();
-        let (mut waiting, mut has_merged) = (VecDeque::new(), false);
-        let most = if self.has_much_memory() { SITES_A_CALL } else { SITES_OF_LITTLE_MEMORY };
-        while let Some((fence, crawl, link)) = pass.waiting.pop_front() {
-            if !self.holds(fence) {
-                continue;
-            }
+        let (until, most) = (end_of_part(), self.sites_a_call());
+        let (mut missing, mut has_merged) = (HashMap::new(), false);
+        pass.has_more = false;
+        while pass.missing.len() < most
+            && let Some((fence, crawl, link)) = pass.waiting.pop_front()
+        {
             let key = self.site_of(crawl, link.url.host());
-            if self.state.crawls.contains_key(&crawl) && !self.state.sites.contains_key(&key) {
-                missing.insert(key, fence);
-                waiting.push_back((fence, crawl, link));
-                if missing.len() >= most {
-                    break;
+            let is_open = self.state.crawls.contains_key(&crawl);
+            if is_open && self.holds(fence) && !self.state.sites.contains_key(&key) {
+                if pass.missing.insert(key) {
+                    missing.insert(key, fence);
                 }
-                continue;
+                pass.unloaded.push_back((fence, crawl, link));
+            } else if self.holds(fence) {
+                *pass.read.entry(fence.slot).or_default().entry(crawl).or_default() += 1;
+                self.merge_links(crawl, vec![link]);
+                has_merged = true;
             }
-            *pass.read.entry(fence.slot).or_default().entry(crawl).or_default() += 1;
-            self.merge_links(crawl, vec![link]);
-            has_merged = true;
+            if Instant::now() >= until {
+                pass.has_more = !pass.waiting.is_empty();
+                break;
+            }
         }
-        waiting.append(&mut pass.waiting);
-        pass.waiting = waiting;
-        if has_merged {
+        if has_merged && !pass.has_more {
             self.state.memory.bytes = self.state_bytes();
         }
-        let is_done = pass.waiting.is_empty() && pass.more_after.is_none();
-        pass.is_stalled = !is_done && kind != PassKind::Urgent && !self.has_memory();
-        if is_done {
+        if kind != PassKind::Urgent && !self.has_memory() && !pass.is_done() {
+            pass.is_stalled = true;
+            pass.has_more = false;
+        } else if !missing.is_empty() {
+            self.load_sites(missing.into_iter().map(|(key, fence)| (fence, key)).collect());
+        }
+        self.read_on(kind, pass);
+    }
+
+    /// Sites that one pass loads at a time.
+    fn sites_a_call(&self) -> usize {
+        if self.has_much_memory() { SITES_A_CALL } else { SITES_OF_LITTLE_MEMORY }
+    }
+
+    /// Reads on in a pass where nothing waits, or ends it.
+    fn read_on(&mut self, kind: PassKind, mut pass: Pass) {
+        if pass.is_done() {
             self.end_pass(kind, pass);
             return;
         }
-        if !pass.is_stalled && !missing.is_empty() {
-            self.load_sites(missing.into_iter().map(|(key, fence)| (fence, key)).collect());
-        } else if !pass.is_stalled
+        if !pass.is_stalled
+            && !pass.has_waiting()
             && let Some(after) = pass.more_after.take()
         {
             let from = Some((pass.ceiling.clone(), after));
@@ -217,7 +222,10 @@ impl Holder {
 
     /// Goes on with a pass that waited for memory.
     pub(super) fn continue_pass(&mut self, kind: PassKind) {
-        if self.state.pass(kind).as_ref().is_some_and(|pass| pass.is_stalled) {
+        if let Some(pass) = self.state.pass(kind)
+            && pass.is_stalled
+        {
+            pass.look_again();
             self.merge_or_load(kind);
         }
     }
@@ -259,11 +267,21 @@ impl Holder {
     /// Merges links of one crawl into the state of their host. Their site is loaded.
     pub(super) fn merge_links(&mut self, crawl: i32, links: Vec<Link>) {
         let Some(host) = links.first().map(|link| link.url.host().to_owned()) else { return };
-        let (key, host_hash) = (self.site_of(crawl, &host), site_hash(&host));
+        self.merge_links_of(crawl, &host, links);
+    }
+
+    /// Merges links of one crawl into the state of this host, which all of them name.
+    pub(super) fn merge_links_of(
+        &mut self,
+        crawl: i32,
+        host: &str,
+        links: impl IntoIterator<Item = Link>,
+    ) {
+        let (key, host_hash) = (self.site_of(crawl, host), site_hash(host));
         let Some((context, _)) = self.state.crawls.get(&crawl) else { return };
         let Some(site) = self.state.sites.get_mut(&key) else { return };
         site.used_at = Instant::now();
-        let state = site.hosts.entry(host_hash).or_insert_with(|| HostState::new(&host));
+        let state = site.hosts.entry(host_hash).or_insert_with(|| HostState::new(host));
         let merged: Merged = state.merge(links, &context.rules, &mut site.site_use);
         let slot = site.slot;
         if state.sums().known == 0 {
@@ -273,7 +291,7 @@ impl Holder {
             slot.merged(crawl, host_hash, &merged);
         }
         if merged.new > 0 {
-            self.know_host(slot, key.site_hash, &host, host_hash);
+            self.know_host(slot, key.site_hash, host, host_hash);
             self.add_crawl(host_hash, crawl);
         }
     }
@@ -299,7 +317,7 @@ impl Holder {
             let (part, coordinator) = (part.to_vec(), self.coordinator.clone());
             let context = Arc::clone(&self.context);
             self.start(async move {
-                match load_sites(&coordinator, &context.parameters, &part).await {
+                match load_sites(&coordinator, &context, part).await {
                     Ok(loaded) => Event::SitesLoaded(loaded),
                     Err(error) => Event::Failed("sites", error),
                 }
@@ -307,19 +325,21 @@ impl Holder {
         }
     }
 
-    pub(super) fn sites_loaded(&mut self, sites: Vec<(SlotFence, LoadedSite)>) {
-        for (fence, site) in sites {
-            self.state.loading.remove(&site.key);
-            let is_open = self.state.crawls.contains_key(&site.key.crawl);
-            if self.holds(fence) && is_open && !self.state.sites.contains_key(&site.key) {
-                self.install(fence.slot, site);
-            }
+    /// Takes up a site that was loaded, if it is still needed.
+    pub(super) fn install_loaded(&mut self, fence: SlotFence, site: LoadedSite) {
+        self.state.loading.remove(&site.key);
+        let is_open = self.state.crawls.contains_key(&site.key.crawl);
+        if self.holds(fence) && is_open && !self.state.sites.contains_key(&site.key) {
+            self.install(fence.slot, site);
         }
+    }
+
+    /// Sites were taken up: passes go on that waited for them.
+    pub(super) fn go_on_with_passes(&mut self) {
         for kind in PassKind::ALL {
-            let pass = self.state.pass(kind).as_ref();
-            let is_waiting =
-                pass.is_some_and(|pass| !pass.waiting.is_empty() && pass.unlisted_at.is_none());
-            if is_waiting {
+            let Some(pass) = self.state.pass(kind) else { continue };
+            if pass.unlisted_at.is_none() && !pass.unloaded.is_empty() {
+                pass.look_again();
                 self.merge_or_load(kind);
             }
         }

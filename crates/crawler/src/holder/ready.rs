@@ -61,8 +61,8 @@ impl Holder {
             return HostStanding::Nothing;
         }
         let is_written = |of: Written| of.host_hash != host_hash || held.recorded_url() != Some(of);
-        let waits = held.is_isolated()
-            && (held.asking + held.unput > 0 || held.written.is_some_and(is_written));
+        let waits =
+            held.is_isolated() && (!held.is_quiet() || held.written.is_some_and(is_written));
         if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
             return HostStanding::At(Instant::now() + LOOK_AGAIN);
         }

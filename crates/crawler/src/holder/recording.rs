@@ -2,6 +2,7 @@
 //! checkpoints of slots.
 
 use std::{
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,19 +11,22 @@ use chrono::{DateTime, Utc};
 use everytab_coordinator::{
     Checkpoint, CheckpointAnswer, ChunkRow, Coordinator, Error, HostManners, SlotFence,
 };
-use everytab_frontier::{Answered, ChunkKind, Ending, HostState, Origin, Packed, Turn, UrlHash};
+use everytab_frontier::{
+    Answered, ChunkKind, Ending, HostState, Origin, Packed, SentLinks, StateChanges, Turn, UrlHash,
+};
 
 use crate::{
-    archives::{ArchiveCommand, PutArchive, PutRecord},
+    archives::{ArchiveCommand, PutRecord},
     crawl::Crawl,
     holder::{
         asking::TROUBLE_PAUSE,
-        state::{AfterPut, Event, Fetched, Holder, RobotsRecord},
+        parts::end_of_part,
+        state::{AfterPut, ChunkSize, Event, Fetched, Holder, RobotsRecord},
     },
     known::SiteKey,
     metrics,
     rows::{name_body, named_via},
-    slot::Taken,
+    slot::{Taken, links_rows},
 };
 
 /// How often a slot's fetches are recorded at most in the time in which an archive is put: each ten
@@ -143,49 +147,48 @@ impl Holder {
         }
     }
 
-    /// An archive was put: its fetches are recorded, and the robots.txt in it are kept.
-    pub(super) fn archive_put(&mut self, put: PutArchive<AfterPut>) {
-        let PutArchive { crawl, bytes, is_lost, records } = put;
-        let mut first = None;
-        for PutRecord { told, object, position, body } in records {
-            let fence = match &told {
-                AfterPut::Fetch(fetched) => fetched.fence,
-                AfterPut::Robots(robots) => robots.fence,
-                AfterPut::Nothing(fence) => *fence,
-            };
-            if !self.holds(fence) {
-                continue;
-            }
-            first.get_or_insert(fence);
-            if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-                slot.unput -= 1;
-            }
-            if is_lost {
-                self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
-            }
-            match told {
-                AfterPut::Nothing(_) => {}
-                AfterPut::Robots(robots) => self.robots_put(&robots, is_lost),
-                AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
-                AfterPut::Fetch(mut fetched) => {
-                    if let Some(object) = object {
-                        fetched.row.object = Some(object.to_string());
-                        fetched.row.record_offset = i64::try_from(position.offset).ok();
-                        fetched.row.record_length = i32::try_from(position.length).ok();
-                        if let Some(body) = body {
-                            name_body(&mut fetched.row, &body);
-                        }
-                    } else {
-                        fetched.ending = Ending::Failed;
-                        fetched.row.outcome = "no_record".to_owned();
+    /// A record was put: its fetch is recorded, or the robots.txt in it is kept. Returns the fence
+    /// of its slot if that is held.
+    pub(super) fn record_put(
+        &mut self,
+        record: PutRecord<AfterPut>,
+        is_lost: bool,
+    ) -> Option<SlotFence> {
+        let PutRecord { told, object, position, body } = record;
+        let fence = match &told {
+            AfterPut::Fetch(fetched) => fetched.fence,
+            AfterPut::Robots(robots) => robots.fence,
+            AfterPut::Nothing(fence) => *fence,
+        };
+        if !self.holds(fence) {
+            return None;
+        }
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.unput -= 1;
+        }
+        if is_lost {
+            self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
+        }
+        match told {
+            AfterPut::Nothing(_) => {}
+            AfterPut::Robots(robots) => self.robots_put(&robots, is_lost),
+            AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
+            AfterPut::Fetch(mut fetched) => {
+                if let Some(object) = object {
+                    fetched.row.object = Some(object.to_string());
+                    fetched.row.record_offset = i64::try_from(position.offset).ok();
+                    fetched.row.record_length = i32::try_from(position.length).ok();
+                    if let Some(body) = body {
+                        name_body(&mut fetched.row, &body);
                     }
-                    self.record_fetch(*fetched);
+                } else {
+                    fetched.ending = Ending::Failed;
+                    fetched.row.outcome = "no_record".to_owned();
                 }
+                self.record_fetch(*fetched);
             }
         }
-        if let Some(slot) = first.and_then(|fence| self.state.slots.get_mut(&fence.slot)) {
-            slot.stored(crawl, bytes);
-        }
+        Some(fence)
     }
 
     /// The record of a robots.txt was put, lost or cannot be written: the next checkpoint may keep
@@ -232,7 +235,7 @@ impl Holder {
     }
 
     /// Puts archives and sends checkpoints whose time has come: at once where nothing is under way,
-    /// or the process is to stop.
+    /// or the process is to stop. What takes longer than a part follows in the next turn.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
         // The next URL of such a slot waits for the record of the last one.
@@ -259,9 +262,16 @@ impl Holder {
             })
             .map(|slot| slot.lease.fence)
             .collect();
+        let until = end_of_part();
+        let (mut sent, due) = (0, fences.len());
         for fence in fences {
             self.checkpoint(fence);
+            sent += 1;
+            if Instant::now() >= until {
+                break;
+            }
         }
+        self.state.has_more_to_record = sent < due;
     }
 
     /// Sends the checkpoint of a slot.
@@ -273,9 +283,10 @@ impl Holder {
         let number = slot.number;
         let Taken { cursor, urgent_cursor, counts, fetches, links, changed, changed_hosts } =
             slot.take();
-        let mut chunks = Vec::with_capacity(changed.len());
+        let mut changes = Vec::with_capacity(changed.len());
         for (crawl, host_hash) in changed {
-            chunks.extend(self.chunk_of(crawl, host_hash));
+            let taken = self.changes_of(crawl, host_hash);
+            changes.extend(taken.map(|taken| (crawl, host_hash, taken)));
         }
         let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
         for host_hash in changed_hosts {
@@ -290,37 +301,44 @@ impl Holder {
             urgent_cursor,
             counts,
             fetches,
-            links,
-            chunks,
+            links: Vec::new(),
+            chunks: Vec::new(),
             hosts,
         };
         let (coordinator, leases) = (self.coordinator.clone(), self.leases.clone());
         self.start(async move {
+            let (checkpoint, sizes) = match packed(checkpoint, links, changes).await {
+                Ok(packed) => packed,
+                Err(error) => return Event::Checkpointed(fence, Vec::new(), Err(error)),
+            };
             let began = Instant::now();
             let sent = send(&coordinator, &checkpoint, || leases.is_held(fence)).await;
             metrics::checkpointed(&checkpoint, &sent, began.elapsed());
-            Event::Checkpointed(fence, sent)
+            Event::Checkpointed(fence, sizes, sent)
         });
     }
 
-    /// The chunk of what changed of a host in a crawl. `None` if nothing did.
-    fn chunk_of(&mut self, crawl: i32, host_hash: u64) -> Option<ChunkRow> {
+    /// Takes what changed of a host in a crawl. `None` if nothing did.
+    fn changes_of(&mut self, crawl: i32, host_hash: u64) -> Option<StateChanges> {
         let patience = self.state.crawls.get(&crawl).map(|(crawl, _)| self.patience_of(crawl))?;
         let host = self.state.hosts.get(&host_hash)?;
         let key = SiteKey { crawl, site_hash: host.site_hash };
         let state = self.state.sites.get_mut(&key)?.hosts.get_mut(&host_hash)?;
-        let packed = state.pack(|origin| host.paused_until_s(origin, patience))?;
-        Some(chunk_row(crawl, host_hash, packed))
+        state.take_changes(|origin| host.paused_until_s(origin, patience))
     }
 
-    /// A checkpoint was answered.
+    /// A checkpoint was answered, with chunks of these sizes.
     pub(super) fn checkpointed(
         &mut self,
         fence: SlotFence,
+        sizes: Vec<ChunkSize>,
         answer: Result<CheckpointAnswer, Error>,
     ) {
         if !self.holds(fence) {
             return;
+        }
+        for ChunkSize { crawl, host_hash, kind, bytes } in sizes {
+            self.state_of(crawl, host_hash, |state| state.packed(kind, bytes));
         }
         match answer {
             Ok(CheckpointAnswer::Recorded { ended }) => {
@@ -332,10 +350,10 @@ impl Holder {
                 }
                 self.queue_awaiting(fence.slot);
             }
-            Ok(CheckpointAnswer::Lost) => self.lose(fence),
+            Ok(CheckpointAnswer::Lost) => self.lose(&[fence]),
             Err(error) => {
                 tracing::error!(slot = fence.slot, %error, "a checkpoint is refused");
-                self.lose(fence);
+                self.lose(&[fence]);
             }
         }
     }
@@ -373,6 +391,28 @@ async fn send(
             answer => return answer,
         }
     }
+}
+
+/// Packs what a checkpoint records of links and hosts, in a thread of its own: both may be large.
+async fn packed(
+    mut checkpoint: Checkpoint,
+    links: HashMap<(i32, u8), SentLinks>,
+    changes: Vec<(i32, u64, StateChanges)>,
+) -> Result<(Checkpoint, Vec<ChunkSize>), Error> {
+    let packing = tokio::task::spawn_blocking(move || {
+        let links = links.into_iter();
+        let rows = links.flat_map(|((crawl, group), links)| links_rows(crawl, group, &links));
+        checkpoint.links = rows.collect();
+        let mut sizes = Vec::with_capacity(changes.len());
+        for (crawl, host_hash, changes) in changes {
+            let packed = changes.pack();
+            let (kind, bytes) = (packed.kind, packed.bytes.len());
+            sizes.push(ChunkSize { crawl, host_hash, kind, bytes });
+            checkpoint.chunks.push(chunk_row(crawl, host_hash, packed));
+        }
+        (checkpoint, sizes)
+    });
+    packing.await.map_err(|error| Error::Unexpected(format!("packing: {error}")))
 }
 
 /// The row of a chunk.

@@ -1,12 +1,19 @@
 //! Leasing slots, losing them, giving them back.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{TimeDelta, Utc};
 use everytab_coordinator::{Coordinator, DueHost, Error, SlotFence, SlotLease, SlotSums};
 
 use crate::{
-    holder::state::{Event, Holder, State},
+    holder::{
+        parts::drop_sites,
+        state::{Event, Holder, State},
+    },
     leases::Renewed,
     slot::HeldSlot,
 };
@@ -74,11 +81,10 @@ impl Holder {
         if leases.is_empty() {
             return;
         }
+        self.drop_slots(leases.iter().map(|lease| lease.fence.slot));
         for lease in leases {
             self.leases.add(&lease, asked_at);
-            let slot = lease.fence.slot;
-            self.drop_slot(slot);
-            self.state.slots.insert(slot, HeldSlot::new(lease));
+            self.state.slots.insert(lease.fence.slot, HeldSlot::new(lease));
         }
         for sums in sums {
             if let Some(slot) = self.state.slots.get_mut(&sums.slot) {
@@ -89,16 +95,19 @@ impl Holder {
         self.state.calls.due_listed_at = None;
     }
 
-    /// Drops all that is known of the hosts of a slot, unrecorded.
-    fn drop_slot(&mut self, slot: i16) {
-        if self.state.slots.remove(&slot).is_none() {
+    /// Drops all that is known of the hosts of slots, unrecorded.
+    fn drop_slots(&mut self, slots: impl Iterator<Item = i16>) {
+        let slots: HashSet<i16> =
+            slots.filter(|slot| self.state.slots.remove(slot).is_some()).collect();
+        if slots.is_empty() {
             return;
         }
-        self.state.sites.retain(|_, site| site.slot != slot);
+        let sites = self.state.sites.extract_if(|_, site| slots.contains(&site.slot));
+        drop_sites(sites.map(|(_, site)| site).collect());
         let (fetcher, options) = (&self.context.fetcher, &self.options);
         let State { requests, awaiting_robots, hosts, chains, .. } = &mut self.state;
         hosts.retain(|hash, host| {
-            let stays = host.slot != slot;
+            let stays = !slots.contains(&host.slot);
             if !stays {
                 awaiting_robots.remove(hash);
             }
@@ -111,18 +120,40 @@ impl Holder {
         chains.retain(|key, _| hosts.contains_key(&key.host_hash));
     }
 
-    pub(super) fn lose(&mut self, fence: SlotFence) {
-        self.leases.remove(fence);
-        if self.holds(fence) {
-            tracing::warn!(slot = fence.slot, "the lease of a slot is lost");
-            self.drop_slot(fence.slot);
+    /// Drops slots whose leases are lost.
+    pub(super) fn lose(&mut self, fences: &[SlotFence]) {
+        fences.iter().for_each(|fence| self.leases.remove(*fence));
+        let lost: Vec<i16> =
+            fences.iter().filter(|fence| self.holds(**fence)).map(|fence| fence.slot).collect();
+        if !lost.is_empty() {
+            tracing::warn!(slots = ?lost, "the leases of slots are lost");
+            self.drop_slots(lost.into_iter());
         }
     }
 
-    pub(super) fn leases_renewed(&mut self, renewed: Renewed) {
-        for fence in renewed.lost {
-            self.lose(fence);
+    /// A request was given up, because another worker may have the slot: its URL stays pending.
+    pub(super) fn gave_up(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
+        self.state.requests.remove(&number);
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        let Some(request) = host.request.as_ref().filter(|one| one.number == number) else {
+            return;
+        };
+        let (crawl, turn) = (Arc::clone(&request.crawl), request.turn.clone());
+        host.give_up_request(&self.context.fetcher, &self.options);
+        host.asked_at.insert(crawl.number, Instant::now());
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.written = None;
+            slot.request_ended(host_hash);
         }
+        if let Some(turn) = turn {
+            self.end_use(fence, &crawl, &turn);
+            self.put_back(host_hash, crawl.number, &turn);
+        }
+        self.queue(host_hash, Instant::now());
+    }
+
+    pub(super) fn leases_renewed(&mut self, renewed: Renewed) {
+        self.lose(&renewed.lost);
         self.state.live_workers = renewed.live_workers;
         let share = renewed.share;
         self.state.share = Some(share);
@@ -160,7 +191,7 @@ impl Holder {
         // asked for and needed no more is lost then.
         let gives_up = self.is_out_of_work() || !self.state.late_crawls.is_empty();
         let ready = |slot: &HeldSlot| {
-            let is_quiet = slot.asking == 0 && (slot.unput == 0 || gives_up);
+            let is_quiet = slot.asking + slot.merging == 0 && (slot.unput == 0 || gives_up);
             (slot.is_leaving || is_stopping) && is_quiet && !slot.is_dirty() && !slot.is_recording
         };
         let fences: Vec<SlotFence> = self
@@ -173,10 +204,8 @@ impl Holder {
         if fences.is_empty() {
             return;
         }
-        for fence in &fences {
-            self.leases.remove(*fence);
-            self.drop_slot(fence.slot);
-        }
+        fences.iter().for_each(|fence| self.leases.remove(*fence));
+        self.drop_slots(fences.iter().map(|fence| fence.slot));
         self.state.calls.is_releasing = true;
         let is_last = is_stopping && self.state.slots.is_empty();
         let (coordinator, worker) = (self.coordinator.clone(), self.settings.worker_id.clone());

@@ -6,23 +6,24 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
+    vec,
 };
 
 use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_fetcher::PageOptions;
-use everytab_frontier::{Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts};
+use everytab_frontier::{ChunkKind, Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts};
 use tokio::sync::mpsc;
 
 use crate::{
-    archives::{ArchiveCommand, PutArchive, Record},
+    archives::{ArchiveCommand, PutArchive, PutRecord, Record},
     crawl::{Crawl, ListedCrawls, OpenCrawls},
     filters::load::FilterLists,
     holder::due::DueHosts,
     known::{Host, Site, SiteKey},
     leases::{Leases, Renewed},
-    load::{LinksRead, LoadedSite, PassKind, Readers},
+    load::{LinksRead, LoadedSite, PassKind, ReadLink, Readers},
     puts_under_way::PutsUnderWay,
     redirect_chain::{ChainKey, RedirectChain},
     slot::HeldSlot,
@@ -95,8 +96,32 @@ pub(crate) struct Unmerged {
     pub crawl: Arc<Crawl>,
     /// The URL.
     pub turn: Turn,
-    /// The answer, with the links that are not merged.
+    /// The answer, without these links.
     pub answer: Answer,
+    /// The links that are not merged.
+    pub links: vec::IntoIter<Link>,
+}
+
+/// The records of an archive that was put, as far as they are not recorded.
+pub(crate) struct PutPart {
+    /// The crawl.
+    pub crawl: i32,
+    /// Size of the archive.
+    pub bytes: u64,
+    /// Whether it is lost, and its URLs are asked again.
+    pub is_lost: bool,
+    /// The records.
+    pub records: vec::IntoIter<PutRecord<AfterPut>>,
+    /// The fence of the first slot of the archive that is held.
+    pub first: Option<SlotFence>,
+}
+
+/// The size of a chunk that was packed.
+pub(crate) struct ChunkSize {
+    pub crawl: i32,
+    pub host_hash: u64,
+    pub kind: ChunkKind,
+    pub bytes: usize,
 }
 
 /// What tasks tell the holder.
@@ -109,7 +134,9 @@ pub(crate) enum Event {
     Visited(Box<Visited>),
     /// The request with this number to a host of a slot ended its task by a panic.
     Panicked(SlotFence, u64, u64),
-    Checkpointed(SlotFence, Result<CheckpointAnswer, Error>),
+    /// The request with this number to a host of a slot was given up: the lease is not valid.
+    Invalid(SlotFence, u64, u64),
+    Checkpointed(SlotFence, Vec<ChunkSize>, Result<CheckpointAnswer, Error>),
     Reserved(SlotFence, i32, Result<i64, Error>),
     Released,
     Dropped,
@@ -171,6 +198,14 @@ pub(crate) struct State {
     pub is_stopping: bool,
     /// Answers with so many links that these are merged in parts.
     pub unmerged: VecDeque<Unmerged>,
+    /// Archives whose records are not all recorded.
+    pub put_parts: VecDeque<PutPart>,
+    /// Sites that were loaded and are to be taken up.
+    pub loaded: VecDeque<(SlotFence, LoadedSite)>,
+    /// Whether checkpoints are due that the last part had no time for.
+    pub has_more_to_record: bool,
+    /// When the part of this turn in which hosts are asked is over.
+    pub asking_until: Option<Instant>,
     /// Fetches, by the hash of their host, that are recorded when the host's robots.txt is put: a
     /// crawl that has asked for all its URLs has the record of each robots.txt that was asked for
     /// it.
@@ -263,8 +298,13 @@ pub(crate) struct Pass {
     pub newer_ceiling: Option<String>,
     /// The position of the last row of the parts so far, where more are to be read.
     pub more_after: Option<String>,
-    /// Links of the part under way: their slot, crawl and site wait to be loaded.
-    pub waiting: VecDeque<(SlotFence, i32, Link)>,
+    /// Links of the part under way, with their slots and crawls.
+    pub waiting: VecDeque<ReadLink>,
+    /// Whether they are to be looked at in the next turn of the loop.
+    pub has_more: bool,
+    /// Links whose sites are being loaded, and these sites.
+    pub unloaded: VecDeque<ReadLink>,
+    pub missing: HashSet<SiteKey>,
     /// When the part under way was read, if it has links of crawls that are not listed: they are
     /// new, or have ended, which a later list tells.
     pub unlisted_at: Option<Instant>,
@@ -272,6 +312,27 @@ pub(crate) struct Pass {
     pub is_stalled: bool,
     /// Links that were merged, by slot and crawl, those of newer passes that have ended too.
     pub read: HashMap<i16, HashMap<i32, i64>>,
+}
+
+impl Pass {
+    /// Whether links of the part under way are not merged.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.unloaded.is_empty()
+    }
+
+    /// Whether all links of the pass are merged, once its last part was read.
+    pub(crate) fn is_done(&self) -> bool {
+        !self.has_waiting() && self.more_after.is_none()
+    }
+
+    /// Has links looked at again that waited for their sites, or for memory to load these.
+    pub(crate) fn look_again(&mut self) {
+        self.is_stalled = false;
+        self.missing.clear();
+        let mut waiting = std::mem::take(&mut self.unloaded);
+        waiting.append(&mut self.waiting);
+        self.waiting = waiting;
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod cookies;
 mod filtered;
 mod origins;
 mod ports;
+mod progress;
 mod reasons;
 mod repeated;
 mod server;

@@ -25,6 +25,7 @@ use tokio::{
     sync::watch,
     task::JoinHandle,
 };
+use tracing::{Dispatch, Subscriber, dispatcher::set_default};
 use uuid::Uuid;
 
 /// Requests that are logged.
@@ -46,6 +47,11 @@ pub(crate) struct TestWorker {
 }
 
 impl TestWorker {
+    /// Asks it to stop.
+    pub(crate) fn tell_to_stop(&self) {
+        self.stop.send(true).unwrap();
+    }
+
     /// Asks it to stop, and waits until it has given back what it held.
     pub(crate) async fn stop(self) -> CrawlerEnd {
         // It may have ended already.
@@ -228,12 +234,32 @@ impl World {
         self.worker_with(name, self.fetcher(), change)
     }
 
+    /// Starts a worker that writes this log, and goes on when no crawl is open.
+    pub(crate) fn worker_with_log(
+        &self,
+        name: &str,
+        log: impl Subscriber + Send + Sync,
+    ) -> TestWorker {
+        let go_on = |settings: &mut CrawlerSettings| settings.exit_when_done = false;
+        self.start_worker(name, self.fetcher(), go_on, Some(Dispatch::new(log)))
+    }
+
     /// Starts a worker that fetches with these settings.
     pub(crate) fn worker_with(
         &self,
         name: &str,
         fetcher_settings: FetchSettings,
         change: impl FnOnce(&mut CrawlerSettings),
+    ) -> TestWorker {
+        self.start_worker(name, fetcher_settings, change, None)
+    }
+
+    fn start_worker(
+        &self,
+        name: &str,
+        fetcher_settings: FetchSettings,
+        change: impl FnOnce(&mut CrawlerSettings),
+        log: Option<Dispatch>,
     ) -> TestWorker {
         let temporary = self.folder.path().to_path_buf();
         let mut settings =
@@ -250,7 +276,14 @@ impl World {
         change(&mut settings);
         let (stop, stopped) = watch::channel(false);
         let worker_url = self.worker_url.clone();
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        // The threads' own: other workers of this process write another log, or none.
+        builder.worker_threads(2).enable_all().on_thread_start(move || {
+            if let Some(log) = &log {
+                std::mem::forget(set_default(log));
+            }
+        });
+        let runtime = builder.build().unwrap();
         let task = runtime.spawn(async move {
             let fetcher = Fetcher::new(fetcher_settings).unwrap();
             let connect = ConnectSettings::default();

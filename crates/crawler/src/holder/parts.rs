@@ -1,0 +1,166 @@
+//! Work in parts: what users and sites can enlarge is done for a few milliseconds in each turn of
+//! the loop, which then does everything else.
+//!
+//! Links of a page or sitemap are merged before it is recorded. Until the last of them is merged it
+//! is pending: whoever holds the slot after a death asks for it again. Pages take turns, so that a
+//! small one does not wait for a large one. Does not depend on what is merged or recorded.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::SlotFence;
+use everytab_frontier::{LinkFlags, Turn};
+
+use crate::{
+    archives::PutArchive,
+    crawl::Crawl,
+    holder::state::{AfterPut, Holder, PutPart, Unmerged},
+    known::Site,
+    load::PassKind,
+    visit::Answer,
+};
+
+/// How long a turn of the loop does one kind of work that users and sites can enlarge. There are
+/// eight kinds, and a step of the longest takes some milliseconds, so that a turn takes 50 ms.
+const PART: Duration = Duration::from_millis(5);
+/// Links of a page that are merged before another page has its turn: a millisecond or two, where
+/// each takes 2 to 30 µs. More time than a part they do not get, whatever lists and patterns cost.
+const MAX_MERGED_AT_ONCE: usize = 64;
+
+/// When a part that begins now is over.
+pub(super) fn end_of_part() -> Instant {
+    Instant::now() + PART
+}
+
+impl Holder {
+    /// Whether work waits that is done in parts, so that the next turn begins at once.
+    pub(super) fn has_parts(&self) -> bool {
+        let state = &self.state;
+        let passes = [&state.urgent_pass, &state.ordinary_pass, &state.newer_pass];
+        let goes_on = passes.into_iter().flatten().any(|pass| pass.has_more);
+        let waits = !state.put_parts.is_empty() || !state.loaded.is_empty();
+        goes_on || waits || !state.unmerged.is_empty() || state.has_more_to_record
+    }
+
+    /// Does a part of each kind of work that waits.
+    pub(super) fn do_parts(&mut self) {
+        self.record_put_parts();
+        self.merge_pages();
+        self.install_sites();
+        for kind in PassKind::ALL {
+            if self.state.pass(kind).as_ref().is_some_and(|pass| pass.has_more) {
+                self.merge_or_load(kind);
+            }
+        }
+        if self.state.has_more_to_record {
+            self.record();
+        }
+    }
+
+    /// An archive was put: its fetches are recorded in parts.
+    pub(super) fn archive_put(&mut self, put: PutArchive<AfterPut>) {
+        let PutArchive { crawl, bytes, is_lost, records } = put;
+        let records = records.into_iter();
+        self.state.put_parts.push_back(PutPart { crawl, bytes, is_lost, records, first: None });
+    }
+
+    fn record_put_parts(&mut self) {
+        let until = end_of_part();
+        while let Some(mut part) = self.state.put_parts.pop_front() {
+            for record in part.records.by_ref() {
+                let fence = self.record_put(record, part.is_lost);
+                part.first = part.first.or(fence);
+                if Instant::now() >= until {
+                    self.state.put_parts.push_front(part);
+                    return;
+                }
+            }
+            let slot = part.first.and_then(|fence| self.state.slots.get_mut(&fence.slot));
+            if let Some(slot) = slot {
+                slot.stored(part.crawl, part.bytes);
+            }
+        }
+    }
+
+    /// Whether an answer has so many links that they are merged in parts.
+    pub(super) fn is_merged_in_parts(answer: &Answer) -> bool {
+        answer.facts.found.own_host.len() > MAX_MERGED_AT_ONCE
+    }
+
+    /// Has the links of an answer merged in parts.
+    pub(super) fn merge_later(
+        &mut self,
+        (fence, host_hash): (SlotFence, u64),
+        crawl: &Arc<Crawl>,
+        turn: &Turn,
+        mut answer: Answer,
+    ) {
+        let (crawl, turn) = (Arc::clone(crawl), turn.clone());
+        let links = std::mem::take(&mut answer.facts.found.own_host).into_iter();
+        let unmerged = Unmerged { fence, host_hash, crawl, turn, answer, links };
+        self.state.unmerged.push_back(unmerged);
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.merging += 1;
+        }
+    }
+
+    /// Merges links of pages, of each a few. After the last one the answer is as any other.
+    fn merge_pages(&mut self) {
+        let until = end_of_part();
+        while Instant::now() < until {
+            let is_urgent = |one: &Unmerged| one.turn.attributes.flags.contains(LinkFlags::URGENT);
+            let first = self.state.unmerged.iter().position(is_urgent).unwrap_or_default();
+            let Some(mut one) = self.state.unmerged.remove(first) else { return };
+            // Otherwise the next holder asks for it again, or nobody does.
+            if !self.holds(one.fence) || !self.state.crawls.contains_key(&one.crawl.number) {
+                self.merged(one.fence);
+                continue;
+            }
+            let host = one.links.as_slice().first().map(|link| link.url.host().to_owned());
+            let mut left = MAX_MERGED_AT_ONCE;
+            let part = std::iter::from_fn(|| {
+                let is_over = left < MAX_MERGED_AT_ONCE && Instant::now() >= until;
+                left = left.checked_sub(1).filter(|_| !is_over)?;
+                one.links.next()
+            });
+            self.merge_links_of(one.crawl.number, &host.unwrap_or_default(), part);
+            if !one.links.as_slice().is_empty() {
+                self.state.unmerged.push_back(one);
+                continue;
+            }
+            self.merged(one.fence);
+            let Unmerged { fence, host_hash, crawl, turn, answer, .. } = one;
+            self.page_answered(fence, host_hash, &crawl, &turn, answer);
+        }
+    }
+
+    fn merged(&mut self, fence: SlotFence) {
+        if self.holds(fence)
+            && let Some(slot) = self.state.slots.get_mut(&fence.slot)
+        {
+            slot.merging = slot.merging.saturating_sub(1);
+        }
+    }
+
+    /// Takes up sites that were loaded.
+    fn install_sites(&mut self) {
+        if self.state.loaded.is_empty() {
+            return;
+        }
+        let until = end_of_part();
+        while Instant::now() < until {
+            let Some((fence, site)) = self.state.loaded.pop_front() else { break };
+            self.install_loaded(fence, site);
+        }
+        self.go_on_with_passes();
+    }
+}
+
+/// Drops sites in a thread of its own: one with a million pending URLs takes a third of a second.
+pub(super) fn drop_sites(sites: Vec<Site>) {
+    if !sites.is_empty() {
+        drop(tokio::task::spawn_blocking(move || drop(sites)));
+    }
+}
