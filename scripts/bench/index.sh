@@ -73,7 +73,10 @@ for _ in $(seq "$runs"); do
         measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
 done
 
-captures="$(awk '{ print $4; exit }' "$folder/one.times")"
+# The file has whole groups of rows, which may be a few more.
+read -r _ _ written captures _ <"$folder/one.times"
+[ "$written" -ge "$rows" ] || die "one: $written rows, and not the $rows of the file"
+rows="$written"
 for name in one job s3 jobs duckdb duckdbs; do
     [ -s "$folder/$name.times" ] || continue
     case "$name" in jobs | duckdbs) times="$cores" ;; *) times=1 ;; esac
