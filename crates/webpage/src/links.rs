@@ -40,6 +40,8 @@ pub struct PageLinks {
     pub links: Vec<PageLink>,
     /// The number of links that were left out, by reason.
     pub left_out: LinksLeftOut,
+    /// The file names of the first pictures, whether requisites are wanted or not.
+    pub pictures: Vec<String>,
     /// What `meta` elements and the header `X-Robots-Tag` say to the robot, taken together.
     pub robots: RobotsDirectives,
 }
@@ -73,6 +75,8 @@ impl LinkFinder {
     pub(crate) fn resolved(&self, reader: &LinkReader<'_>) -> PageLinks {
         let mut found = PageLinks { robots: self.robots, ..PageLinks::default() };
         found.left_out.over_limit = self.left_out;
+        let values = self.pictures.iter().filter_map(|value| reader.html.get(value.clone()));
+        found.pictures = values.filter_map(file_name).collect();
         for attribute in &self.attributes {
             found.read(attribute, reader);
         }
@@ -153,6 +157,17 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
         Some(plain) => Cow::Borrowed(plain),
         None => Cow::Owned(reader.text(Some(span), bytes.len()).unwrap_or_default()),
     }
+}
+
+/// Returns the last segment of a path, without a query; `None` if there is none, or it is data.
+fn file_name(value: &[u8]) -> Option<String> {
+    let value = value.trim_ascii();
+    if value.len() > MAX_URL_BYTES || has_other_scheme(value) {
+        return None;
+    }
+    let path = value.split(|byte| b"?#".contains(byte)).next().unwrap_or_default();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 /// Returns true if an attribute that is too long to be read begins with a scheme other than http

@@ -23,6 +23,9 @@ const MAX_ATTRIBUTES: usize = 4 * MAX_LINKS_PER_PAGE;
 /// rest is ignored.
 const MAX_WORDS_BYTES: usize = 1 << 10;
 
+/// Greatest number of pictures whose names are kept: those of a gallery.
+const MAX_PICTURES: usize = 64;
+
 /// How an attribute names its links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttributeForm {
@@ -50,6 +53,8 @@ pub(crate) struct LinkFinder {
     robot: String,
     /// In document order, at most [`MAX_ATTRIBUTES`].
     pub(crate) attributes: Vec<LinkAttribute>,
+    /// Where the first pictures are named, at most [`MAX_PICTURES`].
+    pub(crate) pictures: Vec<ByteRange>,
     /// Number of attributes beyond [`MAX_ATTRIBUTES`].
     pub(crate) left_out: usize,
     pub(crate) robots: RobotsDirectives,
@@ -74,8 +79,11 @@ impl TagVisitor for LinkFinder {
             }
             (b'l', 4) if is(b"link") && nesting.is_in_document() => self.link(html, tag),
             (b'm', 4) if is(b"meta") && nesting.is_in_document() => self.meta(html, tag),
-            (b'i', 3) if self.with_requisites && is(b"img") && nesting.is_in_document() => {
-                self.image(LinkOrigin::Img, html, tag);
+            (b'i', 3) if is(b"img") && nesting.is_in_document() => {
+                self.picture(html, tag);
+                if self.with_requisites {
+                    self.image(LinkOrigin::Img, html, tag);
+                }
             }
             (b's', 6) if self.with_requisites && is(b"source") && nesting.is_in_document() => {
                 self.image(LinkOrigin::Source, html, tag);
@@ -112,6 +120,7 @@ impl LinkFinder {
             with_requisites: request.with_requisites,
             robot: request.robot.to_owned(),
             attributes: Vec::new(),
+            pictures: Vec::new(),
             left_out: 0,
             robots: RobotsDirectives::default(),
         }
@@ -126,6 +135,14 @@ impl LinkFinder {
     fn frame(&mut self, origin: LinkOrigin, html: &[u8], tag: &Tag) {
         let [src] = attributes(html, tag, [b"src"]);
         self.push(origin, AttributeForm::Url, src, false);
+    }
+
+    /// Keeps where a picture is named. One that a script loads later has a placeholder in `src`.
+    fn picture(&mut self, html: &[u8], tag: &Tag) {
+        if self.pictures.len() < MAX_PICTURES {
+            let [later, now] = attributes(html, tag, [b"data-src", b"src"]);
+            self.pictures.extend(later.or(now));
+        }
     }
 
     fn image(&mut self, origin: LinkOrigin, html: &[u8], tag: &Tag) {

@@ -318,3 +318,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn pictures_are_named_whether_requisites_are_wanted_or_not() {
+    let html = "<img src='/a/b/cat-1.jpg?w=9'><IMG SRC=cat-2.jpg><img src=x.gif data-src=/lazy.png>\
+                <img src='data:image/gif;base64,R0lG'><img src=/a/><img><img src='//c.example/d'>";
+    let (_, found) = read_at(URL, html.as_bytes(), false);
+    assert_eq!(found.pictures, ["cat-1.jpg", "cat-2.jpg", "lazy.png", "d"]);
+    assert_eq!(found.links, []);
+    let (_, many) = read_at(URL, "<img src=a>".repeat(100).as_bytes(), false);
+    assert_eq!(many.pictures.len(), 64);
+}

@@ -1,0 +1,182 @@
+//! What a page says, as hashes of its lines, by which a caller tells pages that repeat others from
+//! pages with something of their own.
+//!
+//! Numbers in lines are all the same, so a page that counts up repeats the one before; the names of
+//! pictures keep theirs. A short line with a word of the URL is an echo and left out. The order of
+//! lines does not matter. Invariant: the same lines give the same hashes in every version, since
+//! callers store them. Does not depend on what other pages say.
+
+use std::collections::HashSet;
+
+/// Greatest number of lines by which a page is known: those of most pages. Of more, the lowest
+/// hashes are taken, so that two pages of which one has most lines of the other share most.
+pub const MAX_LINES_SAID: usize = 128;
+
+/// Most words of a line that is an echo if a word of the URL is in it: a title or a heading.
+/// Sentences have words of the URL by chance.
+const MAX_ECHO_WORDS: usize = 8;
+
+/// Least length in bytes of a word of the URL: shorter ones are in every line.
+const MIN_ECHO_BYTES: usize = 3;
+
+/// Least length of a word of hexadecimal digits that is a number: shorter ones are names.
+const MIN_HEX_CHARACTERS: usize = 6;
+
+/// Least length of a word of letters and several numbers that is one: an id in base 36 or 62.
+const MIN_ID_CHARACTERS: usize = 12;
+
+/// The start of FNV-1a.
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Begins the hash of a picture's name, which is no line.
+const PICTURE_START: u64 = !HASH_START;
+
+/// Returns the hashes of what a page says: its title, the lines of its text
+/// ([`crate::PageText::text`]), and the file names of its pictures
+/// ([`crate::PageLinks::pictures`]). They are ascending and distinct, at most [`MAX_LINES_SAID`].
+#[must_use]
+pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
+    let echoes = words_of_url(url);
+    let lines = text.lines().chain([title]).filter_map(|line| hash_of_line(line, &echoes));
+    let pictures = pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())));
+    let mut hashes: Vec<u32> = lines.chain(pictures).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(MAX_LINES_SAID);
+    hashes
+}
+
+/// Returns the words of path and query, in lower case.
+fn words_of_url(url: &str) -> HashSet<String> {
+    let target = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let target = target.find(['/', '?']).and_then(|at| target.get(at..)).unwrap_or_default();
+    let words = words(target).filter(|word| word.len() >= MIN_ECHO_BYTES && !is_number(word));
+    words.map(|word| folded(word, false)).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Returns true if a word is digits alone, or as long as an id and mixed as one.
+fn is_number(word: &str) -> bool {
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_decimal = word.chars().all(char::is_numeric);
+    let numbers = word.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
+    is_decimal
+        || (is_hex && has_digit && word.len() >= MIN_HEX_CHARACTERS)
+        || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
+}
+
+/// Returns the hash of a line's words; `None` if it has none, or is an echo of the URL.
+fn hash_of_line(line: &str, echoes: &HashSet<String>) -> Option<u32> {
+    let (mut hash, mut count) = (HASH_START, 0_usize);
+    let (mut is_echo, mut was_number) = (false, false);
+    for word in words(line) {
+        count += 1;
+        let is_number = is_number(word);
+        // Numbers may have more or fewer parts.
+        if !(is_number && was_number) {
+            let word = folded(word, is_number);
+            hash = hashed(hashed(hash, word.as_bytes()), b" ");
+            is_echo |= count <= MAX_ECHO_WORDS && echoes.contains(&word);
+        }
+        was_number = is_number;
+    }
+    let is_kept = count > 0 && !(is_echo && count <= MAX_ECHO_WORDS);
+    is_kept.then(|| finished(hash))
+}
+
+/// Returns a word in lower case, with runs of digits as one.
+fn folded(word: &str, is_number: bool) -> String {
+    if is_number {
+        return "0".to_owned();
+    }
+    let mut out = String::with_capacity(word.len());
+    for character in word.chars() {
+        if !character.is_numeric() {
+            out.extend(character.to_lowercase());
+        } else if !out.ends_with('0') {
+            out.push('0');
+        }
+    }
+    out
+}
+
+fn hashed(hash: u64, bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(hash, step)
+}
+
+/// Mixes all bits of a hash into the upper half, as splitmix64 does, and returns that.
+fn finished(hash: u64) -> u32 {
+    let mixed = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(url: &str, text: &str) -> Vec<u32> {
+        lines_said(url, "", text, &[])
+    }
+
+    const URL: &str = "https://a.example/item?id=7";
+
+    #[test]
+    fn pages_that_differ_by_numbers_order_or_case_say_the_same() {
+        for (one, other) in [
+            ("Events of 3/2031", "Events of 11/2031"),
+            ("One\nTwo", "TWO\none"),
+            ("Order 3f2a9c11 of today", "order 00ab77 of today"),
+            ("1,299.00 EUR", "5 EUR"),
+            ("version2b", "version17b"),
+            ("Seen 14:03:22", "Seen 9:41"),
+        ] {
+            assert_eq!(said(URL, one), said(URL, other), "{one}");
+        }
+        for (one, other) in [("One", "Two"), ("a b", "ab"), ("One two", "Two one")] {
+            assert_ne!(said(URL, one), said(URL, other), "{one}");
+        }
+        assert!(said(URL, " - \n\n").is_empty());
+    }
+
+    #[test]
+    fn a_short_line_with_a_word_of_the_url_is_an_echo() {
+        let url = "https://a.example/find?q=blue+Boats";
+        assert!(said(url, "Nothing found for boats").is_empty());
+        assert_eq!(said(url, "Nothing found for cars").len(), 1);
+        let sentence = "We have looked at all our boats and have not found what you want.";
+        assert_eq!(said(url, sentence).len(), 1);
+        // The host is no part of what is echoed.
+        assert_eq!(said(url, "Welcome to example").len(), 1);
+    }
+
+    #[test]
+    fn names_of_pictures_keep_their_numbers() {
+        let pictures = |name: &str| lines_said(URL, "", "", &[name.to_owned()]);
+        assert_ne!(pictures("img_1.jpg"), pictures("img_2.jpg"));
+        assert_ne!(pictures("cat"), said(URL, "cat"));
+    }
+
+    /// Callers store them.
+    #[test]
+    fn hashes_stay_what_they_are() {
+        let pictures = ["a1.png".to_owned()];
+        let found = lines_said(URL, "Title 5", "Größe: 4 cm\nNews", &pictures);
+        assert_eq!(found, [257_697_920, 1_211_142_963, 3_362_935_925, 3_463_399_513]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_few_ascending_hashes(url: String, text in "(\\PC|\n){0,400}") {
+            let said = lines_said(&url, &text, &text, &[]);
+            prop_assert!(said.len() <= MAX_LINES_SAID && said.is_sorted_by(|a, b| a < b));
+        }
+    }
+}
