@@ -2,7 +2,7 @@
 //! can go on, and which packs into chunks that give it again.
 //!
 //! The first byte says where one chunk ends and the next begins. The checksum of each is made
-//! right, since no fuzzer finds it.
+//! right, since no fuzzer finds it; the highest bit of the kind says whether it is of version 1.
 #![no_main]
 
 use everytab_frontier::{
@@ -37,6 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     state.merge([Link::submitted(url, true, 0)], &rules, &mut site);
     for _ in 0..3 {
         let Some(turn) = state.next(u64::MAX, never_paused) else { break };
+        state.note_page((turn.hash, "/page-1"), &[1, 2, 3], &[], &rules);
         if !state.retry(turn.hash, 1, 3) {
             state.answer(turn.hash, Ending::Captured);
         }
@@ -55,13 +56,14 @@ fn check_sums(state: &HostState) {
 
 /// Returns the bytes with a version and the right checksum: the first byte is the kind.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let (first, fields) = bytes.split_at(1);
+    let (version, kind) = (2 - (first[0] >> 7), first[0] & 0x7f);
     let mut crc = !0_u32;
-    for byte in bytes {
+    for byte in [kind].iter().chain(fields) {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
             crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
         }
     }
-    let (kind, fields) = bytes.split_at(1);
-    [&[1], kind, &(!crc).to_be_bytes(), fields].concat()
+    [&[version, kind], &(!crc).to_be_bytes()[..], fields].concat()
 }

@@ -5,12 +5,13 @@
 //!
 //! | field | encoding |
 //! | --- | --- |
-//! | version | 1 byte: 2; version 1 is read too, and has no referrers |
+//! | version | 1 byte: 2; version 1 is read too, and lacks referrers, debts, what pages said |
 //! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
 //! | checksum | CRC-32 of the kind and of what follows, 4 bytes, big-endian |
 //! | generation | number (snapshot, delta) |
 //! | captured, failed, refused, left, pages | a number each, as of now (snapshot, delta) |
-//! | shapes | floor, mask of changed slots, each slot (snapshot, delta) |
+//! | shapes | floor, mask of changed slots, each slot with what it owes (snapshot, delta) |
+//! | what pages said | hashes of pages, then of lines: both sets (snapshot), or new ones (delta) |
 //! | answered | number of hashes, then ascending differences (snapshot, delta) |
 //! | pending or links | who led to them; URLs, attributes, number of who led; deflated (all) |
 //!
@@ -24,6 +25,7 @@ mod entries;
 mod frame;
 mod hashes;
 mod links;
+mod seen;
 mod shapes;
 
 pub(crate) use bytes::{ChunkReader, push_number};
@@ -33,4 +35,5 @@ pub(crate) use frame::{ChunkFields, close, fields_of, open};
 pub(crate) use hashes::{push_hashes, read_hashes};
 pub(crate) use links::pack_entries;
 pub use links::{MAX_LINKS_PER_CHUNK, UnpackedLinks, pack_links, unpack_links};
+pub(crate) use seen::{push_seen, read_seen, seen_to_pack};
 pub(crate) use shapes::{push_shapes, read_shapes};

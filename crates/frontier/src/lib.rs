@@ -19,6 +19,7 @@ mod found;
 mod found_sitemaps;
 mod host_domains;
 mod link;
+mod novelty;
 mod origin;
 mod parameters;
 mod patterns;
@@ -26,16 +27,18 @@ mod percent;
 mod priority;
 mod rules;
 mod scope;
+mod seen_hashes;
 mod sent_links;
 mod shape;
 mod shape_counts;
+mod shape_debts;
 mod site;
 mod state;
 mod suffixes;
 mod trap;
 mod turned_away;
 
-pub use budget::{SiteBudget, SiteUse};
+pub use budget::{DEFAULT_TRAP_PAGES, MAX_TRAP_PAGES, SiteBudget, SiteUse};
 pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash, hostname, is_home_page};
 pub use chunk::{
     ChunkError, ChunkKind, MAX_LINKS_PER_CHUNK, UnpackedLinks, kind_of_chunk, pack_links,
@@ -56,6 +59,7 @@ pub use rules::{LinkFilter, MAX_DEPTH, Rules, RulesError};
 pub use scope::{Scope, ScopeError, SiteSet};
 pub use sent_links::{PackedLinks, SentLink, SentLinks};
 pub use shape::shape_hash;
+pub use shape_debts::PageSays;
 pub use site::{SLOTS, site_hash, slot_of_site};
 pub use state::{
     Answered, Ending, HostState, LinkVerdict, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,

@@ -8,7 +8,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    budget::SiteBudget,
+    budget::{DEFAULT_TRAP_PAGES, MAX_TRAP_PAGES, SiteBudget},
     link::{Link, LinkFlags, MAX_HOPS},
     patterns::{UrlMatches, UrlPatterns},
     priority::PriorityWords,
@@ -36,6 +36,9 @@ pub enum RulesError {
     /// The budget of a site is 0 or greater than [`MAX_SITE_BUDGET`].
     #[error("the pages of a site are not from 1 to {MAX_SITE_BUDGET}")]
     SitePages,
+    /// The pages of a trap are 0 or more than [`MAX_TRAP_PAGES`].
+    #[error("the pages of a trap are not from 1 to {MAX_TRAP_PAGES}")]
+    TrapPages,
 }
 
 /// What turns links away beside the rules of a crawl: its filters. The same link always gets the
@@ -67,6 +70,9 @@ pub struct Rules {
     pub priorities: PriorityWords,
     /// The number of pages of a site.
     pub site_budget: SiteBudget,
+    /// The number of pages by which those of a shape of URLs that repeat others may outnumber those
+    /// that say something new, before the shape is closed.
+    pub trap_pages: u32,
 }
 
 impl Default for Rules {
@@ -81,6 +87,7 @@ impl Default for Rules {
             filter: None,
             priorities: PriorityWords::default(),
             site_budget: SiteBudget::default(),
+            trap_pages: DEFAULT_TRAP_PAGES,
         }
     }
 }
@@ -96,6 +103,9 @@ impl Rules {
         }
         if !(1..=MAX_SITE_BUDGET).contains(&self.site_budget.0) {
             return Err(RulesError::SitePages);
+        }
+        if !(1..=MAX_TRAP_PAGES).contains(&self.trap_pages) {
+            return Err(RulesError::TrapPages);
         }
         Ok(())
     }

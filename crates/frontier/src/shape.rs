@@ -1,7 +1,9 @@
 //! The shape of a URL: its path and query with runs of digits and of hexadecimal digits replaced.
 //! Pages of one template have one shape, and so have the pages of a trap that counts up.
 //!
-//! Must not know: how many of a shape are allowed.
+//! Pages of a trap that combines words have a shape each. Broader shapes hold those together: of a
+//! URL with a query the path with the names of the parameters, the path, and the folder; of one
+//! without its folder, and the first folder. Does not depend on what pages say.
 
 use crate::canonical::hash_of;
 
@@ -13,15 +15,81 @@ const MIN_HEX_CHARACTERS: usize = 6;
 /// than every word of the letters a to f.
 const MIN_HEX_LETTERS_CHARACTERS: usize = 16;
 
+/// Least length of a token of letters and several numbers that is replaced: an id in base 36 or 62,
+/// such as a session. Coarser shapes do no harm to pages that say something new.
+const MIN_ID_CHARACTERS: usize = 12;
+
 /// Returns the hash of the shape of a path and query, as [`crate::CanonicalUrl::path_and_query`]
 /// gives it. Percent-encoded characters stay as they are: they are words of other scripts.
 #[must_use]
 pub fn shape_hash(path_and_query: &str) -> u32 {
-    let [_, _, _, _, a, b, c, d] = hash_of(&shape_of(path_and_query)).to_be_bytes();
-    u32::from_be_bytes([a, b, c, d])
+    short_hash(&shape_of(path_and_query).0)
 }
 
-fn shape_of(text: &str) -> String {
+/// Greatest number of broader shapes of a URL.
+const MAX_BROADER: usize = 3;
+
+/// The shapes of a URL by their hashes, narrow ones first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shapes {
+    /// The shape of the URL. `None` if the URL has nothing to replace, so that no other one has it.
+    pub(crate) own: Option<u32>,
+    /// Shapes of which that is a part, narrow ones first.
+    broader: [Option<u32>; MAX_BROADER],
+}
+
+impl Shapes {
+    /// Returns the shapes of a path and query, as [`crate::CanonicalUrl::path_and_query`] gives
+    /// it.
+    pub(crate) fn of(path_and_query: &str) -> Self {
+        let (shape, is_replaced) = shape_of(path_and_query);
+        let own = is_replaced.then(|| short_hash(&shape));
+        let (path, query) = match shape.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (shape.as_str(), None),
+        };
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let broader = match query {
+            Some(query) => {
+                let mut names: Vec<&str> = query.split('&').map(name_of_parameter).collect();
+                names.sort_unstable();
+                names.dedup();
+                let of_names = format!("{path}?{}=", names.join("=&"));
+                [Some(of_names), Some(format!("{path}?")), Some(format!("{folder}/*?"))]
+            }
+            None => {
+                let first = folder.match_indices('/').nth(1).and_then(|(end, _)| folder.get(..end));
+                [Some(format!("{folder}/*")), first.map(|first| format!("{first}/**")), None]
+            }
+        };
+        Self { own, broader: broader.map(|shape| shape.map(|shape| short_hash(&shape))) }
+    }
+
+    /// Returns true if both are of URLs that have a query, and one path.
+    pub(crate) fn has_path_of(self, other: Self) -> bool {
+        let [_, path, folder] = self.broader;
+        folder.is_some() && path == other.broader[1]
+    }
+
+    /// Iterates over the hashes, each with whether it is that of a broader shape.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (u32, bool)> {
+        let broader = self.broader.into_iter().flatten();
+        self.own.map(|own| (own, false)).into_iter().chain(broader.map(|hash| (hash, true)))
+    }
+}
+
+fn name_of_parameter(parameter: &str) -> &str {
+    parameter.split_once('=').map_or(parameter, |(name, _)| name)
+}
+
+fn short_hash(shape: &str) -> u32 {
+    // The lower half.
+    hash_of(shape) as u32
+}
+
+/// Returns a shape, and whether anything is replaced in it.
+fn shape_of(text: &str) -> (String, bool) {
+    let mut is_replaced = false;
     let mut shape = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
@@ -33,20 +101,23 @@ fn shape_of(text: &str) -> String {
         shape.push_str(escape);
         let end = from_token.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(from_token.len());
         let (token, after) = from_token.split_at(end);
-        push_token(&mut shape, token);
+        is_replaced |= push_token(&mut shape, token);
         rest = after;
     }
     shape.push_str(rest);
-    shape
+    (shape, is_replaced)
 }
 
-fn push_token(shape: &mut String, token: &str) {
+/// Appends a token. Returns true if anything of it was replaced, be it `0` by `0`.
+fn push_token(shape: &mut String, token: &str) -> bool {
     let is_hex = token.bytes().all(|byte| byte.is_ascii_hexdigit());
     let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
     let least = if has_digit { MIN_HEX_CHARACTERS } else { MIN_HEX_LETTERS_CHARACTERS };
-    if is_hex && token.len() >= least {
+    let numbers = token.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
+    let is_id = token.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2;
+    if (is_hex && token.len() >= least) || is_id {
         shape.push('0');
-        return;
+        return true;
     }
     let mut was_digit = false;
     for character in token.chars() {
@@ -58,6 +129,7 @@ fn push_token(shape: &mut String, token: &str) {
         }
         was_digit = is_digit;
     }
+    has_digit
 }
 
 #[cfg(test)]
@@ -74,6 +146,8 @@ mod tests {
             ("/a?page=12&q=cat", "/a?page=0&q=cat"),
             ("/item-12b", "/item-0b"),
             ("/3f2a9c", "/0"),
+            ("/(S(lit3py55t21z5v55vlm25s55))/a", "/(S(0))/a"),
+            ("/windows10update", "/windows0update"),
             ("/facade/decade/feed", "/facade/decade/feed"),
             ("/abcdefabcdefabcdef", "/0"),
             ("/deadbeef-cafe-4abc-8def-0123456789ab", "/deadbeef-cafe-0abc-0def-0"),
@@ -81,16 +155,45 @@ mod tests {
             ("/%", "/%"),
             ("/%é1", "/%é0"),
         ] {
-            assert_eq!(shape_of(path), shape, "{path}");
+            assert_eq!(shape_of(path).0, shape, "{path}");
         }
         assert_eq!(shape_hash("/a/1"), shape_hash("/a/22"));
         assert_ne!(shape_hash("/a/1"), shape_hash("/b/1"));
     }
 
+    #[test]
+    fn broader_shapes_hold_together_what_differs_by_words() {
+        let broader = |path: &str| Shapes::of(path).broader;
+        // What a site writes in one folder, or with the same parameters.
+        assert_eq!(broader("/news/2026/one"), broader("/news/17/two"));
+        assert_eq!(broader("/w?title=Foo&action=edit"), broader("/w?action=raw&title=Bar"));
+        let [names, path, folder] = broader("/w?title=Foo");
+        assert_ne!(names, broader("/w?title=Foo&action=edit")[0]);
+        assert_eq!([path, folder], broader("/w?oldid=7")[1..]);
+        assert_eq!(folder, broader("/other?title=Foo")[2]);
+        // All that is below the first folder.
+        let [folder, first, _] = broader("/a/x/y/x/item");
+        assert_ne!(folder, broader("/a/y/x/item")[0]);
+        assert!(first.is_some() && first == broader("/a/y/item")[1]);
+        assert_eq!(broader("/a/item")[1], None);
+        assert_ne!(broader("/about")[0], broader("/a/about")[0]);
+        // A URL that has nothing to replace is the only one of its shape.
+        let own = |path: &str| Shapes::of(path).own;
+        assert_eq!((own("/about"), own("/?q=cat")), (None, None));
+        assert_eq!(own("/item-7"), Some(shape_hash("/item-12")));
+        assert_eq!(own("/item-0"), own("/item-12"));
+        assert_eq!(
+            Shapes::of("/item-7").iter().map(|(_, is)| is).collect::<Vec<_>>(),
+            [false, true]
+        );
+    }
+
     proptest! {
         #[test]
         fn any_text_has_a_shape_that_is_no_longer(text in "([/%0-9a-gé]|\\PC){0,30}") {
-            prop_assert!(shape_of(&text).len() <= text.len());
+            prop_assert!(shape_of(&text).0.len() <= text.len());
+            let shapes = Shapes::of(&text);
+            prop_assert!((1..=1 + MAX_BROADER).contains(&shapes.iter().count()));
         }
     }
 }

@@ -1,13 +1,26 @@
-//! Counts the pages of a host by the shape of their URLs, in a table of bounded size.
+//! Counts the pages of a host by the shape of their URLs, in a table of bounded size, and keeps
+//! what each shape owes for pages that repeat others.
 //!
 //! Up to 64 shapes are counted exactly. Of more, the frequent ones are kept by the algorithm of
 //! Misra and Gries (Finding repeated elements, 1982): a count is never too high, and too low by at
-//! most a 65th of all pages. So no page of a rare shape is taken for a trap, and a shape that fills
-//! a quarter of the budget is always in the table. Must not know: the budget, the format of chunks.
+//! most a 65th of all that was counted. So no page of a rare shape is taken for a trap, and a shape
+//! that fills half of the budget is always in the table. What a shape owes is forgotten with its
+//! count. Does not depend on the budget, the format of chunks, or what pages say.
 
 /// Number of shapes that are counted. The templates of a site are fewer, and 64 fit the bits of a
 /// mask.
 const MAX_SHAPES: usize = 64;
+
+/// What the last page of a shape said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastPage {
+    /// No page of the shape was read.
+    Unread,
+    /// It repeated others.
+    Repeated,
+    /// Something new.
+    New,
+}
 
 /// One shape as a chunk has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +29,16 @@ pub(crate) struct ShapeSlot {
     pub(crate) hash: u32,
     /// The count, plus the floor of the table.
     pub(crate) raised: u32,
+    /// What its pages cost that repeated others, less what those made up for that said something
+    /// new; 0 if that is more.
+    pub(crate) debt: u32,
+    pub(crate) last: LastPage,
+}
+
+impl ShapeSlot {
+    fn new(hash: u32, raised: u32) -> Self {
+        Self { hash, raised, debt: 0, last: LastPage::Unread }
+    }
 }
 
 /// A table of shapes and their counts.
@@ -37,20 +60,65 @@ impl PartialEq for ShapeCounts {
     }
 }
 
-/// What changed in a table: its floor, and slots by their number with whether the shape is another.
+/// What changed in a table: its floor, and slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ShapeChanges {
     pub(crate) floor: u32,
-    /// Number of the slot, 0 to 63, ascending; the shape, `None` if it is the one before; the
-    /// count.
-    pub(crate) slots: Vec<(usize, Option<u32>, u32)>,
+    /// In the order of their numbers.
+    pub(crate) slots: Vec<ShapeChange>,
+}
+
+/// What a slot is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShapeChange {
+    /// Number of the slot, 0 to 63.
+    pub(crate) index: usize,
+    /// The hash of its shape; `None` if that is the one before.
+    pub(crate) hash: Option<u32>,
+    /// As in [`ShapeSlot`].
+    pub(crate) raised: u32,
+    /// As in [`ShapeSlot`].
+    pub(crate) debt: u32,
+    /// As in [`ShapeSlot`].
+    pub(crate) last: LastPage,
+}
+
+impl ShapeChange {
+    fn of(index: usize, slot: &ShapeSlot, is_renamed: bool) -> Self {
+        let ShapeSlot { hash, raised, debt, last } = *slot;
+        Self { index, hash: is_renamed.then_some(hash), raised, debt, last }
+    }
 }
 
 impl ShapeCounts {
     /// Returns the number of pages of a shape, or less.
     pub(crate) fn count(&self, hash: u32) -> u32 {
-        let slot = self.slots.iter().find(|slot| slot.hash == hash);
-        slot.map_or(0, |slot| slot.raised.saturating_sub(self.floor))
+        self.slot(hash).map_or(0, |slot| slot.raised.saturating_sub(self.floor))
+    }
+
+    /// Returns a shape that is counted.
+    pub(crate) fn slot(&self, hash: u32) -> Option<&ShapeSlot> {
+        self.slots.iter().find(|slot| slot.hash == hash && slot.raised > self.floor)
+    }
+
+    /// Returns the most that a shape owes.
+    pub(crate) fn greatest_debt(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.debt).max().unwrap_or_default()
+    }
+
+    /// Changes what a shape that is counted owes.
+    pub(crate) fn change(&mut self, hash: u32, act: impl FnOnce(&mut ShapeSlot)) {
+        let counted = |slot: &ShapeSlot| slot.hash == hash && slot.raised > self.floor;
+        if let Some(index) = self.slots.iter().position(counted) {
+            act(&mut self.slots[index]);
+            self.changed |= 1 << index;
+        }
+    }
+
+    /// Counts one page less; the last one stays, so that the shape does.
+    pub(crate) fn remove(&mut self, hash: u32) {
+        let least = self.floor.saturating_add(1);
+        self.change(hash, |slot| slot.raised = slot.raised.saturating_sub(1).max(least));
     }
 
     /// Counts one page more.
@@ -58,11 +126,14 @@ impl ShapeCounts {
         if let Some(index) = self.slots.iter().position(|slot| slot.hash == hash) {
             let slot = &mut self.slots[index];
             // A count of zero, below the floor, begins anew.
-            slot.raised = slot.raised.max(self.floor).saturating_add(1);
+            if slot.raised <= self.floor {
+                *slot = ShapeSlot::new(hash, self.floor);
+            }
+            slot.raised = slot.raised.saturating_add(1);
             self.changed |= 1 << index;
             return;
         }
-        let new = ShapeSlot { hash, raised: self.floor.saturating_add(1) };
+        let new = ShapeSlot::new(hash, self.floor.saturating_add(1));
         let free = self.slots.iter().position(|slot| slot.raised <= self.floor);
         let index = match free {
             Some(index) => {
@@ -85,18 +156,16 @@ impl ShapeCounts {
     /// Returns the whole table.
     pub(crate) fn all(&self) -> ShapeChanges {
         let slots = self.slots.iter().enumerate();
-        let slots = slots.map(|(index, slot)| (index, Some(slot.hash), slot.raised)).collect();
+        let slots = slots.map(|(index, slot)| ShapeChange::of(index, slot, true)).collect();
         ShapeChanges { floor: self.floor, slots }
     }
 
     /// Returns what changed since the last call of [`Self::forget_changes`].
     pub(crate) fn changes(&self) -> ShapeChanges {
         let slots = self.slots.iter().enumerate();
-        let slots =
-            slots.filter(|(index, _)| self.changed & 1 << index != 0).map(|(index, slot)| {
-                let is_renamed = self.renamed & 1 << index != 0;
-                (index, is_renamed.then_some(slot.hash), slot.raised)
-            });
+        let changed = slots.filter(|(index, _)| self.changed & 1 << index != 0);
+        let slots = changed
+            .map(|(index, slot)| ShapeChange::of(index, slot, self.renamed & 1 << index != 0));
         ShapeChanges { floor: self.floor, slots: slots.collect() }
     }
 
@@ -110,13 +179,14 @@ impl ShapeCounts {
     #[must_use]
     pub(crate) fn apply(&mut self, changes: &ShapeChanges) -> bool {
         self.floor = changes.floor;
-        for (index, hash, raised) in &changes.slots {
-            let is_next = *index == self.slots.len() && *index < MAX_SHAPES;
-            match (self.slots.get_mut(*index), hash) {
-                (Some(slot), Some(hash)) => *slot = ShapeSlot { hash: *hash, raised: *raised },
-                (Some(slot), None) => slot.raised = *raised,
+        for &ShapeChange { index, hash, raised, debt, last } in &changes.slots {
+            let is_next = index == self.slots.len() && index < MAX_SHAPES;
+            match (self.slots.get_mut(index), hash) {
+                (Some(slot), hash) => {
+                    *slot = ShapeSlot { hash: hash.unwrap_or(slot.hash), raised, debt, last };
+                }
                 (None, Some(hash)) if is_next => {
-                    self.slots.push(ShapeSlot { hash: *hash, raised: *raised });
+                    self.slots.push(ShapeSlot { hash, raised, debt, last });
                 }
                 (None, _) => return false,
             }
@@ -145,6 +215,21 @@ mod tests {
         assert_eq!(counts.count(64), 0);
     }
 
+    #[test]
+    fn what_a_shape_owes_goes_with_its_count_and_one_page_always_stays_counted() {
+        let mut counts = ShapeCounts::default();
+        counts.add(1);
+        counts.add(1);
+        counts.change(1, |slot| slot.debt = 7);
+        (0..3).for_each(|_| counts.remove(1));
+        assert_eq!((counts.count(1), counts.slot(1).map(|slot| slot.debt)), (1, Some(7)));
+        // Others, until the floor has reached the count.
+        (100..300).for_each(|shape| counts.add(shape));
+        assert_eq!(counts.slot(1), None);
+        (0..100).for_each(|_| counts.add(1));
+        assert_eq!(counts.slot(1).map(|slot| slot.debt), Some(0));
+    }
+
     proptest! {
         #[test]
         fn a_count_is_never_too_high_and_at_most_a_65th_too_low(
@@ -157,6 +242,7 @@ mod tests {
                 // Half of the pages are of few shapes.
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };
                 counts.add(shape);
+                counts.change(shape, |slot| slot.debt += 1);
                 *exact.entry(shape).or_insert(0_u32) += 1;
                 if index % packs == 0 {
                     prop_assert!(copy.apply(&counts.changes()));

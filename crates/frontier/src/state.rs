@@ -7,6 +7,7 @@
 
 mod host_state;
 mod merge;
+mod novelty;
 mod order;
 mod origin_queues;
 mod pack;

@@ -187,6 +187,10 @@ impl<'w> Holder<'w> {
             return;
         }
         let ending = self.world.endings[page];
+        // Pages say one of few things, and none so often that a shape of them is closed.
+        let path = format!("/{}/page-{page}", page % 2);
+        let said: Vec<u32> = (0..page as u32 % 12).map(|line| line << 24 | 7).collect();
+        self.state.note_page((hash, &path), &said, &[], self.rules);
         if ending == Ending::Captured {
             let links = &self.world.links[page];
             self.merge(links.iter().map(|page| self.world.link(*page, depth + 1)).collect());

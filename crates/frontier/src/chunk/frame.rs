@@ -5,8 +5,8 @@
 /// The version of the format that this code writes.
 const VERSION: u8 = 2;
 
-/// The version before: its URLs have no referrers.
-const WITHOUT_REFERRERS: u8 = 1;
+/// The version before: its URLs have no referrers, and it has nothing of what pages said.
+const FIRST_VERSION: u8 = 1;
 
 /// Version, kind and checksum.
 const HEADER_BYTES: usize = 6;
@@ -78,8 +78,8 @@ fn checksum(chunk: &[u8]) -> u32 {
 pub(crate) struct ChunkFields<'a> {
     /// The kind.
     pub(crate) kind: ChunkKind,
-    /// Whether each URL says what led to it.
-    pub(crate) has_referrers: bool,
+    /// Whether it is of the version before, in which some fields are missing.
+    pub(crate) is_first_version: bool,
     /// The fields.
     pub(crate) bytes: &'a [u8],
 }
@@ -92,8 +92,8 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     if header.get(2..) != Some(&checksum(chunk).to_be_bytes()) {
         return Err(ChunkError::Checksum);
     }
-    let has_referrers = header.first() != Some(&WITHOUT_REFERRERS);
-    Ok(ChunkFields { kind, has_referrers, bytes })
+    let is_first_version = header.first() == Some(&FIRST_VERSION);
+    Ok(ChunkFields { kind, is_first_version, bytes })
 }
 
 /// Returns the kind of a chunk by its first bytes, without checking the others.
@@ -102,7 +102,7 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
 /// [`ChunkError::Version`] for bytes of another version, [`ChunkError::Field`] for another kind.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
-        [WITHOUT_REFERRERS | VERSION, kind @ ..] => match kind {
+        [FIRST_VERSION | VERSION, kind @ ..] => match kind {
             [0, ..] => Ok(ChunkKind::Snapshot),
             [1, ..] => Ok(ChunkKind::Delta),
             [2, ..] => Ok(ChunkKind::Links),
@@ -123,7 +123,7 @@ mod tests {
         chunk.extend_from_slice(b"fields");
         let chunk = close(chunk);
         let (kind, bytes) = (ChunkKind::Delta, b"fields".as_slice());
-        assert_eq!(fields_of(&chunk), Ok(ChunkFields { kind, has_referrers: true, bytes }));
+        assert_eq!(fields_of(&chunk), Ok(ChunkFields { kind, is_first_version: false, bytes }));
         for at in 0..chunk.len() {
             let mut damaged = chunk.clone();
             damaged[at] ^= 1;
@@ -131,8 +131,8 @@ mod tests {
             assert!(fields_of(&chunk[..at]).is_err(), "{at}");
         }
         let mut before = chunk.clone();
-        before[0] = WITHOUT_REFERRERS;
-        assert_eq!(fields_of(&before).map(|fields| fields.has_referrers), Ok(false));
+        before[0] = FIRST_VERSION;
+        assert_eq!(fields_of(&before).map(|fields| fields.is_first_version), Ok(true));
         assert_eq!(fields_of(&[3, 0, 0, 0, 0, 0]), Err(ChunkError::Version(3)));
         assert_eq!(fields_of(&[1, 3, 0, 0, 0, 0]), Err(ChunkError::Field("kind")));
     }

@@ -56,13 +56,13 @@ pub struct UnpackedLinks {
 /// # Errors
 /// The first thing that is wrong with the bytes.
 pub fn unpack_links(chunk: &[u8], parameters: &ParameterList) -> Result<UnpackedLinks, ChunkError> {
-    let ChunkFields { kind, has_referrers, bytes } = fields_of(chunk)?;
+    let ChunkFields { kind, is_first_version, bytes } = fields_of(chunk)?;
     if kind != ChunkKind::Links {
         return Err(ChunkError::Field("kind"));
     }
     let mut reader = ChunkReader::new(bytes);
     let mut found = UnpackedLinks::default();
-    read_entries(&mut reader, (START, has_referrers), MAX_LINKS_PER_CHUNK, |entry| {
+    read_entries(&mut reader, (START, !is_first_version), MAX_LINKS_PER_CHUNK, |entry| {
         let Entry { url, attributes, via, .. } = entry;
         match CanonicalUrl::parse(url, parameters) {
             Ok(url) => found.links.push(Link { url, attributes, via }),

@@ -12,7 +12,7 @@ use std::{
 
 use super::{order::Place, origin_queues::OriginQueues, referrers::Referrers};
 use crate::{
-    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, origin::Origin,
+    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, novelty::Novelty, origin::Origin,
     shape_counts::ShapeCounts,
 };
 
@@ -81,6 +81,8 @@ pub struct HostState {
     /// Known URLs that are pages: neither requisites nor sitemaps.
     pub(super) pages: u64,
     pub(super) shapes: ShapeCounts,
+    /// What pages said.
+    pub(super) novelty: Novelty,
     /// Sum of the lengths of the pending URLs.
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
@@ -106,6 +108,7 @@ impl PartialEq for HostState {
             && self.sums() == other.sums()
             && self.pages == other.pages
             && self.shapes == other.shapes
+            && self.novelty == other.novelty
     }
 }
 
@@ -124,6 +127,7 @@ impl HostState {
             ended: Sums::default(),
             pages: 0,
             shapes: ShapeCounts::default(),
+            novelty: Novelty::default(),
             pending_bytes: 0,
             changed: HashSet::new(),
             has_unmerged: false,
@@ -180,6 +184,7 @@ impl HostState {
         size_of::<Self>()
             + self.pending_bytes
             + self.referrers.memory_bytes()
+            + self.novelty.memory_bytes()
             + pending * self.pending.len()
             + answered * (self.answered.len() + self.changed.len() + self.newly_answered.len())
     }

@@ -2,7 +2,8 @@
 //!
 //! A link that is known is counted as known before any rule is asked: most links of a page are, and
 //! no rule can change them. Of one that is not, the rules of the crawl decide first, then the
-//! budgets of site and shape, then the limits of a host. Must not know: where a link came from.
+//! budgets of site and shape, then the limits of a host. Must not know: where a link came
+//! from, what pages say.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
@@ -11,13 +12,13 @@ use crate::{
     patterns::UrlMatches,
     priority::{MAX_PRIORITY, PriorityWords},
     rules::Rules,
-    shape::shape_hash,
+    shape::Shapes,
     turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
 /// The shape under which all sitemaps of a host are counted, so that a host has no more of them
-/// than it may, whoever holds it; on a host with more than 63 other shapes up to a 65th of its
-/// pages more. It is the hash of no text that is known.
+/// than it may, whoever holds it; on a host with more than 63 other shapes up to a 65th of what is
+/// counted more. It is the hash of no text that is known.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
 /// What became of one link.
@@ -88,10 +89,10 @@ impl HostState {
             return LinkVerdict::Known;
         }
         let is_page = !attributes.flags.is_no_page();
-        let shape = shape_hash(link.url.path_and_query());
+        let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            _ if is_page => self.over_budget(shape, rules, site),
+            _ if is_page => self.over_budget((&link, shapes), rules, site),
             _ => None,
         };
         let refusal = rules.refusal(&link, &matches);
@@ -101,7 +102,7 @@ impl HostState {
         }
         site.hosts += u64::from(self.is_unknown());
         if is_page {
-            self.count_page(shape, site);
+            self.count_page(shapes, site);
         } else if attributes.flags.contains(LinkFlags::SITEMAP) {
             self.shapes.add(SITEMAP_SHAPE);
         }
@@ -115,12 +116,20 @@ impl HostState {
         self.pending.is_empty() && self.answered.is_empty()
     }
 
-    fn over_budget(&self, shape: u32, rules: &Rules, site: &SiteUse) -> Option<TurnedAway> {
+    fn over_budget(
+        &self,
+        (link, shapes): (&Link, Shapes),
+        rules: &Rules,
+        site: &SiteUse,
+    ) -> Option<TurnedAway> {
         if site.pages >= rules.site_budget.0 {
             return Some(TurnedAway::TrapSitePages);
         }
-        let is_full = u64::from(self.shapes.count(shape)) >= rules.site_budget.of_shape();
-        is_full.then_some(TurnedAway::TrapShape)
+        let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
+        let count = shapes.own.map_or(0, |own| self.shapes.count(own));
+        let is_full = u64::from(count) >= rules.site_budget.of_shape();
+        let is_refused = !is_seed && (is_full || self.shapes.are_closed(shapes, rules));
+        is_refused.then_some(TurnedAway::TrapShape)
     }
 
     fn over_sitemaps(&self, rules: &Rules) -> Option<TurnedAway> {
@@ -138,10 +147,10 @@ impl HostState {
             .then_some(TurnedAway::TrapHostKnown)
     }
 
-    fn count_page(&mut self, shape: u32, site: &mut SiteUse) {
+    fn count_page(&mut self, shapes: Shapes, site: &mut SiteUse) {
         self.pages += 1;
         site.pages += 1;
-        self.shapes.add(shape);
+        shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 
     /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
@@ -182,7 +191,7 @@ impl HostState {
         }
         self.changed.insert(hash);
         if before.flags.is_no_page() && !after.flags.is_no_page() {
-            self.count_page(shape_hash(link.url.path_and_query()), site);
+            self.count_page(Shapes::of(link.url.path_and_query()), site);
         }
         if becomes_sitemap(after) {
             self.shapes.add(SITEMAP_SHAPE);

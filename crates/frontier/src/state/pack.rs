@@ -10,7 +10,10 @@ use std::sync::Arc;
 use super::host_state::{HostState, Pending};
 use crate::{
     canonical::UrlHash,
-    chunk::{ChunkKind, Entry, close, open, push_entries, push_hashes, push_number, push_shapes},
+    chunk::{
+        ChunkKind, Entry, close, open, push_entries, push_hashes, push_number, push_seen,
+        push_shapes, seen_to_pack,
+    },
     link::Attributes,
     origin::Origin,
     shape_counts::ShapeChanges,
@@ -51,6 +54,8 @@ pub struct StateChanges {
     /// Captured, failed, refused and left, and the pages.
     numbers: [u64; 5],
     shapes: ShapeChanges,
+    /// Hashes of pages and of lines.
+    seen: [Vec<Vec<u32>>; 2],
     answered: Vec<UrlHash>,
     /// The URLs of the entries, one behind the other.
     text: String,
@@ -75,6 +80,7 @@ impl StateChanges {
         push_number(&mut out, self.packed.generation);
         self.numbers.into_iter().for_each(|number| push_number(&mut out, number));
         push_shapes(&mut out, &self.shapes);
+        self.seen.into_iter().for_each(|sets| push_seen(&mut out, sets));
         push_hashes(&mut out, &mut self.answered);
         let mut start = 0;
         let entries = self.entries.iter().map(|changed| {
@@ -149,11 +155,14 @@ impl HostState {
             self.changed.iter().filter_map(|hash| self.pending.get(hash)).for_each(&mut add);
             std::mem::take(&mut self.newly_answered)
         };
+        let seen =
+            [&self.novelty.pages, &self.novelty.lines].map(|hashes| seen_to_pack(kind, hashes));
         self.generation += 1;
         self.has_unmerged = false;
         self.changed.clear();
         self.newly_answered.clear();
         self.shapes.forget_changes();
+        self.novelty.packed();
         let packed = Packed {
             kind,
             bytes: Vec::new(),
@@ -164,6 +173,7 @@ impl HostState {
             next_due_s: self.next_due_s(free_s),
         };
         let numbers = [sums.captured, sums.failed, sums.refused, sums.left, self.pages];
-        StateChanges { packed, start: self.usual_start(), numbers, shapes, answered, text, entries }
+        let start = self.usual_start();
+        StateChanges { packed, start, numbers, shapes, seen, answered, text, entries }
     }
 }

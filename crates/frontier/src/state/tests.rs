@@ -207,8 +207,8 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
     let (mut state, mut site) = (HostState::new(HOST), SiteUse { pages: 100, hosts: 1 });
     let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
     let merged = state.merge(calendar, &rules, &mut site);
-    // A quarter of the budget, rounded down.
-    assert_eq!((merged.new, merged.turned_away.of(TurnedAway::TrapShape)), (75, 925));
+    // Half of the budget.
+    assert_eq!((merged.new, merged.turned_away.of(TurnedAway::TrapShape)), (150, 850));
     let words = (0..1_000).map(|n| link(&"abcdefghij".repeat(n / 100 + 1)[n % 100 / 10..]));
     let merged = state.merge(words, &rules, &mut site);
     assert_eq!(merged.new + merged.known + merged.turned_away.total(), 1_000);

@@ -191,6 +191,7 @@ impl HostState {
             return Answered::Unknown;
         }
         self.changed.remove(&hash);
+        self.novelty.answered(hash);
         self.answered.insert(hash);
         self.newly_answered.push(hash);
         let sum = match ending {

@@ -13,7 +13,7 @@ use crate::{
     canonical::{CanonicalUrl, UrlHash, hash_of},
     chunk::{
         ChunkError, ChunkFields, ChunkKind, ChunkReader, Entry, fields_of, read_entries,
-        read_hashes, read_shapes, unpack_links,
+        read_hashes, read_seen, read_shapes, unpack_links,
     },
     link::Link,
     parameters::ParameterList,
@@ -76,7 +76,7 @@ impl HostState {
 
     fn apply(
         &mut self,
-        &ChunkFields { kind, has_referrers, bytes }: &ChunkFields<'_>,
+        &ChunkFields { kind, is_first_version, bytes }: &ChunkFields<'_>,
         parameters: &ParameterList,
     ) -> Result<(), ChunkError> {
         let mut reader = ChunkReader::new(bytes);
@@ -93,15 +93,19 @@ impl HostState {
         let [captured, failed, refused, left] = [number()?, number()?, number()?, number()?];
         self.ended = Sums { captured, failed, refused, left, ..Sums::default() };
         self.pages = number()?;
-        if !self.shapes.apply(&read_shapes(&mut reader)?) {
+        if !self.shapes.apply(&read_shapes(&mut reader, !is_first_version)?) {
             return Err(ChunkError::Field("shapes"));
+        }
+        if !is_first_version {
+            read_seen(&mut reader, kind, &mut self.novelty.pages)?;
+            read_seen(&mut reader, kind, &mut self.novelty.lines)?;
         }
         for hash in read_hashes(&mut reader, MAX_KNOWN_PER_HOST)? {
             self.remove_pending(hash);
             self.answered.insert(hash);
         }
         let start = self.usual_start();
-        read_entries(&mut reader, (&start, has_referrers), MAX_KNOWN_PER_HOST, |entry| {
+        read_entries(&mut reader, (&start, !is_first_version), MAX_KNOWN_PER_HOST, |entry| {
             self.take_entry(entry, parameters)
         })?;
         if reader.remaining() > 0 {
