@@ -36,7 +36,7 @@
 //!   scope from the sitemap's host. One that is there is `ok`, one that is not is 404 as a page,
 //!   and where one redirects to is a sitemap too.
 //! * **Budgets** are none. Hosts have few shapes of URLs, so a crawler's budget of a site must be
-//!   four times the pages of its largest site, or it is a limit.
+//!   twice the pages of its largest site, or it is a limit. Pages have text of their own.
 //! * **Traps** are left out: their URLs have no end. [`SiteGraph::trap_of_url`] tells them apart.
 
 use std::collections::{HashMap, HashSet, VecDeque};

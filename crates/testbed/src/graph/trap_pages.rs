@@ -20,6 +20,10 @@ use crate::{dice::Dice, draw};
 
 /// Number of links of the page with many.
 const MANY_LINKS: u64 = 12_000;
+/// Items of a shop, each of which one choice in three shows.
+const ITEMS: u64 = 60;
+/// Values of each filter of a shop.
+const FILTER_VALUES: usize = 6;
 /// Number of hosts to which a host of a link farm links.
 const FARM_LINKS: u64 = 20;
 /// Number of hosts of a link farm.
@@ -71,6 +75,8 @@ pub(super) fn answer(
         Trap::EndlessWords => words(graph, host, rest),
         Trap::DeepFolders => folders(rest),
         Trap::LongUrls => page("Longer", &[format!("/long/{rest}{rest}")]),
+        Trap::Facets => facets(graph, host, rest),
+        Trap::SoftNotFound => not_found(graph, host, request.target),
         Trap::SitemapLoop
         | Trap::SitemapTree
         | Trap::SitemapForeign
@@ -140,15 +146,13 @@ fn endless_query(rest: &str) -> GraphAnswer {
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     // The session of a page follows from its whole path, so each page has others.
-    let seed = rest.bytes().fold(0_u64, |seed, byte| seed.wrapping_mul(257) ^ u64::from(byte));
-    let mut dice = Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed]);
+    let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
 }
 
 fn words(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    let seed = rest.bytes().fold(0_u64, |seed, byte| seed.wrapping_mul(257) ^ u64::from(byte));
-    let mut dice = Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed]);
+    let mut dice = trap_dice(graph, host, rest);
     let mut link = || {
         let words: Vec<&str> = (0..6).map(|_| dice.pick(&WORDS)).collect();
         format!("/words/{}", words.join("-"))
@@ -161,6 +165,39 @@ fn folders(rest: &str) -> GraphAnswer {
     let depth = rest.matches('/').count();
     let word = WORDS[depth % WORDS.len()];
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
+}
+
+/// The items of a choice, and links that change each filter of it.
+fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
+    let chosen = rest.strip_prefix('?').unwrap_or_default();
+    let mut dice = trap_dice(graph, host, rest);
+    let mut items: Vec<u64> = (0..ITEMS).filter(|_| dice.below(3) == 0).collect();
+    items.sort_by_key(|_| dice.next());
+    let mut links = Vec::new();
+    for name in ["color", "size", "brand", "sort"] {
+        let others = chosen.split('&').filter(|one| !one.is_empty() && !one.starts_with(name));
+        let others: String = others.map(|one| format!("{one}&")).collect();
+        let values = WORDS.iter().take(FILTER_VALUES);
+        links.extend(values.map(|value| format!("/shop/?{others}{name}={value}")));
+    }
+    let word = |number: u64| WORDS[(number % WORDS.len() as u64) as usize];
+    let text: String = items
+        .iter()
+        .map(|item| format!("<p>{} of {}</p><p>{item} EUR</p>", word(item * 7), word(item / 2)))
+        .collect();
+    page_with("Our shop", &format!("</head><body>{text}"), &links)
+}
+
+/// A page that is not there.
+fn not_found(graph: &SiteGraph, host: u64, target: &str) -> GraphAnswer {
+    let mut dice = trap_dice(graph, host, target);
+    let links: Vec<String> = (0..6).map(|_| format!("/missing/{}", dice.below(1 << 32))).collect();
+    page(&format!("There is no page {target}"), &links)
+}
+
+fn trap_dice(graph: &SiteGraph, host: u64, text: &str) -> Dice {
+    let seed = text.bytes().fold(0_u64, |seed, byte| seed.wrapping_mul(257) ^ u64::from(byte));
+    Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed])
 }
 
 /// Counts the requests of a client by a cookie.

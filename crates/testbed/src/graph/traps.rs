@@ -86,6 +86,10 @@ traps! {
     DeepFolders "deep_folders" "/folder/" ["/folder/"];
     /// Each page links to one whose URL is twice as long.
     LongUrls "long_urls" "/long/" ["/long/x"];
+    /// A shop of which each choice shows some of the same items, in an order of its own.
+    Facets "facets" "/shop/" ["/shop/"];
+    /// Pages that are not there and say so with status 200, each with links to others.
+    SoftNotFound "soft_not_found" "/missing/" ["/missing/1"];
     /// Indexes of sitemaps that name themselves and each other.
     SitemapLoop "sitemap_loop" "/sitemap-loop/" ["/sitemap-loop/0.xml"];
     /// Indexes of indexes without end.

@@ -87,6 +87,8 @@ async fn traps_of_links_lead_to_new_urls_again_and_again() {
         (Trap::HostSegment, "/about/"),
         (Trap::SessionPath, "/session/0/list"),
         (Trap::BaseGame, "/base/0/"),
+        (Trap::Facets, "/shop/"),
+        (Trap::SoftNotFound, "/missing/1"),
     ] {
         let trapped = Trapped::new(trap).await;
         let mut seen = vec![first.to_owned()];
