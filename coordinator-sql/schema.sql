@@ -2923,7 +2923,7 @@ CREATE FUNCTION coordinator.ending_of(p_outcome text, p_bytes integer) RETURNS t
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
-                           'origin_dead', 'retry_after_too_long') then 'left'
+                           'origin_dead', 'retry_after_too_long', 'trap_shape') then 'left'
         else 'failed' end;
 $$;
 

@@ -11,6 +11,6 @@ returns text language sql immutable as $$
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
-                           'origin_dead', 'retry_after_too_long') then 'left'
+                           'origin_dead', 'retry_after_too_long', 'trap_shape') then 'left'
         else 'failed' end;
 $$;

@@ -107,6 +107,12 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site_pages: Option<u64>,
+    /// By how many pages of URLs that differ by numbers alone those that repeat others may
+    /// outnumber those that say something new, before the rest is left as a trap; 32 unless it is
+    /// given.
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trap_pages: Option<u32>,
     /// Patterns of which one must match, if there is any: globs over host and path such as
     /// `example.com/blog/*`, or `re:` and a regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,6 +210,7 @@ impl SettingsOfCrawl {
             depth,
             limit,
             site_pages,
+            trap_pages,
             include,
             exclude,
             priorities,
@@ -232,6 +239,7 @@ impl SettingsOfCrawl {
             depth: depth.unwrap_or(default.depth),
             limit,
             site_pages: site_pages.unwrap_or(default.site_pages),
+            trap_pages: trap_pages.unwrap_or(default.trap_pages),
             include: include.unwrap_or_default(),
             exclude: exclude.unwrap_or_default(),
             priorities: priorities.unwrap_or_default(),
@@ -270,6 +278,7 @@ impl SettingsOfCrawl {
             depth,
             limit,
             site_pages,
+            trap_pages,
             include,
             exclude,
             priorities,
@@ -302,6 +311,7 @@ impl SettingsOfCrawl {
             depth: Some(depth),
             limit,
             site_pages: Some(site_pages),
+            trap_pages: Some(trap_pages),
             include: Some(include),
             exclude: Some(exclude),
             priorities: Some(priorities),
@@ -341,6 +351,7 @@ fn setting_problem(error: &CrawlSettingsError) -> Problem {
 fn field_of(option: &str) -> &str {
     match option {
         "site-pages" => "site_pages",
+        "trap-pages" => "trap_pages",
         "priority" => "priorities",
         "media-bytes" => "media_bytes",
         "max-bytes" => "max_bytes",
@@ -396,7 +407,8 @@ mod tests {
     #[test]
     fn every_setting_has_the_crawlers_name_and_comes_back_as_it_was_given() {
         let given = json!({
-            "scope": "host", "depth": 3, "limit": 10, "site_pages": 5, "include": ["a.test/*"],
+            "scope": "host", "depth": 3, "limit": 10, "site_pages": 5, "trap_pages": 9,
+            "include": ["a.test/*"],
             "exclude": ["re:x"], "priorities": ["news=2"], "media": "images", "media_bytes": 7,
             "types": ["html"], "max_bytes": 8, "delay_ms": 500, "delay_factor": 1.5,
             "max_delay_ms": 900, "sitemaps": "also", "nofollow": "ignore", "search": "on",
@@ -434,6 +446,7 @@ mod tests {
                 ProblemCode::InvalidSetting,
             ),
             (json!({"duplicates": "reject"}), "settings.duplicates", ProblemCode::InvalidSetting),
+            (json!({"trap_pages": 0}), "settings.trap_pages", ProblemCode::InvalidSetting),
             (json!({"retries": 11}), "settings.retries", ProblemCode::InvalidSetting),
             (
                 json!({"host_patience_s": 0}),

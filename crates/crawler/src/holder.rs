@@ -21,6 +21,7 @@ mod sitemaps;
 mod slots;
 pub(crate) mod state;
 mod tenancy;
+pub(crate) mod traps;
 
 use std::{
     collections::HashSet,

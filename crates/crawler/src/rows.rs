@@ -238,7 +238,7 @@ mod tests {
     use everytab_postgres::shared_for_tests;
 
     use super::{CRASHED, CRAWL_DELAY_TOO_LONG, DUPLICATE, Ending, Outcome, ending_of};
-    use crate::{filters::judge::NOARCHIVE, origins::GivenUp};
+    use crate::{filters::judge::NOARCHIVE, holder::traps::TRAP_SHAPE, origins::GivenUp};
 
     /// What the HTTP service tells of a URL is what the crawl counted.
     #[test]
@@ -265,7 +265,8 @@ mod tests {
             GivenUp::RetryAfterTooLong,
         ];
         let left = given_up.iter().map(|left| left.as_str());
-        let unasked = left.chain([CRAWL_DELAY_TOO_LONG]).map(|outcome| (outcome, "null", "left"));
+        let unasked =
+            left.chain([CRAWL_DELAY_TOO_LONG, TRAP_SHAPE]).map(|outcome| (outcome, "null", "left"));
         let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
         let refused = refused.map(|outcome| (outcome, "1", "refused"));
         let crashed = (CRASHED, "null", "failed");

@@ -14,8 +14,8 @@ use everytab_fetcher::{
     MAX_PAGE_BYTES, Purpose,
 };
 use everytab_frontier::{
-    MAX_DEPTH, MAX_FILTER_LISTS, MAX_RETRIES, PriorityWords, Rules, RulesError, Scope, SiteBudget,
-    SiteSet,
+    DEFAULT_TRAP_PAGES, MAX_DEPTH, MAX_FILTER_LISTS, MAX_RETRIES, PriorityWords, Rules, RulesError,
+    Scope, SiteBudget, SiteSet,
 };
 use everytab_webpage::PortList;
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,10 @@ pub struct CrawlSettings {
     pub limit: Option<u64>,
     /// Pages of a site.
     pub site_pages: u64,
+    /// By how many pages of a shape of URLs those that repeat others may outnumber those that say
+    /// something new, before the rest is left.
+    #[serde(skip_serializing_if = "is_usual_trap_pages")]
+    pub trap_pages: u32,
     /// Patterns of which one must match, if there is any.
     pub include: Vec<String>,
     /// Patterns of which none may match.
@@ -241,6 +245,10 @@ fn is_usual_retries(retries: &u8) -> bool {
     *retries == RETRIES
 }
 
+fn is_usual_trap_pages(pages: &u32) -> bool {
+    *pages == DEFAULT_TRAP_PAGES
+}
+
 fn is_revisit(option: &DuplicatesOption) -> bool {
     *option == DuplicatesOption::Revisit
 }
@@ -253,6 +261,7 @@ impl Default for CrawlSettings {
             depth: rules.depth,
             limit: None,
             site_pages: rules.site_budget.0,
+            trap_pages: rules.trap_pages,
             include: Vec::new(),
             exclude: Vec::new(),
             priorities: Vec::new(),
@@ -364,6 +373,7 @@ impl CrawlSettings {
             filter: None,
             priorities,
             site_budget: SiteBudget(self.site_pages),
+            trap_pages: self.trap_pages,
         };
         rules.check().map_err(|error| match error {
             RulesError::Depth => CrawlSettingsError::new(
@@ -371,6 +381,7 @@ impl CrawlSettings {
                 format!("{} is not from 0 to {MAX_DEPTH}", self.depth),
             ),
             RulesError::SitePages => CrawlSettingsError::new("site-pages", error),
+            RulesError::TrapPages => CrawlSettingsError::new("trap-pages", error),
         })?;
         Ok(rules)
     }

@@ -17,8 +17,8 @@ use everytab_frontier::{
     FoundLinks, LinkFlags, Origin, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
 };
 use everytab_webpage::{
-    LinkKind, LinkRequest, PageLinks, PageText, RobotsDirectives, TextRequest, links::LinksLeftOut,
-    plain_text, understand_with_links, understand_with_links_and_text,
+    LinkKind, LinkRequest, PageLinks, PageText, RobotsDirectives, TextRequest, lines_said,
+    links::LinksLeftOut, plain_text, understand_with_links_and_text,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
@@ -127,6 +127,8 @@ pub(crate) struct PageFacts {
     pub language: Option<&'static str>,
     /// Its text, where the crawl is searched.
     pub text: Option<String>,
+    /// The hashes of what it says, by which traps are told; `None` if it was not read.
+    pub said: Option<Vec<u32>>,
     /// The links that are followed, and why others are not.
     pub found: FoundLinks,
     /// The permit for the links of a sitemap, until they are merged.
@@ -268,6 +270,10 @@ async fn ask_page(
         _ => {}
     }
     let (sha256, body) = body_record(&fetched, copy);
+    // A file is a page of one line.
+    if is_read && !is_requisite && facts.said.is_none() {
+        facts.said = sha256.map(|[a, b, c, d, ..]| vec![u32::from_be_bytes([a, b, c, d])]);
+    }
     let rejects = crawl.repeat.as_ref().is_some_and(|repeat| repeat.rejects);
     if refused.is_none() && rejects && body.copy().is_some() {
         refused = Some(DUPLICATE);
@@ -347,6 +353,7 @@ async fn read_and_judge(
         page.text = found.1.text;
         page.title = facts.title.clone().unwrap_or_default();
         page.robots = found.0.robots;
+        facts.said = Some(lines_said(&turn.url, &page.title, &page.text, &found.0.pictures));
         links = Some(found.0);
     } else {
         page.robots = said_to_robots(context, answer);
@@ -388,7 +395,7 @@ fn of_redirect(
     FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
 }
 
-/// Reads a page: its links, and its text where a filter or the search asks for it.
+/// Reads a page: its links and its text.
 fn read_html(
     context: &VisitContext,
     crawl: &Crawl,
@@ -398,13 +405,8 @@ fn read_html(
 ) -> (PageLinks, PageText) {
     let robot = context.fetcher.robot().product();
     let request = LinkRequest { robot, with_requisites: crawl.keeps_media };
-    let (page, links, text) = if crawl.filters.needs_text() || crawl.is_searched {
-        let requests = (&request, &TextRequest::default());
-        understand_with_links_and_text(&turn.url, headers, body, requests)
-    } else {
-        let (page, links) = understand_with_links(&turn.url, headers, body, &request);
-        (page, links, PageText::default())
-    };
+    let requests = (&request, &TextRequest::default());
+    let (page, links, text) = understand_with_links_and_text(&turn.url, headers, body, requests);
     facts.title = (!page.title.text.is_empty()).then_some(page.title.text);
     facts.charset = Some(page.charset);
     (links, text)

@@ -18,7 +18,7 @@ pub(crate) const NOARCHIVE: &str = "noarchive";
 pub(crate) struct ReadPage {
     /// Its title.
     pub title: String,
-    /// Its visible text; empty where no filter asks for it.
+    /// Its visible text. Of what is not HTML it is empty unless a filter or the search asks for it.
     pub text: String,
     /// What it says to robots.
     pub robots: RobotsDirectives,

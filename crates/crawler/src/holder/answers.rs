@@ -138,6 +138,9 @@ impl Holder {
         };
         let row = row_of(crawl.number, host_hash, turn, &answer);
         let found = std::mem::take(&mut answer.facts.found);
+        if let Some(said) = answer.facts.said.take() {
+            self.note_page((host_hash, crawl), turn, &said, &found.own_host);
+        }
         let target = found.own_host.first().filter(|_| outcome == Outcome::Redirected).cloned();
         let cookies = std::mem::take(&mut answer.fetched.cookies);
         if !found.own_host.is_empty() {

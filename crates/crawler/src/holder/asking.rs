@@ -179,8 +179,9 @@ impl Holder {
                 self.found_poison(host_hash);
                 continue;
             }
-            if let Some(refused) = self.refused_unasked(crawl, &turn) {
-                self.answer_unasked(host_hash, crawl, &turn, refused);
+            let refused = self.refused_unasked(crawl, &turn);
+            if let Some(ended) = refused.or_else(|| self.left_as_trap(host_hash, crawl, &turn)) {
+                self.answer_unasked(host_hash, crawl, &turn, ended);
                 continue;
             }
             let Some(origin) = Origin::of(&turn.url) else {

@@ -134,7 +134,7 @@ impl Holder {
             };
             named_via(via, row.host_hash, &context.parameters, has_answered)
         });
-        let answered = self.state_of(crawl, row.host_hash, |state| state.answer(hash, ending));
+        let answered = self.answer_in_state(crawl, row.host_hash, hash, (ending, &row.outcome));
         let held_slots = self.state.slots.len();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         if is_limited_page {

@@ -186,7 +186,7 @@ prop_compose! {
         ends in any::<(Option<u64>, Option<u64>)>(),
         list_sites: Vec<u64>,
         repeat in any::<(Option<u128>, u64, bool)>(),
-        tries in any::<(u8, Option<u64>)>(),
+        tries in any::<(u8, Option<u64>, u32)>(),
         ports in any::<(Vec<u16>, Vec<u16>)>(),
     ) -> CrawlSettings {
         let (depth, limit, site_pages, media_bytes, max_bytes, delay_ms, max_delay_ms) = numbers;
@@ -205,7 +205,7 @@ prop_compose! {
             again: repeat.0.map(Uuid::from_u128), store_again_after_s: repeat.1,
             duplicates: DuplicatesOption::parse(DuplicatesOption::ALL[usize::from(repeat.2)])
                 .expect("a word"),
-            retries: tries.0, host_patience_s: tries.1,
+            retries: tries.0, host_patience_s: tries.1, trap_pages: tries.2,
         }
     }
 }

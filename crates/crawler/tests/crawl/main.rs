@@ -8,6 +8,8 @@ mod care;
 mod closed_world;
 mod cookies;
 mod filtered;
+mod made_sites;
+mod novelty;
 mod origins;
 mod ports;
 mod progress;

@@ -11,7 +11,7 @@ use everytab_crawler::{
     SitemapsOption,
 };
 use everytab_fetcher::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES};
-use everytab_frontier::Scope;
+use everytab_frontier::{DEFAULT_TRAP_PAGES, Scope};
 
 use crate::options::{Bytes, parse_bytes, parse_time, whole_seconds};
 
@@ -34,6 +34,11 @@ pub(super) struct CrawlOptionArgs {
     /// Pages of a site
     #[arg(long, env = "EVERYTAB_CRAWL_SITE_PAGES", value_name = "N", default_value_t = 10_000)]
     site_pages: u64,
+    /// Leave the rest of the URLs that differ by numbers alone when, of their pages, so many more
+    /// repeat others than say something new: calendars, sessions and alike
+    #[arg(long, env = "EVERYTAB_CRAWL_TRAP_PAGES", value_name = "N",
+          default_value_t = DEFAULT_TRAP_PAGES)]
+    trap_pages: u32,
     /// Follow only URLs that match: a glob over host and path such as example.com/blog/*, or re:
     /// and a regular expression. Seeds are exempt
     #[arg(long, env = "EVERYTAB_CRAWL_INCLUDE", value_name = "PATTERN")]
@@ -137,6 +142,7 @@ impl CrawlOptionArgs {
             depth,
             limit,
             site_pages,
+            trap_pages,
             include,
             exclude,
             priorities,
@@ -166,6 +172,7 @@ impl CrawlOptionArgs {
             depth,
             limit,
             site_pages,
+            trap_pages,
             include,
             exclude,
             priorities,
@@ -218,6 +225,7 @@ mod tests {
             "--depth=3",
             "--limit=9",
             "--site-pages=7",
+            "--trap-pages=9",
             "--include=a.com",
             "--include=re:b{1,2}",
             "--exclude=c.com",
@@ -245,6 +253,7 @@ mod tests {
             depth: 3,
             limit: Some(9),
             site_pages: 7,
+            trap_pages: 9,
             include: texts(&["a.com", "re:b{1,2}"]),
             exclude: texts(&["c.com"]),
             priorities: texts(&["news=2"]),

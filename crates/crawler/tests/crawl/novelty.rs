@@ -1,0 +1,234 @@
+//! Which pages a crawl wants by what they say: long lists are captured whole, and traps end within
+//! as many pages as their site has beside them.
+//!
+//! Most of it is a crawl without sockets: pages are read as the crawler reads them, and the state of
+//! their host is packed and unpacked on the way, as by deaths of its holders.
+
+use std::collections::HashMap;
+
+use everytab_crawler::CrawlSettings;
+use everytab_frontier::{
+    CanonicalUrl, ChunkKind, Ending, FoundLinks, HostState, Link, LinkFlags, ParameterList,
+    Referrer, Rules, SiteUse, SuffixList, Turn, TurnedAway, never_paused,
+};
+use everytab_testbed::GraphSettings;
+use everytab_webpage::{LinkRequest, TextRequest, lines_said, understand_with_links_and_text};
+
+use crate::{
+    made_sites::{LISTS, MadeSite, REAL_PAGES, TRAPS},
+    server::{Act, Server, page},
+    world::{World, settings},
+};
+
+const ORIGIN: &str = "https://made.example";
+
+/// Pages that are fetched before the first of them is answered.
+const IN_FLIGHT: usize = 10;
+/// Answers from one pack to the next.
+const ANSWERS_PER_PACK: u64 = 25;
+/// Packs from one death of the holder to the next.
+const PACKS_PER_DEATH: u64 = 7;
+
+/// What a crawl of a site came to.
+#[derive(Debug, Default)]
+struct Crawled {
+    wanted: u64,
+    of_trap: u64,
+    left: u64,
+    turned_away: u64,
+    known: u64,
+    /// Bytes of the last chunks, and of all.
+    stored: usize,
+    written: usize,
+}
+
+struct Crawl {
+    parameters: ParameterList,
+    suffixes: SuffixList,
+    rules: Rules,
+    state: HostState,
+    site: SiteUse,
+    chunks: Vec<Vec<u8>>,
+    crawled: Crawled,
+}
+
+fn path_of(url: &str) -> &str {
+    url.strip_prefix(ORIGIN).unwrap()
+}
+
+impl Crawl {
+    fn new(rules: Rules) -> Self {
+        let parameters = ParameterList::default();
+        let mut crawl = Self {
+            suffixes: SuffixList::default(),
+            rules,
+            state: HostState::new("made.example"),
+            site: SiteUse::default(),
+            chunks: Vec::new(),
+            crawled: Crawled::default(),
+            parameters,
+        };
+        let home = CanonicalUrl::parse(&format!("{ORIGIN}/"), &crawl.parameters).unwrap();
+        crawl.merge([Link::submitted(home, false, 0)]);
+        crawl
+    }
+
+    fn merge(&mut self, links: impl IntoIterator<Item = Link>) {
+        let merged = self.state.merge(links, &self.rules, &mut self.site);
+        self.crawled.turned_away += merged.turned_away.of(TurnedAway::TrapShape);
+    }
+
+    /// Fetches a page: its links are merged at once.
+    fn fetch(&mut self, turn: &Turn, html: &str) {
+        let request = LinkRequest { robot: "EveryTabBot", with_requisites: false };
+        let requests = (&request, &TextRequest::default());
+        let (page, links, text) =
+            understand_with_links_and_text(&turn.url, &[], html.as_bytes(), requests);
+        let said = lines_said(&turn.url, &page.title.text, &text.text, &links.pictures);
+        let referrer =
+            Referrer { url: &turn.url, host: "made.example", attributes: turn.attributes };
+        let links = links.links.iter().map(|link| (link.url.as_str(), LinkFlags::default()));
+        let (parameters, suffixes) = (&self.parameters, &self.suffixes);
+        let found = FoundLinks::of_page(links, &referrer, &self.rules, parameters, suffixes);
+        let url = CanonicalUrl::parse(&turn.url, &self.parameters).unwrap();
+        let of = (turn.hash, url.path_and_query());
+        self.state.note_page(of, &said, &found.own_host, &self.rules);
+        self.merge(found.own_host);
+    }
+
+    fn pack(&mut self) {
+        if let Some(packed) = self.state.pack(never_paused) {
+            if packed.kind == ChunkKind::Snapshot {
+                self.chunks.clear();
+            }
+            self.crawled.written += packed.bytes.len();
+            self.chunks.push(packed.bytes);
+        }
+    }
+
+    /// The holder died: what was not packed is lost.
+    fn die(&mut self) {
+        let chunks = self.chunks.iter().map(Vec::as_slice);
+        self.state = HostState::unpack("made.example", chunks, &self.parameters).unwrap().state;
+        self.site = SiteUse { pages: self.state.pages(), hosts: 1 };
+    }
+
+    fn run(mut self, site: &MadeSite) -> Crawled {
+        let (mut flight, mut answers, mut packs) = (Vec::new(), 0, 0);
+        let mut fetched: HashMap<String, bool> = HashMap::new();
+        loop {
+            match self.state.next(0, never_paused) {
+                Some(turn) => {
+                    let url = CanonicalUrl::parse(&turn.url, &self.parameters).unwrap();
+                    let flags = turn.attributes.flags;
+                    if self.state.is_of_trap(&url, flags, &self.rules) {
+                        self.state.leave_trap(turn.hash, &mut self.site);
+                        continue;
+                    }
+                    let path = path_of(&turn.url);
+                    let html = site.html(path);
+                    fetched.insert(path.to_owned(), MadeSite::is_wanted(path));
+                    let html = html.unwrap_or_else(|| panic!("{}: no page {path}", site.name));
+                    self.fetch(&turn, &html);
+                    flight.push(turn.hash);
+                }
+                None if flight.is_empty() => break,
+                None => {}
+            }
+            if flight.len() >= IN_FLIGHT || self.state.next_turn_s(never_paused).is_none() {
+                for hash in flight.drain(..) {
+                    self.state.answer(hash, Ending::Captured);
+                    answers += 1;
+                }
+            }
+            if answers >= ANSWERS_PER_PACK * (packs + 1) {
+                packs += 1;
+                self.pack();
+                if packs.is_multiple_of(PACKS_PER_DEATH) {
+                    self.die();
+                    flight.clear();
+                }
+            }
+        }
+        self.pack();
+        let sums = self.state.sums();
+        assert_eq!(sums.known, sums.captured + sums.left, "{}", site.name);
+        assert_eq!(sums.captured, fetched.len() as u64, "{}", site.name);
+        let wanted = fetched.values().filter(|is_wanted| **is_wanted).count() as u64;
+        self.crawled.wanted = wanted;
+        self.crawled.of_trap = fetched.len() as u64 - wanted;
+        self.crawled.left = sums.left;
+        self.crawled.known = sums.known;
+        self.crawled.stored = self.chunks.iter().map(Vec::len).sum();
+        self.crawled
+    }
+}
+
+fn print(site: &MadeSite, crawled: &Crawled) {
+    let Crawled { wanted, of_trap, left, turned_away, known, stored, written } = crawled;
+    let each = |bytes: &usize| *bytes as f64 / *known as f64;
+    println!(
+        "| {} | {wanted} | {of_trap} | {left} | {turned_away} | {:.1} | {:.1} |",
+        site.name,
+        each(stored),
+        each(written)
+    );
+}
+
+#[test]
+fn lists_of_pages_with_something_of_their_own_are_captured_whole() {
+    for site in &LISTS {
+        let crawled = Crawl::new(Rules { depth: 1_000, ..Rules::default() }).run(site);
+        print(site, &crawled);
+        assert!(crawled.wanted >= REAL_PAGES + site.own_pages, "{}: {crawled:?}", site.name);
+    }
+}
+
+#[test]
+fn traps_end_within_as_many_pages_as_their_site_has_beside_them() {
+    for site in &TRAPS {
+        let crawled = Crawl::new(Rules { depth: 1_000, ..Rules::default() }).run(site);
+        print(site, &crawled);
+        assert!(crawled.wanted > REAL_PAGES, "{}: {crawled:?}", site.name);
+        assert!(crawled.of_trap <= REAL_PAGES, "{}: {crawled:?}", site.name);
+    }
+}
+/// Over sockets: one list and one trap, and that again for a user who wants more of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_keeps_a_list_whole_and_leaves_a_trap() {
+    let graph = GraphSettings { hosts: 1, sites: 1, pages: 1, ..GraphSettings::default() };
+    let world = World::new(52, graph).await;
+    let serve = |site: &'static MadeSite| {
+        move |path: &str, _| match site.html(path) {
+            Some(html) => page(&html),
+            None => Act::Answer(404, "", String::new()),
+        }
+    };
+    let (list, trap) = (&LISTS[0], &TRAPS[3]);
+    let of_list = Server::start("127.8.0.1:8080", serve(list)).await;
+    let of_trap = Server::start("127.8.0.2:8080", serve(trap)).await;
+    let host = CrawlSettings { site_pages: 10_000, ..settings("host") };
+    let urls = |n: u8| [format!("http://127.8.0.{n}:8080/")];
+    let (_, whole) = world.start_urls("one", &host, &urls(1)).await;
+    let (_, ends) = world.start_urls("one", &host, &urls(2)).await;
+    let patient = CrawlSettings { trap_pages: 200, ..host };
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(whole).await;
+    assert!(status.captured as u64 >= REAL_PAGES + list.own_pages, "{status:?}");
+    assert_eq!((&status.left, status.failed), (&serde_json::json!({}), 0), "{status:?}");
+    let status = world.ended(ends).await;
+    worker.finish().await;
+    let captured = status.captured as u64;
+    assert!((REAL_PAGES..=2 * REAL_PAGES).contains(&captured), "{status:?}");
+    assert!(status.left["trap_shape"].as_i64() > Some(0), "{status:?}");
+    let requests = of_trap.requests();
+    let real = requests.iter().filter(|path| path.starts_with("/real/"));
+    assert_eq!(real.count() as u64, REAL_PAGES);
+    assert_eq!(of_list.count("/robots.txt"), 1);
+
+    let (_, more) = world.start_urls("one", &patient, &urls(2)).await;
+    let worker = world.worker("worker-2", |_| {});
+    let status = world.ended(more).await;
+    worker.finish().await;
+    assert!(status.captured as u64 > 2 * REAL_PAGES, "{status:?}");
+}
