@@ -119,7 +119,11 @@ impl Rules {
             Scope::Site => {
                 from_host == to_host || suffixes.site_of(from_host) == suffixes.site_of(to_host)
             }
-            Scope::List => self.list.contains(suffixes.site_of(to_host)),
+            // A page of another site is where a seed redirects to.
+            Scope::List => {
+                let (from, to) = (suffixes.site_of(from_host), suffixes.site_of(to_host));
+                from == to || self.list.contains(to)
+            }
             Scope::Any => true,
         }
     }
@@ -191,7 +195,7 @@ mod tests {
             (Scope::Page, [false, false, false, false]),
             (Scope::Host, [true, false, false, false]),
             (Scope::Site, [true, true, false, false]),
-            (Scope::List, [false, false, true, false]),
+            (Scope::List, [true, true, true, false]),
             (Scope::Any, [true, true, true, true]),
         ] {
             let rules = Rules { scope, list: list.clone(), ..Rules::default() };

@@ -22,7 +22,8 @@ pub enum Scope {
     /// Those to the site of the page.
     #[default]
     Site,
-    /// Those to the sites of the seeds.
+    /// Those to the sites of the seeds, and within the site of the page, which is another one where
+    /// a seed redirects to it.
     List,
     /// All.
     Any,

@@ -20,7 +20,7 @@ use crate::options::{Bytes, parse_bytes, parse_time, whole_seconds};
 #[command(next_help_heading = "The crawl")]
 pub(super) struct CrawlOptionArgs {
     /// Links that are followed: none, to the same host, to the same site, to the sites of the
-    /// seeds, or all
+    /// seeds and those to which a seed redirects, or all
     #[arg(long, env = "EVERYTAB_CRAWL_SCOPE", default_value = "site",
           value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::as_str))
               .try_map(|word| word.parse::<Scope>()))]
