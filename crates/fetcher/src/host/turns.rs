@@ -45,8 +45,8 @@ impl HostTurns {
     /// Makes a request to the host when it may begin, and records how it ended. A future that is
     /// dropped counts as a request that ended then.
     ///
-    /// Redirects that are followed on this host keep the delay too; another host that a redirect
-    /// leads to is asked without one.
+    /// Redirects that are followed keep the delay of their hosts too: of this one, and of others as
+    /// far as they have turns of the same fetcher.
     ///
     /// # Errors
     /// [`Trouble`] of this machine that did not pass within 15 seconds; the host was perhaps asked.

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     fetched::{Fetched, Hop},
     health::{clock::Clock, dead_origins::DeadOrigins},
+    host::gates::{Passage, Visitor},
     metrics::{instruments, label},
     outcome::{AfterStall, Complaint, Outcome},
     page::{page_fetched::PageFetched, page_request::PageRequest},
@@ -202,6 +203,7 @@ async fn follow_redirects(
         Some(_) => Target::submitted(&chain.fetched.url, chain.ports)?,
         None => Target::first(&chain.fetched.url, chain.ports)?,
     };
+    let own_host = target.host.clone();
     let mut requests = ChainRequests::default();
     let mut hosts = HashSet::new();
     let mut redirects = 0;
@@ -213,7 +215,10 @@ async fn follow_redirects(
         target.url.as_str().clone_into(&mut chain.fetched.final_url);
         let hop = Hop { url: target.url.to_string(), address: None, status: None };
         chain.fetched.hops.push(hop);
-        let next_step = match take_hop(chain, robots, &target).await {
+        let passage = enter_gate(chain, &target, &own_host).await;
+        let taken = take_hop(chain, robots, &target).await;
+        drop(passage);
+        let next_step = match taken {
             Err(Stop::Outcome(Outcome::IpBlocked)) if redirects > 0 => {
                 return Err(Outcome::RedirectBlocked.into());
             }
@@ -239,6 +244,19 @@ async fn follow_redirects(
         }
         target = next;
     }
+}
+
+/// Waits until a request of a crawl may be sent to the host of `target`; a chain began on
+/// `own_host`. `None` for icons.
+async fn enter_gate(
+    chain: &mut RequestChain<'_>,
+    target: &Target,
+    own_host: &str,
+) -> Option<Passage> {
+    let pause = chain.page.as_ref()?.pause;
+    let visitor = if target.host == own_host { Visitor::Own(pause) } else { Visitor::Guest(pause) };
+    let entering = chain.shared.gates.enter(&target.host, visitor);
+    Some(chain.clock.wait(Box::pin(entering)).await)
 }
 
 /// The outcome of a redirect that the caller follows. The caller judges the port, too.

@@ -11,6 +11,7 @@ use crate::{
     health::{
         breaker::Breaker, connectivity::Connectivity, endpoints::DeadEndpoints, stall::StallWatch,
     },
+    host::gates::HostGates,
     names::resolver::Resolver,
     own_networks::own_networks,
     permits::politeness::Politeness,
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) resolver: Resolver,
     pub(crate) endpoints: DeadEndpoints,
     pub(crate) politeness: Politeness,
+    /// The gates of hosts that crawls request.
+    pub(crate) gates: HostGates,
     pub(crate) trust: Trust,
     pub(crate) stalls: StallWatch,
     pub(crate) breaker: Breaker,
@@ -65,6 +68,7 @@ impl Shared {
             trust: Trust::new(settings.ca_file.as_deref())?,
             endpoints: DeadEndpoints::new(settings.remembers),
             politeness: Politeness::new(&settings),
+            gates: HostGates::default(),
             stalls: StallWatch::start(),
             breaker: Breaker::new(&settings),
             connectivity: Connectivity::default(),

@@ -8,7 +8,7 @@ use std::{
 
 use everytab_fetcher::{
     DelaySettings, Fetcher, HostDelay, HostTurns, Outcome, PageFetched, PageOptions, PageRequest,
-    SavedDelay,
+    Purpose, SavedDelay,
 };
 
 use super::{
@@ -63,6 +63,35 @@ async fn requests_to_a_host_keep_its_delay_and_one_connection() {
     }
     assert_apart(&times, 5, DELAY);
     assert_eq!(net.server.seen.connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_redirect_of_another_host_takes_the_delay_of_the_host_to_which_it_leads() {
+    let times: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let seen = Arc::clone(&times);
+    let net = Net::start(move |asked| match asked.host.as_str() {
+        "b.test" => {
+            seen.lock().expect("unpoisoned").push(Instant::now());
+            html(b"rules")
+        }
+        _ => redirect("http://b.test/robots.txt"),
+    })
+    .await;
+    net.dns.point("b.test", "127.0.0.1");
+    let fetcher = net.fetcher();
+    let (mut guest, mut own) = (turns(&fetcher), turns(&fetcher));
+    take(&mut own, "http://b.test/1", &delay_of(DELAY)).await;
+    let robots = Purpose::robots();
+    let request = PageRequest::new("http://a.test/robots.txt", &robots);
+    let (no_delay, delay) = (delay_of(Duration::ZERO), delay_of(DELAY));
+    let fetched = guest.fetch(&request, &no_delay).await.expect("no trouble of this machine");
+    assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Ok, 2));
+    take(&mut own, "http://b.test/2", &delay).await;
+    // Nor are they requested at once.
+    let (guested, taken) =
+        tokio::join!(guest.fetch(&request, &no_delay), take(&mut own, "http://b.test/3", &delay),);
+    assert_eq!((guested.expect("no trouble").outcome, taken.outcome), (Outcome::Ok, Outcome::Ok));
+    assert_apart(&times, 5, DELAY);
 }
 
 #[tokio::test]
