@@ -16,6 +16,7 @@ mod memory;
 mod merging;
 mod parts;
 mod ready;
+mod progress;
 mod recording;
 mod sitemaps;
 mod slots;
@@ -166,6 +167,7 @@ impl Holder {
         self.look_at_memory();
         self.measure();
     }
+        self.log_progress();
 
     /// A call did not succeed.
     fn failed(&mut self, call: &'static str, error: &Error) {

@@ -19,6 +19,7 @@ pub mod metrics;
 mod origin_health;
 mod origins;
 mod own_hosts;
+mod progress;
 mod puts_under_way;
 mod readable;
 mod redirect_chain;

@@ -167,6 +167,12 @@ impl HostOrigins {
         std::mem::take(&mut self.has_pause_changed)
     }
 
+    /// Returns how many origins are paused at a time.
+    pub(crate) fn paused(&self, now: DateTime<Utc>) -> usize {
+        let pauses = self.origins.values().filter_map(|origin| origin.health.pause());
+        pauses.filter(|pause| now < pause.until).count()
+    }
+
     /// Returns the last end of all pauses. `None` if nothing is paused.
     pub(crate) fn paused_until(&self) -> Option<DateTime<Utc>> {
         self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()

@@ -2,7 +2,11 @@
 //!
 //! Must not know: what a crawl asks for.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use everytab_storage::StoreSettings;
 
@@ -41,6 +45,9 @@ pub struct CrawlerSettings {
     pub operator: Option<String>,
     /// Hosts that are the operator's own.
     pub own: OwnHosts,
+    /// What this worker writes: whether a crawl is open, or may be. Other loops of the process read
+    /// it.
+    pub is_crawling: Arc<AtomicBool>,
     /// See [`RECORD_AFTER`].
     pub record_after: Duration,
     /// See [`ARCHIVE_BYTES`].
@@ -65,6 +72,7 @@ impl CrawlerSettings {
             stores,
             operator: None,
             own: OwnHosts::default(),
+            is_crawling: Arc::new(AtomicBool::new(true)),
             record_after: RECORD_AFTER,
             archive_bytes: ARCHIVE_BYTES,
             frontier_bytes: FRONTIER_BYTES,

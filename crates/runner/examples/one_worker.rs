@@ -5,7 +5,7 @@
 //!
 //! `cargo run -p everytab-runner --example one_worker`; `make test` runs it too.
 
-use std::{error::Error, fs, path::Path};
+use std::{error::Error, fs, path::Path, sync::Arc};
 
 use everytab_coordinator::{ConnectSettings, Coordinator, Digests, JobKind, NewScan};
 use everytab_fetcher::{FetchSettings, Fetcher};
@@ -64,6 +64,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
         exit_when_done: true,
         drain: DRAIN,
         stall_limit: STALL_LIMIT,
+        is_working_elsewhere: Arc::default(),
         bundle_jobs: 1,
     };
     // A program sends `true` here to have the worker finish what it has leased, and end.

@@ -6,7 +6,10 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -71,6 +74,8 @@ pub struct WorkerSettings {
     pub drain: Duration,
     /// How long a job may make no progress before its lease is no longer renewed.
     pub stall_limit: Duration,
+    /// Whether another loop of this process works, so that a lack of jobs is not a lack of work.
+    pub is_working_elsewhere: Arc<AtomicBool>,
     /// Bundle-shard jobs at a time: one a core.
     pub bundle_jobs: usize,
 }
@@ -253,7 +258,9 @@ impl Worker {
     /// Whether there is nothing left to wait for; the counters of the scans decide, never an empty
     /// answer to a lease call.
     async fn has_finished(&mut self, asked: bool) -> Result<Option<WorkerEnd>, Error> {
-        let wants_to_know = self.settings.exit_when_done || !self.has_logged_idle;
+        let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
+        let is_idle = !self.has_logged_idle && !works_elsewhere;
+        let wants_to_know = self.settings.exit_when_done || is_idle;
         if !asked || !self.running.is_empty() || !wants_to_know {
             return Ok(None);
         }
@@ -267,7 +274,7 @@ impl Worker {
             Err(error) if error.is_transient() => return Ok(None),
             Err(error) => return Err(error),
         };
-        if !self.has_logged_idle {
+        if is_idle {
             self.withheld.refresh(&self.coordinator, &self.settings.digests).await;
             let kinds: Vec<&str> = self.settings.kinds.iter().map(|kind| kind.as_str()).collect();
             tracing::info!(kinds = kinds.join(","), ?progress, "no work now; waiting");

@@ -1,6 +1,6 @@
 //! `run`: take jobs from the database and do them.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
@@ -117,6 +117,7 @@ pub async fn run(args: RunArgs) -> CliResult {
         exit_when_done: args.exit_when_done,
         drain: args.drain.unwrap_or(DRAIN),
         stall_limit: args.stall_limit.unwrap_or(STALL_LIMIT),
+        is_working_elsewhere: Arc::default(),
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     if args.roles.contains(&Role::Crawl) {
@@ -175,7 +176,11 @@ async fn crawl(
     // stuck needs another process. While a crawl is open, its jobs are still to come.
     let (end_crawling, crawler_stop) = watch::channel(false);
     let (end_jobs, jobs_stop) = watch::channel(false);
-    let beside = WorkerSettings { exit_when_done: false, ..jobs.clone() };
+    let beside = WorkerSettings {
+        exit_when_done: false,
+        is_working_elsewhere: Arc::clone(&crawler.is_crawling),
+        ..jobs.clone()
+    };
     let crawling = async {
         let crawled =
             everytab_crawler::run(coordinator.clone(), fetcher, crawler, crawler_stop).await;

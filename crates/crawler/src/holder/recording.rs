@@ -144,6 +144,7 @@ impl Holder {
             slot.answered(row, ending, is_limited_page && ending == Ending::Captured);
             slot.found(crawl, &links, &turned_away, held_slots);
             slot.wants_checkpoint |= is_urgent;
+            self.state.progress.answered(ending);
         }
     }
 

@@ -24,6 +24,7 @@ use crate::{
     known::{Host, Site, SiteKey},
     leases::{Leases, Renewed},
     load::{LinksRead, LoadedSite, PassKind, ReadLink, Readers},
+    progress::Progress,
     puts_under_way::PutsUnderWay,
     redirect_chain::{ChainKey, RedirectChain},
     slot::HeldSlot,
@@ -214,6 +215,8 @@ pub(crate) struct State {
     pub unwritten: Vec<ArchiveCommand<AfterPut>>,
     /// Crawls whose store has not taken an archive for too long.
     pub late_crawls: HashSet<i32>,
+    /// What the next line of the log says.
+    pub progress: Progress,
     /// Nothing is asked before this time: the disk of this machine failed.
     pub rests_until: Option<Instant>,
 }

@@ -1,0 +1,71 @@
+//! One line a minute about what the worker crawls, and one when all crawls have ended: pages, pages
+//! a second, what bounds it, and how many origins are paused.
+//!
+//! Does not depend on how hosts are chosen: at each tick it is looked at what holds back the next
+//! request, and the line has what did so most often.
+
+use std::{sync::atomic::Ordering, time::Instant};
+
+use chrono::Utc;
+
+use crate::{
+    holder::{EVENTS_AT_A_TIME, state::Holder},
+    progress::Bound,
+};
+
+/// Requests to the fetcher's limit that are taken at most when it is the bound: as each ends, the
+/// next one begins before anybody looks.
+const PERMITS_TAKEN: (usize, usize) = (31, 32);
+
+impl Holder {
+    /// Logs what was crawled in the last minute, and lets the process's other loops know whether it
+    /// crawls.
+    pub(super) fn log_progress(&mut self) {
+        let is_crawling = !self.state.has_listed || !self.state.crawls.is_empty();
+        self.settings.is_crawling.store(is_crawling, Ordering::Relaxed);
+        let (bound, now) = (self.bound(), Instant::now());
+        // The last line is about what was done until the last crawl ended.
+        let is_due = match self.state.crawls.is_empty() {
+            true => self.state.progress.has_any(),
+            false => self.state.progress.note(bound, now),
+        };
+        if !is_due {
+            return;
+        }
+        let progress = std::mem::take(&mut self.state.progress);
+        let began_at = progress.began_at.unwrap_or(now);
+        let seconds = now.saturating_duration_since(began_at).as_secs_f64().max(0.001);
+        let origins = self.state.hosts.values().map(|host| host.origins.paused(Utc::now()));
+        tracing::info!(
+            pages = progress.pages,
+            failed = progress.failed,
+            pages_per_second = format_args!("{:.1}", progress.pages as f64 / seconds),
+            bound = progress.bound().as_str(),
+            crawls = self.state.crawls.len(),
+            hosts = self.state.hosts.len(),
+            requests = self.state.requests.len(),
+            paused_origins = origins.sum::<usize>(),
+            "crawled"
+        );
+    }
+
+    /// Returns what holds back the next request.
+    fn bound(&self) -> Bound {
+        let (state, now) = (&self.state, Instant::now());
+        let (taken, of) = PERMITS_TAKEN;
+        let limit = self.context.fetcher.in_flight().limit;
+        let are_late = state.slots.values().any(|slot| slot.is_late());
+        match () {
+            () if state.rests_until.is_some_and(|until| now < until) => Bound::Puts,
+            () if !state.late_crawls.is_empty() => Bound::Puts,
+            () if self.has_too_many_unwritten() => Bound::Writing,
+            () if self.is_full() || state.memory.is_awaited => Bound::Memory,
+            () if are_late => Bound::Checkpoints,
+            () if state.requests.len() * of >= limit * taken => Bound::Permits,
+            () if self.events.len() >= EVENTS_AT_A_TIME => Bound::Cpu,
+            // What is ready is requested at once, unless a rate holds it back.
+            () if state.due.ready_hosts() > 0 => Bound::Rates,
+            () => Bound::Delays,
+        }
+    }
+}
