@@ -3,8 +3,7 @@
 //! Invariant: each URL or line that is no comment is in one of the two lists, with its number.
 //! Must not know: what becomes of URLs; which addresses may be asked (whoever fetches judges them).
 
-use everytab_crawler::{SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
-use everytab_frontier::CanonicalUrl;
+use everytab_crawler::{Seed, SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
 
 use crate::{
     problem::{Problem, ProblemCode, ProblemItem},
@@ -26,7 +25,7 @@ pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
 #[derive(Debug, Default)]
 pub(crate) struct SubmittedUrls {
     /// Those that are URLs of a crawl, with their numbers from 1.
-    pub(crate) accepted: Vec<(u64, CanonicalUrl)>,
+    pub(crate) accepted: Vec<(u64, Seed)>,
     /// Why the others are none.
     pub(crate) refused: Vec<ProblemItem>,
 }
@@ -69,14 +68,14 @@ impl SubmittedUrls {
         &mut self,
         number: u64,
         ports: &mut SeedPorts,
-        url: Result<CanonicalUrl, SeedError>,
+        seed: Result<Seed, SeedError>,
     ) -> Result<(), Problem> {
         if self.accepted.len() + self.refused.len() >= MAX_URLS {
             let detail = format!("a request has at most {MAX_URLS} URLs; send several");
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));
         }
-        match url.and_then(|url| ports.check(&url).map(|()| url)) {
-            Ok(url) => self.accepted.push((number, url)),
+        match seed.and_then(|seed| ports.check(&seed).map(|()| seed)) {
+            Ok(seed) => self.accepted.push((number, seed)),
             Err(reason) => self.refused.push(ProblemItem {
                 line: Some(number),
                 field: None,
@@ -103,8 +102,8 @@ impl SubmittedUrls {
     /// The accepted ones as links that are not urgent.
     pub(crate) fn batch<'a>(&self, service: &'a Service, priority: u8) -> SeedBatch<'a> {
         let mut batch = SeedBatch::new(&service.suffixes, false);
-        for (_, url) in &self.accepted {
-            batch.push_with_priority(url.clone(), priority);
+        for (_, seed) in &self.accepted {
+            batch.push_with_priority(seed.clone(), priority);
         }
         batch
     }

@@ -7,6 +7,7 @@
 
 mod answers;
 mod asking;
+mod bare;
 mod chains;
 mod choosing;
 pub(crate) mod due;
@@ -15,8 +16,8 @@ mod measuring;
 mod memory;
 mod merging;
 mod parts;
-mod ready;
 mod progress;
+mod ready;
 mod recording;
 mod sitemaps;
 mod slots;
@@ -166,8 +167,8 @@ impl Holder {
         self.give_back_slots();
         self.look_at_memory();
         self.measure();
-    }
         self.log_progress();
+    }
 
     /// A call did not succeed.
     fn failed(&mut self, call: &'static str, error: &Error) {

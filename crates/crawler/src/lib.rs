@@ -50,7 +50,7 @@ pub use settings::{
 };
 pub use stores::{StoreRange, StoreRangeError};
 pub use submit::{
-    MAX_SEEDS_PER_BATCH, SeedBatch, SeedError, SeedLine, SeedPorts, SeedReader, SeedSites,
+    MAX_SEEDS_PER_BATCH, Seed, SeedBatch, SeedError, SeedLine, SeedPorts, SeedReader, SeedSites,
     SubmitError, new_crawl, parse_seed,
 };
 pub use worker_settings::{

@@ -167,6 +167,18 @@ impl HostOrigins {
         std::mem::take(&mut self.has_pause_changed)
     }
 
+    /// The https origins to which no connection can be made, each with its last outcome. One that
+    /// has given a robots.txt is not among them.
+    pub(crate) fn without_https(&self) -> Vec<(Origin, Outcome)> {
+        let failed = self.origins.iter().filter_map(|(origin, state)| {
+            let is_new = origin.is_https() && state.robots.is_none();
+            let pause = state.health.pause().filter(|_| is_new)?;
+            let outcome = Outcome::parse(&pause.outcome)?;
+            cannot_be_connected(outcome).then_some((*origin, outcome))
+        });
+        failed.collect()
+    }
+
     /// Returns how many origins are paused at a time.
     pub(crate) fn paused(&self, now: DateTime<Utc>) -> usize {
         let pauses = self.origins.values().filter_map(|origin| origin.health.pause());
@@ -421,6 +433,20 @@ pub(crate) enum ProbeResult {
         /// Whether it is a page as before.
         is_page: bool,
     },
+}
+
+/// Returns true if no connection could be made, or none over TLS.
+fn cannot_be_connected(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::ConnectRefused
+            | Outcome::ConnectUnreachable
+            | Outcome::ConnectTimeout
+            | Outcome::ConnectReset
+            | Outcome::TlsHandshake
+            | Outcome::TlsUnsupported
+            | Outcome::TlsTimeout
+    )
 }
 
 /// Returns true if each URL of an origin ends as its robots.txt did: the origin has no address, or

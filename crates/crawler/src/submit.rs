@@ -1,6 +1,7 @@
 //! From lines of seeds to rows of links.
 //!
-//! A line is a URL or a bare hostname, which gets `https://`; lines that are empty or begin with
+//! A line is a URL or a bare hostname, which gets `https://`, or `http://` where https cannot be
+//! reached; lines that are empty or begin with
 //! `#` are skipped. Any bytes give seeds and refusals, in memory that depends on no length: a line
 //! that is too long is read past. Invariant: a batch has every seed that was pushed exactly once,
 //! in the row of the group of its site's slot. Must not know: where lines come from, which
@@ -65,6 +66,24 @@ pub enum SeedError {
     TooManyPorts,
 }
 
+/// A URL that a user submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seed {
+    /// The URL.
+    pub url: CanonicalUrl,
+    /// Whether the user named no scheme: then `url` has https.
+    pub is_bare: bool,
+}
+
+impl Seed {
+    /// Returns the text that [`parse_seed`] reads as this seed.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        let url = self.url.fetched();
+        if self.is_bare { url.strip_prefix("https://").unwrap_or(url) } else { url }
+    }
+}
+
 /// The ports that seeds may name.
 #[derive(Debug, Clone)]
 pub enum SeedPorts {
@@ -86,8 +105,8 @@ impl SeedPorts {
     ///
     /// # Errors
     /// Returns an error if the seed may not name it.
-    pub fn check(&mut self, seed: &CanonicalUrl) -> Result<(), SeedError> {
-        let port = seed.port();
+    pub fn check(&mut self, seed: &Seed) -> Result<(), SeedError> {
+        let port = seed.url.port();
         if is_bad_port(port) {
             return Err(SeedError::BadPort(port));
         }
@@ -119,9 +138,10 @@ impl SeedPorts {
 ///
 /// # Errors
 /// The first reason why it is none.
-pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<CanonicalUrl, SeedError> {
+pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedError> {
     let text = text.trim();
-    let url = if is_absolute(text) {
+    let is_bare = !is_absolute(text);
+    let url = if !is_bare {
         CanonicalUrl::parse(text, parameters)?
     } else {
         let bare = text.strip_prefix("//").unwrap_or(text);
@@ -134,8 +154,13 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<CanonicalUrl
         }
         CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
     };
+    // As it has none where its only dot is the last character.
+    if is_bare && !url.host().contains(['.', '[']) {
+        return Err(SeedError::NoHostname);
+    }
     let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
-    if url.host().bytes().all(is_host_byte) { Ok(url) } else { Err(SeedError::HostCharacters) }
+    let is_host = url.host().bytes().all(is_host_byte);
+    if is_host { Ok(Seed { url, is_bare }) } else { Err(SeedError::HostCharacters) }
 }
 
 /// Whether a text begins with a scheme: a colon that no port follows, before any path.
@@ -158,7 +183,7 @@ pub struct SeedLine {
     /// What it begins with, for people: without control characters, and cut.
     pub shown: String,
     /// The seed, or why it is none.
-    pub seed: Result<CanonicalUrl, SeedError>,
+    pub seed: Result<Seed, SeedError>,
 }
 
 /// Reads lines of seeds, one after the other.
@@ -274,16 +299,18 @@ impl<'a> SeedBatch<'a> {
     }
 
     /// Adds a seed.
-    pub fn push(&mut self, url: CanonicalUrl) {
-        self.push_with_priority(url, 0);
+    pub fn push(&mut self, seed: Seed) {
+        self.push_with_priority(seed, 0);
     }
 
     /// Adds a seed that is asked before those of its host with a lower priority, which is 0 to 7.
-    pub fn push_with_priority(&mut self, url: CanonicalUrl, priority: u8) {
+    pub fn push_with_priority(&mut self, seed: Seed, priority: u8) {
+        let Seed { url, is_bare } = seed;
         let slot = usize::from(slot_of_site(self.suffixes.site_of(url.host())));
         if let Some((mask, links)) = self.groups.get_mut(slot / GROUP_SLOTS) {
             *mask |= 1 << (slot % GROUP_SLOTS);
-            links.push(Link::submitted(url, self.is_urgent, priority));
+            let link = Link::submitted(url, self.is_urgent, priority);
+            links.push(if is_bare { link.bare() } else { link });
             self.seeds += 1;
         }
     }
@@ -344,8 +371,8 @@ impl<'a> SeedSites<'a> {
     }
 
     /// Adds the site of a seed. False: there are [`MAX_LIST_SITES`] others.
-    pub fn insert(&mut self, seed: &CanonicalUrl) -> bool {
-        self.hashes.insert(site_hash(self.suffixes.site_of(seed.host())));
+    pub fn insert(&mut self, seed: &Seed) -> bool {
+        self.hashes.insert(site_hash(self.suffixes.site_of(seed.url.host())));
         self.hashes.len() <= MAX_LIST_SITES
     }
 

@@ -78,7 +78,7 @@ impl FoundLinks {
     }
 
     /// Sorts the target of a redirect, which has the depth, priority and flags of what redirects to
-    /// it, and one hop more.
+    /// it, and one hop more. Its scheme is that of the redirect.
     #[must_use]
     pub fn of_redirect(
         target: &str,
@@ -89,11 +89,11 @@ impl FoundLinks {
     ) -> Self {
         let mut found = Self::default();
         let hops = referrer.attributes.hops.saturating_add(1);
-        let attributes = Attributes { hops, ..referrer.attributes };
+        let flags = referrer.attributes.flags.without(LinkFlags::BARE);
+        let attributes = Attributes { hops, flags, ..referrer.attributes };
         match CanonicalUrl::parse(target, parameters) {
             Ok(_) if hops > MAX_HOPS => found.turned_away.count(TurnedAway::Redirects),
             Ok(url) => {
-                let flags = attributes.flags;
                 let is_in_scope = flags.contains(LinkFlags::SEED)
                     || flags.contains(LinkFlags::REQUISITE)
                     || url.host() == referrer.host

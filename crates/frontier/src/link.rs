@@ -29,11 +29,12 @@ impl LinkFlags {
 
     /// The place of the two bits that count the holders that died while it was written down.
     const DEATHS_AT: u32 = 5;
+
+    /// It was submitted without a scheme: where https cannot be reached, http is requested too.
+    pub const BARE: Self = Self(128);
+
     /// The greatest number of such deaths.
     pub const MAX_DEATHS: u8 = 3;
-
-    /// All bits that there are.
-    const ALL: u8 = 127;
 
     /// Returns both sets together.
     #[must_use]
@@ -45,6 +46,12 @@ impl LinkFlags {
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+
+    /// Returns the flags of this set that are in the other one, too.
+    #[must_use]
+    pub(crate) const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Returns true if all flags of `other` are set.
@@ -76,9 +83,9 @@ impl LinkFlags {
         self.0
     }
 
-    /// Returns the flags with these bits, `None` if a bit is no flag.
-    pub(crate) const fn of_bits(bits: u8) -> Option<Self> {
-        if bits & !Self::ALL == 0 { Some(Self(bits)) } else { None }
+    /// Returns the flags with these bits, each of which is one.
+    pub(crate) const fn of_bits(bits: u8) -> Self {
+        Self(bits)
     }
 }
 
@@ -114,5 +121,12 @@ impl Link {
             if is_urgent { LinkFlags::SEED.with(LinkFlags::URGENT) } else { LinkFlags::SEED };
         let attributes = Attributes { priority, flags, ..Attributes::default() };
         Self { url, attributes, via: None }
+    }
+
+    /// Has http requested too where https cannot be reached, because the user named no scheme.
+    #[must_use]
+    pub fn bare(mut self) -> Self {
+        self.attributes.flags = self.attributes.flags.with(LinkFlags::BARE);
+        self
     }
 }

@@ -30,6 +30,12 @@ impl Origin {
         Some(Self { is_https, port })
     }
 
+    /// Returns true if its scheme is https.
+    #[must_use]
+    pub const fn is_https(self) -> bool {
+        self.is_https
+    }
+
     /// Returns the origin as text: scheme, `://`, hostname, and the port unless it is the default.
     #[must_use]
     pub fn on(self, host: &str) -> String {

@@ -5,6 +5,7 @@
 //! links, by answers, and by URLs that are asked; the last is not packed, so what was asked and not
 //! answered when a holder died is asked again. Must not know: other hosts, delays, robots.txt.
 
+mod bare;
 mod host_state;
 mod merge;
 mod novelty;

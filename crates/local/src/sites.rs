@@ -104,9 +104,9 @@ pub(crate) async fn find_or_start(
     let (mut added, mut refused, mut ports) = (0_u64, 0_usize, SeedPorts::of_operator());
     for line in SeedReader::new(list, &parameters) {
         let line = line?;
-        match line.seed.and_then(|url| ports.check(&url).map(|()| url)) {
-            Ok(url) => {
-                batch.push(url);
+        match line.seed.and_then(|seed| ports.check(&seed).map(|()| seed)) {
+            Ok(seed) => {
+                batch.push(seed);
                 added += 1;
             }
             Err(error) => {

@@ -10,7 +10,8 @@ use axum::{
     routing::post,
 };
 use everytab_coordinator::{ApiTarget, FetchId, LinksRow};
-use everytab_frontier::{CanonicalUrl, MAX_PRIORITY, site_hash};
+use everytab_crawler::Seed;
+use everytab_frontier::{MAX_PRIORITY, site_hash};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
@@ -30,7 +31,8 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchSubmission {
-    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
+    /// most 10,000.
     #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
@@ -160,10 +162,10 @@ pub(super) async fn packed(
 /// The ids of URLs that were accepted by a crawl.
 pub(super) fn accepted(
     crawl: i32,
-    urls: &[(u64, CanonicalUrl)],
+    urls: &[(u64, Seed)],
     secret_sha256: &[u8; 32],
 ) -> Vec<AcceptedUrl> {
-    let one = |(line, url): &(u64, CanonicalUrl)| {
+    let one = |(line, Seed { url, .. }): &(u64, Seed)| {
         let (host_hash, url_hash) = (site_hash(url.host()), url.hash().0);
         let id = url_id(FetchId { crawl, host_hash, url_hash }, secret_sha256);
         AcceptedUrl { line: *line, id, url: url.key().to_owned() }

@@ -128,7 +128,8 @@ async fn serve(
         |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
     let url = parameters.text("url").ok_or_else(|| wrong("url", "it is missing".to_owned()))?;
     let url = parse_seed(url, &service.parameters)
-        .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?;
+        .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?
+        .url;
     let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
     let at = parameters.text("at").map(|text| {
         let detail = || format!("{text:?} is no time like 2026-01-31T12:00:00Z or 20260131120000");

@@ -54,7 +54,8 @@ struct Nothing {}
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MoreUrls {
-    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
+    /// most 10,000.
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,

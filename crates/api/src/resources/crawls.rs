@@ -42,7 +42,8 @@ const MAX_CRAWLS: i32 = 100;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlSubmission {
-    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
+    /// most 10,000.
     #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// What is asked of the crawl.

@@ -48,7 +48,8 @@ pub(crate) struct ScheduleSubmission {
     pub(crate) at: Option<String>,
     /// The weekdays of that time in UTC; else every day.
     pub(crate) days: Option<Vec<DayWord>>,
-    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
+    /// most 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// What is asked of each crawl.

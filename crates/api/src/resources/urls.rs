@@ -10,8 +10,8 @@ use axum::{
     routing::{get, post},
 };
 use everytab_coordinator::{ApiFetch, ApiSubmission, FetchId, LinksRow};
-use everytab_crawler::{CrawlSettings, SeedBatch, new_crawl, parse_seed};
-use everytab_frontier::{CanonicalUrl, MAX_PRIORITY, site_hash};
+use everytab_crawler::{CrawlSettings, Seed, SeedBatch, new_crawl, parse_seed};
+use everytab_frontier::{MAX_PRIORITY, site_hash};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
@@ -39,7 +39,7 @@ const MAX_AGE_S: u32 = 10 * 365 * 86_400;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "url": "https://example.com/" }))]
 pub(crate) struct UrlSubmission {
-    /// The URL, or a hostname, which gets `https://`.
+    /// The URL, or a hostname, which gets `https://`, or `http://` too where https cannot be reached.
     pub(crate) url: String,
     /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
     pub(crate) crawl: Option<Uuid>,
@@ -88,11 +88,11 @@ pub(crate) async fn submit(
     let asked: UrlSubmission = body::from_json(&bytes)?;
     asked.check()?;
     let mut ports = service.ports_of(&caller).await?;
-    let url = parse_seed(&asked.url, &service.parameters)
-        .and_then(|url| ports.check(&url).map(|()| url))
+    let seed = parse_seed(&asked.url, &service.parameters)
+        .and_then(|seed| ports.check(&seed).map(|()| seed))
         .map_err(|reason| Problem::of_field(code_of(reason), "url", reason))?;
-    let (host_hash, url_hash) = (site_hash(url.host()), url.hash().0);
-    let key = url.key().to_owned();
+    let (host_hash, url_hash) = (site_hash(seed.url.host()), seed.url.hash().0);
+    let key = seed.url.key().to_owned();
     let due = |crawl, crawl_id| {
         let id = url_id(FetchId { crawl, host_hash, url_hash }, &caller.secret_sha256);
         answer::json(StatusCode::ACCEPTED, &UrlDocument::due(id, Some(key), crawl_id))
@@ -100,7 +100,7 @@ pub(crate) async fn submit(
     if asked.opens_crawl() {
         let idempotency = idempotency::of(&parts, &bytes)?;
         let settings = asked.settings()?;
-        let links = packed(&service, url, false, 0)?;
+        let links = packed(&service, seed, false, 0)?;
         let owner = format!("key:{}", caller.key);
         let crawl = new_crawl(&settings, &owner, &service.settings.store, chrono::Utc::now())
             .map_err(|error| Problem::with(ProblemCode::InvalidSetting, error))?;
@@ -117,8 +117,8 @@ pub(crate) async fn submit(
         host_hash,
         url_hash,
         max_age_s: asked.max_age_s.map(|age| i32::try_from(age).unwrap_or(i32::MAX)),
-        urgent_data: Some(packed(&service, url.clone(), true, priority)?.data),
-        link: packed(&service, url, false, priority)?,
+        urgent_data: Some(packed(&service, seed.clone(), true, priority)?.data),
+        link: packed(&service, seed, false, priority)?,
     };
     let accepted = service.submissions.submit(submission).await?;
     match accepted.capture {
@@ -170,12 +170,12 @@ impl UrlSubmission {
 /// One link as a row.
 fn packed(
     service: &Service,
-    url: CanonicalUrl,
+    seed: Seed,
     is_urgent: bool,
     priority: u8,
 ) -> Result<LinksRow, Problem> {
     let mut batch = SeedBatch::new(&service.suffixes, is_urgent);
-    batch.push_with_priority(url, priority);
+    batch.push_with_priority(seed, priority);
     batch.take().pop().ok_or_else(|| Problem::new(ProblemCode::Internal))
 }
 

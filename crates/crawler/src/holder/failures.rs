@@ -122,6 +122,7 @@ impl Holder {
             if self.state_of(crawl, host_hash, |state| state.pause_changed()).is_some() {
                 self.changed(crawl, host_hash);
             }
+            self.fall_back_to_http(host_hash, crawl);
         }
     }
 

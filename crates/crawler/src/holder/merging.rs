@@ -388,5 +388,6 @@ impl Holder {
             host.queued_at = None;
         }
         self.queue(host_hash, Instant::now());
+        self.fall_back_to_http(host_hash, crawl);
     }
 }

@@ -134,7 +134,8 @@ impl Holder {
             };
             named_via(via, row.host_hash, &context.parameters, has_answered)
         });
-        let answered = self.answer_in_state(crawl, row.host_hash, hash, (ending, &row.outcome));
+        let (host_hash, superseded) = (row.host_hash, self.superseded_by(&row));
+        let answered = self.answer_in_state(crawl, host_hash, hash, (ending, &row.outcome));
         let held_slots = self.state.slots.len();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         if is_limited_page {
@@ -145,6 +146,9 @@ impl Holder {
             slot.found(crawl, &links, &turned_away, held_slots);
             slot.wants_checkpoint |= is_urgent;
             self.state.progress.answered(ending);
+            if let Some(superseded) = superseded {
+                self.end_superseded((host_hash, crawl), superseded);
+            }
         }
     }
 

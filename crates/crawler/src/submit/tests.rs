@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn parse(text: &str) -> Result<CanonicalUrl, SeedError> {
+fn parse(text: &str) -> Result<Seed, SeedError> {
     parse_seed(text, &ParameterList::default())
 }
 
@@ -32,7 +32,9 @@ fn a_hostname_becomes_a_url_and_a_url_stays_one() {
         ("http://localhost/", "http://localhost/"),
         ("_dmarc.example.com", "https://_dmarc.example.com/"),
     ] {
-        assert_eq!(parse(text).map(CanonicalUrl::into_fetched), Ok(fetched.to_owned()), "{text}");
+        let seed = parse(text).unwrap();
+        assert_eq!(seed.url.fetched(), fetched, "{text}");
+        assert_eq!(seed.is_bare, !text.starts_with("http"), "{text}");
     }
 }
 
@@ -45,6 +47,8 @@ fn what_is_no_seed_is_refused_with_its_reason() {
         ("/a.html", NoHostname),
         ("///example.com", NoHostname),
         ("?a=b.c", NoHostname),
+        ("word.", NoHostname),
+        ("me.you@word", NoHostname),
         ("\\\\example.com", NoHostname),
         ("1,example.com", HostCharacters),
         ("https://a,b.example/", HostCharacters),
@@ -161,8 +165,8 @@ proptest! {
     fn a_seed_is_a_url_that_is_read_as_itself(
         text in "(https?://|//)?[a-zA-Z0-9.:/?#@,ü\\[\\]-]{0,40}",
     ) {
-        if let Ok(url) = parse(&text) {
-            prop_assert_eq!(parse(url.fetched()), Ok(url.clone()));
+        if let Ok(seed) = parse(&text) {
+            prop_assert_eq!(parse(seed.text()), Ok(seed.clone()));
         }
     }
 
@@ -175,9 +179,10 @@ proptest! {
         let mut batch = SeedBatch::new(&suffixes, is_urgent);
         let mut expected = Vec::new();
         for name in &names {
-            let url = parse(&format!("www.{name}.example/{name}")).unwrap();
-            expected.push(url.fetched().to_owned());
-            batch.push(url);
+            let scheme = if name.len() > 1 { "https://" } else { "" };
+            let seed = parse(&format!("{scheme}www.{name}.example/{name}")).unwrap();
+            expected.push((seed.url.fetched().to_owned(), scheme.is_empty()));
+            batch.push(seed);
         }
         prop_assert_eq!(batch.len(), names.len());
         let mut found = Vec::new();
@@ -192,7 +197,8 @@ proptest! {
                 mask |= 1 << (slot % 16);
                 prop_assert_eq!(link.attributes.flags.contains(LinkFlags::URGENT), is_urgent);
                 prop_assert!(link.attributes.flags.contains(LinkFlags::SEED));
-                found.push(link.url.into_fetched());
+                let is_bare = link.attributes.flags.contains(LinkFlags::BARE);
+                found.push((link.url.into_fetched(), is_bare));
             }
             prop_assert_eq!(mask, row.slot_mask);
         }

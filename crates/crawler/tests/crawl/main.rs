@@ -15,6 +15,7 @@ mod ports;
 mod progress;
 mod reasons;
 mod repeated;
+mod seeds;
 mod server;
 mod sitemaps;
 mod tenants;

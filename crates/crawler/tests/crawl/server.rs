@@ -75,6 +75,10 @@ async fn serve(
     log: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
+    // What begins a TLS handshake, which has no line that could be read to its end.
+    if stream.fill_buf().await?.first() == Some(&0x16) {
+        return Ok(());
+    }
     loop {
         let (mut path, mut line) = (String::new(), String::new());
         while stream.read_line(&mut line).await? > 0 && line != "\r\n" {

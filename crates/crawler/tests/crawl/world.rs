@@ -7,7 +7,7 @@ use everytab_coordinator::{
     ConnectSettings, Coordinator, CrawlStatus, FetchFilter, FetchPosition, LinksRow, NewCrawl,
     schema_digest,
 };
-use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts};
+use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts, Seed, parse_seed};
 use everytab_fetcher::{FetchSettings, Fetcher};
 use everytab_frontier::{
     CanonicalUrl, DEFAULT_SUFFIX_LIST, Link, ParameterList, SuffixList, pack_links, slot_of_site,
@@ -354,9 +354,10 @@ impl World {
 fn rows_of(urls: &[String], is_urgent: bool) -> Vec<LinksRow> {
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
     let rows = urls.iter().map(|url| {
-        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        let Seed { url, is_bare } = parse_seed(url, &ParameterList::default()).unwrap();
         let slot = slot_of_site(suffixes.site_of(url.host()));
         let link = Link::submitted(url, is_urgent, 0);
+        let link = if is_bare { link.bare() } else { link };
         LinksRow {
             // The call names it.
             crawl: 0,

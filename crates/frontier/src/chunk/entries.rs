@@ -261,7 +261,7 @@ fn read_attributes<'a>(
     let second: u64 = numbers.number(FIELD)?;
     let depth = numbers.small(FIELD)?;
     let bits = u8::try_from(first >> 3).map_err(|_| ChunkError::Field(FIELD))?;
-    let flags = LinkFlags::of_bits(bits).ok_or(ChunkError::Field(FIELD))?;
+    let flags = LinkFlags::of_bits(bits);
     let priority = (first & u16::from(MAX_PRIORITY)) as u8;
     let hops = ((second >> 1) & 7) as u8;
     let retries = u8::try_from(second >> 4).map_err(|_| ChunkError::Field(FIELD))?;

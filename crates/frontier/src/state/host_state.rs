@@ -6,13 +6,17 @@
 //! know: why a part changes.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use super::{order::Place, origin_queues::OriginQueues, referrers::Referrers};
 use crate::{
-    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, novelty::Novelty, origin::Origin,
+    canonical::UrlHash,
+    chunk::MAX_TEXT_BYTES,
+    link::{Attributes, LinkFlags},
+    novelty::Novelty,
+    origin::Origin,
     shape_counts::ShapeCounts,
 };
 
@@ -87,6 +91,8 @@ pub struct HostState {
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
     pub(super) changed: HashSet<UrlHash>,
+    /// Pending URLs that were submitted without a scheme, until [`Self::over_http`] returns them.
+    pub(super) bare: BTreeSet<UrlHash>,
     /// Whether links were appended to the chunks that the next pack supersedes, or the time of the
     /// next URL changed.
     pub(super) has_unmerged: bool,
@@ -130,6 +136,7 @@ impl HostState {
             novelty: Novelty::default(),
             pending_bytes: 0,
             changed: HashSet::new(),
+            bare: BTreeSet::new(),
             has_unmerged: false,
             newly_answered: Vec::new(),
             generation: 0,
@@ -186,7 +193,11 @@ impl HostState {
             + self.referrers.memory_bytes()
             + self.novelty.memory_bytes()
             + pending * self.pending.len()
-            + answered * (self.answered.len() + self.changed.len() + self.newly_answered.len())
+            + answered
+                * (self.answered.len()
+                    + self.changed.len()
+                    + self.newly_answered.len()
+                    + self.bare.len())
     }
 
     /// Returns what most URLs of the host begin with. Chunks leave it out of their first URL, so it
@@ -200,6 +211,9 @@ impl HostState {
         pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
         self.pending_bytes += pending.url.len();
+        if pending.attributes.flags.contains(LinkFlags::BARE) {
+            self.bare.insert(hash);
+        }
         self.pending.insert(hash, pending);
     }
 
@@ -208,6 +222,7 @@ impl HostState {
         let pending = self.pending.remove(&hash)?;
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
         self.asked.remove(&hash);
+        self.bare.remove(&hash);
         if let Some(via) = &pending.via {
             self.referrers.remove(via);
         }

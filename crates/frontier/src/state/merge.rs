@@ -182,6 +182,9 @@ impl HostState {
         if after == before {
             return;
         }
+        if after.flags.contains(LinkFlags::BARE) && !before.flags.contains(LinkFlags::BARE) {
+            self.bare.insert(hash);
+        }
         let was_queued = self.unqueue(hash);
         if let Some(pending) = self.pending.get_mut(&hash) {
             pending.attributes = after;
@@ -214,12 +217,13 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
 }
 
-/// Returns the flags of a URL that two links name: urgent, a seed or written down if one of them
-/// is, with the greater number of deaths; a requisite only if both are; a sitemap if one of them is
+/// Returns the flags of a URL that two links name: urgent, a seed, bare or written down if one of
+/// them is, with the greater number of deaths; a requisite only if both are; a sitemap if one of them is
 /// and no user submitted it, for sites link to their sitemaps as to pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
-    for raising in [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::WRITTEN_DOWN] {
+    let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::WRITTEN_DOWN];
+    for raising in raised {
         if one.contains(raising) || other.contains(raising) {
             flags = flags.with(raising);
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::host_state::HostState;
+use super::host_state::{HostState, Pending};
 use crate::{
     canonical::UrlHash,
     link::{Attributes, LinkFlags},
@@ -61,6 +61,19 @@ pub enum Answered {
     Unknown,
 }
 
+impl Pending {
+    /// Returns the URL as it is to be fetched.
+    pub(super) fn turn(&self, hash: UrlHash) -> Turn {
+        Turn {
+            url: self.url.clone().into_string(),
+            hash,
+            attributes: self.attributes,
+            via: self.via.clone(),
+            retries: self.retries,
+        }
+    }
+}
+
 impl HostState {
     /// Returns the URL to fetch at a time in seconds since 1970, `None` if none is due. `free_s`
     /// returns the second until which an origin is paused. The URL is not returned again until
@@ -98,13 +111,7 @@ impl HostState {
     fn ask(&mut self, hash: UrlHash) -> Option<Turn> {
         let pending = self.pending.get(&hash)?;
         self.asked.insert(hash);
-        Some(Turn {
-            url: pending.url.clone().into_string(),
-            hash,
-            attributes: pending.attributes,
-            via: pending.via.clone(),
-            retries: pending.retries,
-        })
+        Some(pending.turn(hash))
     }
 
     /// Puts an asked URL back and notes, in the next pack, that it is asked next: whoever unpacks

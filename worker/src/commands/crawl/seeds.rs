@@ -13,16 +13,17 @@ use std::{
 use clap::Args;
 use everytab_coordinator::Coordinator;
 use everytab_crawler::{
-    MAX_LIST_SITES, SeedBatch, SeedError, SeedPorts, SeedReader, SeedSites, parse_seed,
+    MAX_LIST_SITES, Seed, SeedBatch, SeedError, SeedPorts, SeedReader, SeedSites, parse_seed,
 };
-use everytab_frontier::{CanonicalUrl, ParameterList, SuffixList};
+use everytab_frontier::{ParameterList, SuffixList};
 
 use crate::cli_error::CliError;
 
 /// Where seeds come from.
 #[derive(Debug, Args)]
 pub(super) struct SeedArgs {
-    /// URLs, or hostnames such as example.com, which get https://
+    /// URLs, or hostnames such as example.com, which get https://, or http:// where https cannot be
+    /// reached
     #[arg(value_name = "URL")]
     urls: Vec<String>,
     /// File with a URL or hostname a line; - reads standard input. Empty lines and those that
@@ -110,11 +111,11 @@ impl<'a> Seeds<'a> {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn next(&mut self) -> Result<Option<CanonicalUrl>, CliError> {
+    pub(super) fn next(&mut self) -> Result<Option<Seed>, CliError> {
         while let Some(text) = self.urls.pop_front() {
             let seed = parse_seed(&text, self.parameters);
             match self.with_port(seed) {
-                Ok(url) => return Ok(Some(url)),
+                Ok(seed) => return Ok(Some(seed)),
                 Err(reason) => {
                     let shown: String = text.chars().take(100).collect();
                     self.refused += 1;
@@ -126,7 +127,7 @@ impl<'a> Seeds<'a> {
             let line =
                 line.map_err(|error| CliError::new(format!("--seeds {}: {error}", self.name)))?;
             match self.with_port(line.seed) {
-                Ok(url) => return Ok(Some(url)),
+                Ok(seed) => return Ok(Some(seed)),
                 Err(reason) => {
                     let (number, shown) = (line.number, line.shown);
                     self.refused += 1;
@@ -138,11 +139,8 @@ impl<'a> Seeds<'a> {
     }
 
     /// A seed, if it may name its port.
-    fn with_port(
-        &mut self,
-        seed: Result<CanonicalUrl, SeedError>,
-    ) -> Result<CanonicalUrl, SeedError> {
-        seed.and_then(|url| self.ports.check(&url).map(|()| url))
+    fn with_port(&mut self, seed: Result<Seed, SeedError>) -> Result<Seed, SeedError> {
+        seed.and_then(|seed| self.ports.check(&seed).map(|()| seed))
     }
 
     /// Fills a batch. False: there are no more seeds.
@@ -152,7 +150,7 @@ impl<'a> Seeds<'a> {
     pub(super) fn fill(&mut self, batch: &mut SeedBatch<'_>) -> Result<bool, CliError> {
         while !batch.is_full() {
             match self.next()? {
-                Some(url) => batch.push(url),
+                Some(seed) => batch.push(seed),
                 None => return Ok(false),
             }
         }
@@ -167,14 +165,14 @@ impl<'a> Seeds<'a> {
     pub(super) fn sites(&mut self, suffixes: &SuffixList) -> Result<Vec<u64>, CliError> {
         let mut sites = SeedSites::new(suffixes);
         let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
-        while let Some(url) = self.next()? {
-            if !sites.insert(&url) {
+        while let Some(seed) = self.next()? {
+            if !sites.insert(&seed) {
                 return Err(CliError::usage(format!(
                     "--scope list: the seeds have more than {MAX_LIST_SITES} sites; --scope site \
                      needs no list"
                 )));
             }
-            writeln!(file, "{}", url.fetched()).map_err(not_written)?;
+            writeln!(file, "{}", seed.text()).map_err(not_written)?;
         }
         self.lines = Some(SeedReader::new(read_again(file)?, self.parameters));
         Ok(sites.into_hashes())

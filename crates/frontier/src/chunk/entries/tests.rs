@@ -23,7 +23,7 @@ fn entry() -> impl Strategy<Value = Entry<String>> {
     let attributes = (0_u16..2_000, 0_u8..8, 0_u8..8, 0_u8..16);
     ("[a-c/üý]{0,12}", attributes, via, any::<u8>(), wait).prop_map(
         |(url, (depth, priority, hops, flags), via, retries, not_before_s)| {
-            let flags = LinkFlags::of_bits(flags).unwrap();
+            let flags = LinkFlags::of_bits(flags);
             let attributes = Attributes { depth, priority, hops, flags };
             Entry { url, attributes, via, retries, not_before_s }
         },

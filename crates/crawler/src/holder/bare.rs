@@ -1,0 +1,59 @@
+//! Seeds without a scheme, which get https: http is requested too where no connection over TLS can
+//! be made, and https is given up when http has answered.
+//!
+//! The URL over https stays pending until then, because an outage may be over soon, and because http
+//! may redirect to it. Both have a row, and that of http names https as what led to it.
+
+use std::sync::Arc;
+
+use everytab_coordinator::FetchRow;
+use everytab_fetcher::Outcome;
+use everytab_frontier::{CanonicalUrl, Ending, Origin, Turn};
+
+use crate::holder::state::Holder;
+
+impl Holder {
+    /// Has seeds of a crawl requested over http that were submitted without a scheme, if their
+    /// origins cannot be connected to over TLS.
+    pub(super) fn fall_back_to_http(&mut self, host_hash: u64, crawl: i32) {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return };
+        let context = Arc::clone(&self.context);
+        for (origin, _) in host.origins.without_https() {
+            let links = self
+                .state_of(crawl, host_hash, |state| state.over_http(origin, &context.parameters));
+            self.merge_links(crawl, links.unwrap_or_default());
+        }
+    }
+
+    /// Returns the URL over https that this result over http makes superfluous, with the outcome of
+    /// the last attempt. `None` if there is none, or http redirects to it.
+    pub(super) fn superseded_by(&self, row: &FetchRow) -> Option<(Turn, Outcome)> {
+        let is_over_http = row.url.starts_with("http://");
+        let is_forbidden = row.outcome == Outcome::RobotsDisallowed.as_str();
+        if !is_over_http || row.status.is_none() && !is_forbidden {
+            return None;
+        }
+        let parameters = &self.context.parameters;
+        let without_https = self.state.hosts.get(&row.host_hash)?.origins.without_https();
+        if without_https.is_empty() {
+            return None;
+        }
+        let turn = self.known_in(row.crawl, row.host_hash)?.bare_of(&row.url, parameters)?;
+        let origin = Origin::of(&turn.url)?;
+        let (_, outcome) = without_https.into_iter().find(|(of, _)| *of == origin)?;
+        let target = row.redirect.as_deref().map(|url| CanonicalUrl::parse(url, parameters));
+        let is_target = target.and_then(Result::ok).is_some_and(|url| url.hash() == turn.hash);
+        (!is_target).then_some((turn, outcome))
+    }
+
+    /// Ends a URL over https because http has answered.
+    pub(super) fn end_superseded(
+        &mut self,
+        (host_hash, crawl): (u64, i32),
+        (turn, outcome): (Turn, Outcome),
+    ) {
+        let Some((crawl, _)) = self.state.crawls.get(&crawl) else { return };
+        let crawl = Arc::clone(crawl);
+        self.answer_unasked(host_hash, &crawl, &turn, (Ending::Failed, outcome.as_str()));
+    }
+}

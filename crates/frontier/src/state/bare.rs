@@ -1,0 +1,103 @@
+//! Pending URLs that were submitted without a scheme, which got https: where that cannot be
+//! reached, http is requested too.
+//!
+//! Does not depend on what makes an origin unreachable.
+
+use super::{host_state::HostState, turns::Turn};
+use crate::{
+    canonical::CanonicalUrl,
+    link::{Link, LinkFlags},
+    origin::Origin,
+    parameters::ParameterList,
+};
+
+impl HostState {
+    /// Returns the URLs over http of what was submitted without a scheme and is pending at an
+    /// origin, each at the first call alone.
+    pub fn over_http(&mut self, origin: Origin, parameters: &ParameterList) -> Vec<Link> {
+        let (pending, mut links) = (&self.pending, Vec::new());
+        self.bare.retain(|hash| {
+            let Some(pending) = pending.get(hash) else { return false };
+            if pending.origin() != Some(origin) {
+                return true;
+            }
+            let mut attributes = pending.attributes;
+            attributes.flags = attributes.flags.only(LinkFlags::URGENT.with(LinkFlags::SEED));
+            let via = Some((&*pending.url).into());
+            links.extend(with_scheme("http", &pending.url, parameters).map(|url| Link {
+                url,
+                attributes,
+                via,
+            }));
+            false
+        });
+        links
+    }
+
+    /// Returns the pending URL that was submitted without a scheme and is this one over https.
+    /// `None` if there is none.
+    #[must_use]
+    pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<Turn> {
+        let hash = with_scheme("https", http_url, parameters)?.hash();
+        let pending = self.pending.get(&hash)?;
+        pending.attributes.flags.contains(LinkFlags::BARE).then(|| pending.turn(hash))
+    }
+}
+
+/// Returns a URL with another scheme.
+fn with_scheme(scheme: &str, url: &str, parameters: &ParameterList) -> Option<CanonicalUrl> {
+    let (_, rest) = url.split_once("://")?;
+    CanonicalUrl::parse(&format!("{scheme}://{rest}"), parameters).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::turns::Ending, *};
+    use crate::{budget::SiteUse, rules::Rules};
+
+    fn submitted(url: &str) -> Link {
+        Link::submitted(CanonicalUrl::parse(url, &ParameterList::default()).unwrap(), true, 3)
+    }
+
+    #[test]
+    fn what_has_no_scheme_is_over_http_once_and_found_by_that() {
+        let parameters = ParameterList::default();
+        let links = [
+            submitted("https://a.example/x?b=1").bare(),
+            submitted("https://a.example:8443/y").bare(),
+            submitted("https://a.example/z"),
+        ];
+        let mut state = HostState::new("a.example");
+        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        let packed = state.pack(crate::never_paused);
+        let chunks = [packed.unwrap().bytes];
+        let chunks = chunks.iter().map(Vec::as_slice);
+        let mut state = HostState::unpack("a.example", chunks, &parameters).unwrap().state;
+        let origin = Origin::of("https://a.example/").unwrap();
+        let found = state.over_http(origin, &parameters);
+        let [Link { url, attributes, via }] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(url.fetched(), "http://a.example/x?b=1");
+        assert_eq!(via.as_deref(), Some("https://a.example/x?b=1"));
+        let flags = LinkFlags::SEED.with(LinkFlags::URGENT);
+        assert_eq!((attributes.flags, attributes.priority), (flags, 3));
+        assert_eq!(state.over_http(origin, &parameters), []);
+        let url = |http: &str| state.bare_of(http, &parameters).map(|turn| turn.url);
+        assert_eq!(url("http://a.example/x?b=1").as_deref(), Some("https://a.example/x?b=1"));
+        assert_eq!(url("http://a.example/z"), None, "its scheme was submitted");
+        let hash = submitted("https://a.example/x?b=1").url.hash();
+        state.answer(hash, Ending::Failed);
+        assert_eq!(state.bare_of("http://a.example/x?b=1", &parameters), None);
+        let other = Origin::of("https://a.example:8443/").unwrap();
+        assert_eq!(state.over_http(other, &parameters).len(), 1);
+    }
+
+    #[test]
+    fn a_url_that_another_link_names_without_a_scheme_is_bare() {
+        let parameters = ParameterList::default();
+        let links = [submitted("https://a.example/"), submitted("https://a.example/").bare()];
+        let mut state = HostState::new("a.example");
+        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        let origin = Origin::of("https://a.example/").unwrap();
+        assert_eq!(state.over_http(origin, &parameters).len(), 1);
+    }
+}
