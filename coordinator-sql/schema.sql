@@ -2437,7 +2437,7 @@ $$;
 
 -- Name: crawl_pace(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb) RETURNS record
+CREATE FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb, OUT seconds_left double precision, OUT slowest_host text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2465,14 +2465,23 @@ begin
                 where f.slot = s.slot and f.crawl = p_crawl
                 order by f.host_hash limit hosts_a_slot) d),
     timed as (
-        select d.next_due, h.free_at, h.response_ms, h.origins,
+        select d.next_due, h.free_at, h.response_ms, h.origins, h.hostname, n.pending,
                greatest(coalesce((crawl_row.settings ->> 'delay_ms')::double precision, 0),
                         least((crawl_row.settings ->> 'max_delay_ms')::double precision,
                               (crawl_row.settings ->> 'delay_factor')::double precision
                               * h.response_ms),
                         h.delay_ms, h.crawl_delay_ms, crawl_row.min_delay_ms,
                         limits.min_delay_ms) as delay_ms
-          from due d join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash),
+          from due d join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
+          left join lateral (select c.pending from frontier_chunks c
+                              where c.slot = d.slot and c.crawl = p_crawl
+                                and c.host_hash = d.host_hash
+                              order by c.seq desc limit 1) n on true),
+    slowest as (
+        select t.hostname,
+               greatest(extract(epoch from greatest(t.next_due, t.free_at) - now_at), 0)
+               + t.pending * (t.delay_ms + t.response_ms) / a_second as seconds
+          from timed t where t.pending > 0 order by seconds desc, t.hostname limit 1),
     free as (
         select t.*, t.next_due <= now_at and t.free_at
                         <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
@@ -2485,8 +2494,10 @@ begin
            (select coalesce(jsonb_object_agg(p.outcome, p.amount), '{}')
               from (select o ->> 'outcome' as outcome, count(*) as amount
                       from timed t cross join lateral jsonb_array_elements(t.origins) o
-                     where (o ->> 'until')::timestamptz > now_at group by 1) p)
-      into hosts, resting_hosts, pages_per_second, is_least, paused_origins
+                     where (o ->> 'until')::timestamptz > now_at group by 1) p),
+           (select s.seconds from slowest s), (select s.hostname from slowest s)
+      into hosts, resting_hosts, pages_per_second, is_least, paused_origins, seconds_left,
+           slowest_host
       from free f;
 end $$;
 
@@ -7272,9 +7283,9 @@ REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smalli
 
 REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) FROM PUBLIC;
 
--- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb, OUT seconds_left double precision, OUT slowest_host text); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb, OUT seconds_left double precision, OUT slowest_host text) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_seeds(p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -2,13 +2,16 @@
 -- ask, of 1 / (delay + time the host takes to answer). A host rests that is due later, or that is
 -- left alone for longer than its delay. paused_origins counts the origins of these hosts that are
 -- paused, by the outcome of their last request; a host whose other origins go on does not rest.
+-- seconds_left is the time that slowest_host takes at least, of all these hosts the longest: until
+-- its next request, and for its pending URLs one after the other. Without a host that has any it is
+-- null.
 -- Delays are those of the crawl's settings, its owner's and the host's; those of robots overrides
 -- are not looked at. Of a crawl with many hosts some of each slot are counted, and is_least is
--- true: it allows more. Of a crawl that has ended all is null.
+-- true: it allows more, and another host may take longer. Of a crawl that has ended all is null.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
     out pages_per_second double precision, out is_least boolean, out rate double precision,
-    out paused_origins jsonb)
+    out paused_origins jsonb, out seconds_left double precision, out slowest_host text)
 language plpgsql stable set search_path = everytab, pg_temp as $$
 declare
     -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow more
@@ -34,14 +37,23 @@ begin
                 where f.slot = s.slot and f.crawl = p_crawl
                 order by f.host_hash limit hosts_a_slot) d),
     timed as (
-        select d.next_due, h.free_at, h.response_ms, h.origins,
+        select d.next_due, h.free_at, h.response_ms, h.origins, h.hostname, n.pending,
                greatest(coalesce((crawl_row.settings ->> 'delay_ms')::double precision, 0),
                         least((crawl_row.settings ->> 'max_delay_ms')::double precision,
                               (crawl_row.settings ->> 'delay_factor')::double precision
                               * h.response_ms),
                         h.delay_ms, h.crawl_delay_ms, crawl_row.min_delay_ms,
                         limits.min_delay_ms) as delay_ms
-          from due d join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash),
+          from due d join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
+          left join lateral (select c.pending from frontier_chunks c
+                              where c.slot = d.slot and c.crawl = p_crawl
+                                and c.host_hash = d.host_hash
+                              order by c.seq desc limit 1) n on true),
+    slowest as (
+        select t.hostname,
+               greatest(extract(epoch from greatest(t.next_due, t.free_at) - now_at), 0)
+               + t.pending * (t.delay_ms + t.response_ms) / a_second as seconds
+          from timed t where t.pending > 0 order by seconds desc, t.hostname limit 1),
     free as (
         select t.*, t.next_due <= now_at and t.free_at
                         <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
@@ -54,7 +66,9 @@ begin
            (select coalesce(jsonb_object_agg(p.outcome, p.amount), '{}')
               from (select o ->> 'outcome' as outcome, count(*) as amount
                       from timed t cross join lateral jsonb_array_elements(t.origins) o
-                     where (o ->> 'until')::timestamptz > now_at group by 1) p)
-      into hosts, resting_hosts, pages_per_second, is_least, paused_origins
+                     where (o ->> 'until')::timestamptz > now_at group by 1) p),
+           (select s.seconds from slowest s), (select s.hostname from slowest s)
+      into hosts, resting_hosts, pages_per_second, is_least, paused_origins, seconds_left,
+           slowest_host
       from free f;
 end $$;

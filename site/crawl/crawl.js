@@ -47,8 +47,8 @@ function showPace(crawl, seen, allowed) {
   const until = isOver ? Date.parse(crawl.finished_at) : Date.now();
   const seconds = Math.max((until - Date.parse(crawl.started_at)) / 1_000, 1);
   const average = rate((crawl.captured + crawl.failed) / seconds);
-  const { chart: { pages }, pace, hosts } = seen;
-  const left = secondsLeft(crawl, pages, hosts ?? []);
+  const { chart: { pages }, pace } = seen;
+  const left = secondsLeft(crawl, pages, pace);
   const kept = ["Kept", bytes(crawl.stored_bytes)];
   fill("pace", isOver
     ? [["Pages a second", average, "on average"], ["It took", duration(seconds)], kept]

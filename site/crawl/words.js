@@ -57,16 +57,14 @@ export function whyItWaits(host, now) {
 }
 
 /**
- * Seconds until what is pending is fetched, or null where it cannot be told. The slowest of the
- * hosts that wait may take longer than all others.
+ * Seconds until what is pending is fetched, or null where it cannot be told. The delays of the
+ * slowest host may take longer than all others.
  */
-export function secondsLeft(crawl, pages, hosts) {
-  if (crawl.state !== "running" || !(pages > 0) || crawl.pending === 0) return null;
-  if (crawl.budget_left < crawl.pending) return crawl.budget_left / pages;
-  const own = crawl.settings?.delay_ms ?? 0;
-  const bySlowest = hosts.map((host) => host.pending *
-    (Math.max(own, host.delay_ms, host.crawl_delay_ms ?? 0) + host.response_ms) / 1_000);
-  return Math.max(crawl.pending / pages, ...bySlowest);
+export function secondsLeft({ state, pending, budget_left: most = pending }, pages, pace) {
+  if (state !== "running") return null;
+  const left = Math.max(pages > 0 && Math.min(pending, most) / pages,
+    most < pending ? 0 : pace?.seconds_left ?? 0);
+  return left || null;
 }
 
 /** What a problem says to a person. `again` begins what is said of the time. */

@@ -177,6 +177,11 @@ pub struct CrawlPace {
     pub rate: Option<f64>,
     /// How many origins of these hosts are paused, by the outcome of their last request.
     pub paused_origins: Value,
+    /// Seconds that the delays of one host take for its pending URLs, of all hosts the longest.
+    /// `None` if no host has any.
+    pub seconds_left: Option<f64>,
+    /// That host.
+    pub slowest_host: Option<String>,
 }
 
 from_row!(OpenCrawl {
@@ -226,7 +231,16 @@ from_row!(CrawlStatus {
     failures,
     indexes
 });
-from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate, paused_origins });
+from_row!(CrawlPace {
+    hosts,
+    resting_hosts,
+    pages_per_second,
+    is_least,
+    rate,
+    paused_origins,
+    seconds_left,
+    slowest_host
+});
 from_row!(CrawlHost {
     hostname,
     slot,

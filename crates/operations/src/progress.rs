@@ -332,7 +332,8 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
 }
 
-fn short_time(seconds: f64) -> String {
+/// Returns a duration for people: `5.0s`, `2m05s` or `1h02m`.
+pub fn short_time(seconds: f64) -> String {
     // Rounded for people; never negative, since all durations are clamped.
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {

@@ -18,7 +18,7 @@ impl Service {
                      select row_number() over () + $2::integer * 1000 as hash, h.*
                        from jsonb_to_recordset($3::text::jsonb) as h (
                             raised integer, response integer, asked integer, free integer,
-                            origins jsonb))
+                            pending integer, origins jsonb))
                    , known as (
                      insert into everytab.frontier_hosts (
                          slot, host_hash, site_hash, free_at, delay_ms, response_ms,
@@ -27,6 +27,13 @@ impl Service {
                             now() + make_interval(secs => coalesce(n.free, 0)),
                             coalesce(n.raised, 0), coalesce(n.response, 0), n.asked, n.origins,
                             n.hash || '.test' from new n)
+                   , chunks as (
+                     insert into everytab.frontier_chunks (
+                         slot, crawl, host_hash, seq, is_snapshot, known, pending, data)
+                     select $2::integer::smallint, $1::integer, n.hash, s.seq, s.seq = 1,
+                            n.pending, n.pending / s.seq, ''
+                       from new n cross join generate_series(1, 2) as s (seq)
+                      where n.pending is not null)
                    insert into everytab.frontier_due (slot, crawl, host_hash, next_due)
                    select $2::integer::smallint, $1::integer, n.hash, now() from new n";
         query(sql).bind(crawl).bind(slot).bind(hosts.to_owned()).execute(&self.database.pool).await;
@@ -41,7 +48,7 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     let none = service.overview(&caller, Some(crawl.id)).await;
     let expected = json!({
         "hosts": 0, "resting_hosts": 0, "pages_per_second": 0, "is_least": false, "rate": null,
-        "paused_origins": {},
+        "paused_origins": {}, "seconds_left": null, "slowest_host": null,
     });
     assert_eq!(none["pace"], expected);
 
@@ -93,6 +100,31 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     assert_eq!((&pace["hosts"], &pace["is_least"]), (&json!(45), &json!(true)), "{pace}");
     service.api.api_move_crawl(&caller, crawl.id, CrawlVerb::Cancel).await.unwrap();
     assert_eq!(service.overview(&caller, Some(crawl.id)).await["pace"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_time_left_is_that_of_the_host_whose_delays_take_longest() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    let settings = json!({ "delay_ms": 500, "delay_factor": 0, "max_delay_ms": 0 });
+    let sql = "update everytab.crawls set settings = $1::text::jsonb where crawl = $2";
+    query(sql).bind(settings.to_string()).bind(number).execute(&service.database.pool).await;
+    // The last chunk of a host has half of what is given here.
+    let hosts = json!([
+        { "pending": 2_000 },
+        { "pending": 400, "asked": 4_500, "response": 500 },
+        { "pending": 2, "free": 900 },
+    ]);
+    service.due(number, 3, &hosts.to_string()).await;
+    let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
+    assert_eq!(pace["slowest_host"], "3002.test", "{pace}");
+    assert_eq!(pace["seconds_left"], 1_000.0, "{pace}");
+    // One that rests takes longer where it has less to do.
+    service.due(number, 4, &json!([{ "pending": 2, "free": 7_200 }]).to_string()).await;
+    let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
+    assert_eq!(pace["slowest_host"], "4001.test", "{pace}");
+    assert!(pace["seconds_left"].as_f64() > Some(7_000.0), "{pace}");
 }
 
 #[tokio::test]

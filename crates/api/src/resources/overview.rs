@@ -33,6 +33,13 @@ pub(crate) struct PaceDocument {
     /// How many origins (scheme, host and port) of these hosts are paused, by the outcome of their
     /// last request. A host whose other origins go on does not rest.
     pub(crate) paused_origins: BTreeMap<String, i64>,
+    /// Seconds that one host takes for its pending URLs, one after the other, of all these hosts
+    /// the longest: the crawl takes at least as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_left: Option<f64>,
+    /// That host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slowest_host: Option<String>,
 }
 
 /// A stage of a scan.

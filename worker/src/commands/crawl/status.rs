@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use everytab_coordinator::{CrawlPace, CrawlStatus};
-use everytab_operations::progress::{STATUS_INTERVAL, STATUS_SHARE, layout::wrapped};
+use everytab_operations::progress::{STATUS_INTERVAL, STATUS_SHARE, layout::wrapped, short_time};
 use serde_json::{Value, json};
 
 use super::one_crawl::{self, OneCrawl};
@@ -99,6 +99,7 @@ fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, Cl
                 settings.remove("list_sites");
             }
             fields.insert("pages_per_second".to_owned(), json!(pace.rate));
+            fields.insert("seconds_left".to_owned(), json!(seconds_left(status, pace)));
             fields.insert("politeness".to_owned(), serde_json::to_value(&pace.allowed)?);
         }
         stdout::print(format_args!("{document}\n"))
@@ -139,7 +140,40 @@ fn line(status: &CrawlStatus, pace: &Pace) -> String {
     let rate = pace.rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
     let allowed = pace.allowed.as_ref().map(|pace| format!(" of {} allowed", allowed(pace)));
     let allowed = allowed.filter(|_| !rate.is_empty()).unwrap_or_default();
-    format!("{}{rate}{allowed}", known(status))
+    let left = seconds_left(status, pace).map(|left| format!(", {} left", short_time(left)));
+    format!("{}{rate}{allowed}{}", known(status), left.unwrap_or_default())
+}
+
+/// Returns the seconds that a crawl takes at least until all is fetched that is known: by the
+/// delays of the host that takes longest, by its rate, and at the speed that it has. `None` if it
+/// is not running, or nothing of this is known.
+fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
+    let pages = status
+        .budget_left
+        .map_or(status.pending, |left| status.pending.min(left.saturating_add(status.reserved)));
+    if status.state != "running" || pages <= 0 {
+        return None;
+    }
+    let allowed = pace.allowed.as_ref();
+    // With fewer pages left than are pending, the longest host need not be fetched whole.
+    let is_whole = pages == status.pending;
+    let by_delays = allowed.filter(|_| is_whole).and_then(|pace| pace.seconds_left);
+    let speeds = [pace.rate, allowed.and_then(|pace| pace.rate)].into_iter().flatten();
+    let by_speed = speeds.filter(|speed| *speed > 0.0).map(|speed| pages as f64 / speed);
+    by_speed.chain(by_delays).reduce(f64::max)
+}
+
+/// The time left, and the host that takes longest if its delays are why.
+fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
+    let left = seconds_left(status, pace)?;
+    let allowed = pace.allowed.as_ref();
+    let least = if allowed.is_some_and(|pace| pace.is_least) { "at least " } else { "about " };
+    let slowest = allowed.filter(|pace| pace.seconds_left == Some(left));
+    let why = match slowest.and_then(|pace| pace.slowest_host.as_deref()) {
+        Some(host) => format!("by the delays of {host}, which takes longest"),
+        None => "at the present rate".to_owned(),
+    };
+    Some(format!("{least}{} {why}, if no more is found", short_time(left)))
 }
 
 /// The whole picture, as lines for a terminal of `columns`.
@@ -183,6 +217,9 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
         if let Some(text) = by_reason(reasons) {
             rows.push((label, text));
         }
+    }
+    if let Some(left) = time_left(status, pace) {
+        rows.push(("time left", left));
     }
     if let Some(rate) = pace.rate {
         rows.push(("rate", format!("{rate:.1} pages/s")));
@@ -322,6 +359,7 @@ failed        dns_timeout 1
 refused       robots 2
 left          host_dead 2
 links refused scope 40 + depth 3 + excluded 3
+time left     at least 1h02m by the delays of a.example, which takes longest, if no more is found
 rate          2.5 pages/s
 allowed       at least 7.5 pages/s by the delays of 8 hosts, by rate 5.0; 2 hosts rest
 paused        3 origins: connect_refused 2 + http_5xx 1; `crawl hosts` shows them";
@@ -332,10 +370,22 @@ paused        3 origins: connect_refused 2 + http_5xx 1; `crawl hosts` shows the
             is_least: true,
             rate: Some(5.0),
             paused_origins: json!({ "http_5xx": 1, "connect_refused": 2 }),
+            seconds_left: Some(3_720.0),
+            slowest_host: Some("a.example".into()),
         };
-        let pace = Pace { rate: Some(2.5), allowed: Some(allowed) };
+        let pace = Pace { rate: Some(2.5), allowed: Some(allowed.clone()) };
         assert_eq!(picture(&crawl(), &pace, 100).join("\n"), expected);
-        assert!(line(&crawl(), &pace).ends_with(", 2.5 pages/s of at least 7.5 allowed"));
+        assert!(
+            line(&crawl(), &pace).ends_with(", 2.5 pages/s of at least 7.5 allowed, 1h02m left")
+        );
+        let quick = CrawlPace { seconds_left: Some(1.0), is_least: false, ..allowed.clone() };
+        let quick = Pace { rate: Some(2.0), allowed: Some(quick) };
+        let left = Some("about 5.0s at the present rate, if no more is found".to_owned());
+        assert_eq!(time_left(&crawl(), &quick), left);
+        let limited = CrawlStatus { budget_left: Some(0), ..crawl() };
+        assert_eq!(seconds_left(&limited, &pace), Some(1.6), "the 4 that are reserved");
+        let paused = CrawlStatus { state: "paused".into(), ..crawl() };
+        assert_eq!(seconds_left(&paused, &pace), None);
         let ended = CrawlStatus {
             state: "ended".into(),
             ended_by: Some("limit".into()),
