@@ -383,7 +383,8 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
 #[tokio::test]
 async fn filters_are_tested_while_others_wait_for_their_lists() {
     let world = World::new().await;
-    let key = world.key().await;
+    // A key tests one filter at a time.
+    let (key, one, two) = (world.key().await, world.key().await, world.key().await);
     let store = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let path = format!("{PATH}/test");
     let urls = ["https://a.test/"];
@@ -401,9 +402,9 @@ async fn filters_are_tested_while_others_wait_for_their_lists() {
         };
         world.owner.add_filter_list(&list).await.unwrap();
     }
-    let waiting = async |name: &str| {
+    let waiting = async |key: &str, name: &str| {
         let filter = json!({ "lists": [{ "name": name, "mode": "drop" }] });
-        world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await
+        world.post(key, &path, &json!({ "filter": filter, "urls": urls })).await
     };
     let others = async {
         // Its connections are never answered.
@@ -412,7 +413,7 @@ async fn filters_are_tested_while_others_wait_for_their_lists() {
         world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await.expect(200);
     };
     tokio::select! {
-        _ = async { tokio::join!(waiting("a"), waiting("b")) } => panic!("no list is there"),
+        _ = async { tokio::join!(waiting(&one, "a"), waiting(&two, "b")) } => panic!("no list is there"),
         () = others => {}
     }
 }

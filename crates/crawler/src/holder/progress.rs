@@ -8,14 +8,15 @@ use std::{sync::atomic::Ordering, time::Instant};
 
 use chrono::Utc;
 
-use crate::{
-    holder::{EVENTS_AT_A_TIME, state::Holder},
-    progress::Bound,
-};
+use crate::{holder::state::Holder, progress::Bound};
 
 /// Requests to the fetcher's limit that are taken at most when it is the bound: as each ends, the
 /// next one begins before anybody looks.
 const PERMITS_TAKEN: (usize, usize) = (31, 32);
+
+/// Events that wait where the loop, and so the processor, is the bound: what a loop that keeps up
+/// has waiting is a few.
+const MANY_EVENTS: usize = 64;
 
 impl Holder {
     /// Logs what was crawled in the last minute, and lets the process's other loops know whether it
@@ -62,7 +63,7 @@ impl Holder {
             () if self.is_full() || state.memory.is_awaited => Bound::Memory,
             () if are_late => Bound::Checkpoints,
             () if state.requests.len() * of >= limit * taken => Bound::Permits,
-            () if self.events.len() >= EVENTS_AT_A_TIME => Bound::Cpu,
+            () if self.events.len() >= MANY_EVENTS || self.has_parts() => Bound::Cpu,
             // What is ready is requested at once, unless a rate holds it back.
             () if state.due.ready_hosts() > 0 => Bound::Rates,
             () => Bound::Delays,
