@@ -100,6 +100,20 @@ CREATE TYPE everytab.run_state AS ENUM (
     'cancelled'
 );
 
+-- Name: add_failed(text, bytea, uuid, boolean, smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.add_failed(p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    key_row api_keys := api.check_key(p_key, p_secret, 1);
+begin
+    perform api.use_urls(key_row, (select coalesce(sum(amount), 0) from unnest(p_amounts) amount));
+    return coordinator.add_links((api.own_crawl(p_key, p_id)).crawl, p_is_last, p_groups, p_masks,
+                                 p_urgent, p_amounts, p_data);
+end $$;
+
 -- Name: add_filter(text, bytea, text, bytea, uuid, text, jsonb); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.add_filter(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_body jsonb) RETURNS TABLE(id uuid, owner text, name text, version integer, body jsonb, changed_at timestamp with time zone, is_repeated boolean)
@@ -263,6 +277,27 @@ begin
     end if;
 end $$;
 
+-- Name: change_patterns(text, bytea, uuid, integer, jsonb, jsonb); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    word text;
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    perform api.own_crawl(p_key, p_id);
+    word := (coordinator.change_patterns(p_id, p_version, p_include, p_exclude)).word;
+    if word = 'ended' then
+        perform api.refuse('crawl_ended', null);
+    elsif word = 'full' then
+        perform api.refuse('not_allowed', jsonb_build_object(
+            'reason', 'the patterns of the crawl have changed too often'));
+    end if;
+    return word;
+end $$;
+
 -- Name: check_again(text, jsonb); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.check_again(p_key text, p_settings jsonb) RETURNS void
@@ -276,7 +311,7 @@ begin
         return;
     end if;
     select c.* into earlier from api_crawls a join crawls c on c.crawl = a.crawl
-     where a.key = p_key and c.id = (p_settings->>'again')::uuid;
+     where a.key = p_key and c.id = (p_settings->>'again')::uuid and c.dropping_at is null;
     if earlier.crawl is null then
         perform api.refuse('not_found', null);
     elsif earlier.state <> 'ended' then
@@ -410,7 +445,7 @@ $$;
 
 -- Name: crawls(text, bytea, uuid, integer, integer); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text)
+CREATE FUNCTION api.crawls(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text, patterns jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -426,9 +461,10 @@ begin
     return query
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
            c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
-           coordinator.indexes_of_crawl(c.state, c.run)
+           coordinator.indexes_of_crawl(c.state, c.run),
+           case when p_id is not null then coordinator.pattern_versions(c.crawl) end
       from (select a.crawl from api_crawls a join crawls c on c.crawl = a.crawl
-             where a.key = p_key and (p_id is null or c.id = p_id)
+             where a.key = p_key and (p_id is null or c.id = p_id) and c.dropped_at is null
                and (p_before is null or a.crawl < p_before)
              order by a.crawl desc limit least(p_limit, max_rows)) own
       join crawls c on c.crawl = own.crawl
@@ -459,15 +495,20 @@ CREATE TABLE everytab.crawls (
     min_delay_ms integer,
     paused_by text,
     run integer,
+    patterns_version integer DEFAULT 1 NOT NULL,
+    dropping_at timestamp with time zone,
+    dropped_at timestamp with time zone,
     CONSTRAINT crawls_budget_left_check CHECK ((budget_left >= 0)),
     CONSTRAINT crawls_check CHECK (((state = 'ended'::text) = (ended_by IS NOT NULL))),
     CONSTRAINT crawls_check1 CHECK (((page_limit IS NULL) = (budget_left IS NULL))),
+    CONSTRAINT crawls_dropped CHECK ((((dropping_at IS NULL) OR (state = 'ended'::text)) AND ((dropped_at IS NULL) OR (dropping_at IS NOT NULL)))),
     CONSTRAINT crawls_ended_by_check CHECK ((ended_by = ANY (ARRAY['empty'::text, 'limit'::text, 'cancel'::text, 'time'::text, 'store'::text]))),
     CONSTRAINT crawls_max_store_bytes_check CHECK ((max_store_bytes > 0)),
     CONSTRAINT crawls_min_delay_ms_check CHECK (((min_delay_ms >= 0) AND (min_delay_ms <= 3600000))),
     CONSTRAINT crawls_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
     CONSTRAINT crawls_owner_check CHECK (((length(owner) >= 1) AND (length(owner) <= 100))),
     CONSTRAINT crawls_page_limit_check CHECK ((page_limit > 0)),
+    CONSTRAINT crawls_patterns_version_check CHECK ((patterns_version > 0)),
     CONSTRAINT crawls_paused CHECK (((state = 'paused'::text) = (paused_by IS NOT NULL))),
     CONSTRAINT crawls_paused_by_check CHECK ((paused_by = ANY (ARRAY['operator'::text, 'key_revoked'::text, 'quota_pages'::text, 'quota_bytes'::text]))),
     CONSTRAINT crawls_rate_check CHECK (((rate > (0)::double precision) AND (rate <= (100000)::double precision))),
@@ -579,6 +620,19 @@ begin
     if not coordinator.drop_schedule('key:' || p_key, p_id) then
         perform api.refuse('not_found', null);
     end if;
+end $$;
+
+-- Name: failed_urls(text, bytea, uuid, text, integer); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.failed_urls(p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer) RETURNS TABLE("position" text, url text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform api.check_reader(p_key, p_secret, 1);
+    perform api.check_again(p_key, jsonb_build_object('again', p_id));
+    return query
+    select f.* from coordinator.failed_urls((api.own_crawl(p_key, p_id)).crawl, p_after, p_limit) f;
 end $$;
 
 -- Name: feed(text, bytea, uuid, smallint, text, text, bigint, bigint, integer, integer, text, bigint, smallint); Type: FUNCTION; Schema: api; Owner: -
@@ -1072,7 +1126,7 @@ declare
     crawl_row crawls;
 begin
     select c.* into crawl_row from crawls c join api_crawls a on a.crawl = c.crawl
-     where c.id = p_id and a.key = p_key;
+     where c.id = p_id and a.key = p_key and c.dropped_at is null;
     if not found then
         perform api.refuse('not_found', null);
     end if;
@@ -1836,6 +1890,57 @@ begin
     return true;
 end $$;
 
+-- Name: change_patterns(uuid, integer, jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.change_patterns(p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, OUT word text, OUT version integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- All versions are shown with the crawl.
+    max_bytes constant bigint := 4194304;
+    -- What a version takes beside its patterns.
+    bytes_a_version constant bigint := 100;
+    crawl_row crawls;
+    bytes bigint;
+begin
+    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    select coalesce(sum(length(v.include::text) + length(v.exclude::text)
+                        + bytes_a_version), 0)
+           + length(p_include::text) + length(p_exclude::text)
+      into bytes from crawl_patterns v where v.crawl = crawl_row.crawl;
+    version := crawl_row.patterns_version;
+    if crawl_row.crawl is null then
+        word := 'unknown';
+    elsif crawl_row.state = 'ended' then
+        word := 'ended';
+    elsif p_version is distinct from version then
+        word := 'moved';
+    elsif crawl_row.settings -> 'include' = p_include
+            and crawl_row.settings -> 'exclude' = p_exclude then
+        word := 'unchanged';
+    elsif bytes > max_bytes then
+        word := 'full';
+    else
+        if version = 1 then
+            insert into crawl_patterns (crawl, version, changed_at, include, exclude)
+            values (crawl_row.crawl, 1, crawl_row.started_at,
+                    coalesce(crawl_row.settings -> 'include', '[]'),
+                    coalesce(crawl_row.settings -> 'exclude', '[]'));
+        end if;
+        word := 'changed';
+        version := version + 1;
+        insert into crawl_patterns (crawl, version, include, exclude)
+        values (crawl_row.crawl, version, p_include, p_exclude);
+        update crawls c
+           set patterns_version = change_patterns.version,
+               settings = c.settings
+                   || jsonb_build_object('include', p_include, 'exclude', p_exclude)
+         where c.crawl = crawl_row.crawl;
+    end if;
+end $$;
+
 -- Name: check_chunk(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.check_chunk(p_chunk integer, p_rows integer) RETURNS void
@@ -2526,15 +2631,19 @@ $$;
 
 -- Name: crawl_status(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text)
+CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, paused_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb, failures jsonb, indexes text, patterns jsonb)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
+    select c.crawl, c.id, c.name, c.owner,
+           case when c.dropped_at is not null then 'dropped'
+                when c.dropping_at is not null then 'dropping' else c.state end,
+           c.ended_by, c.paused_by, c.seeding, c.store,
            c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
-           coordinator.indexes_of_crawl(c.state, c.run)
+           coordinator.indexes_of_crawl(c.state, c.run),
+           case when p_id is not null then coordinator.pattern_versions(c.crawl) end
       from crawls c cross join lateral coordinator.crawl_sums(c.crawl) s
-     where p_id is null or c.id = p_id
+     where p_id is null and c.dropped_at is null or c.id = p_id
      order by c.crawl desc;
 $$;
 
@@ -2638,6 +2747,106 @@ begin
     return 'discarded';
 end $$;
 
+-- Name: drop_counts(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_counts(p_crawl integer, OUT fetches bigint, OUT named_records bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    folder text := (select format('crawl-data/%s/', c.name) from crawls c
+                     where c.crawl = p_crawl);
+    archives integer[];
+    crawls integer[];
+begin
+    fetches := (select count(*) from everytab.fetches f where f.crawl = p_crawl);
+    archives := array(select a.archive from crawl_archives a
+                       where a.crawl <> p_crawl and starts_with(a.object, folder));
+    crawls := array(select distinct a.crawl from crawl_archives a
+                     where a.archive = any (archives));
+    named_records := (
+        select count(distinct (a.object, f.body_offset))
+          from unnest(crawls) other
+         cross join lateral (
+               select f.body_archive, f.body_offset from everytab.fetches f
+                where f.crawl = other and f.body_archive = any (archives) offset 0) f
+          join crawl_archives a on a.archive = f.body_archive);
+end $$;
+
+-- Name: drop_crawl_rows(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_crawl_rows(p_crawl integer, p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- No hash is greater.
+    after_all constant bigint := 9223372036854775807;
+    all_slots constant smallint[] := array(select s.slot from slots s order by s.slot);
+    crawl_row crawls;
+    last_host bigint;
+    last_url bigint;
+    total bigint := 0;
+    amount bigint;
+begin
+    select * into crawl_row from crawls c where c.crawl = p_crawl for no key update;
+    if crawl_row.dropping_at is null then
+        raise exception 'the removal of crawl % has not begun', p_crawl
+            using errcode = 'invalid_parameter_value';
+    end if;
+    select t.host_hash, t.url_hash into last_host, last_url from fetch_texts t
+     where t.crawl = p_crawl order by t.host_hash, t.url_hash offset p_limit - 1 limit 1;
+    delete from fetch_texts t
+     where t.crawl = p_crawl
+       and (t.host_hash, t.url_hash)
+           <= (coalesce(last_host, after_all), coalesce(last_url, after_all));
+    get diagnostics amount = row_count;
+    total := total + amount;
+    select f.host_hash, f.url_hash into last_host, last_url from fetches f
+     where f.crawl = p_crawl order by f.host_hash, f.url_hash offset p_limit - 1 limit 1;
+    delete from fetches f
+     where f.crawl = p_crawl
+       and (f.host_hash, f.url_hash)
+           <= (coalesce(last_host, after_all), coalesce(last_url, after_all));
+    get diagnostics amount = row_count;
+    total := total + amount;
+    delete from frontier_due d
+     where d.ctid = any (array(select o.ctid from frontier_due o
+                                where o.slot = any (all_slots) and o.crawl = p_crawl
+                                limit p_limit));
+    get diagnostics amount = row_count;
+    total := total + amount;
+    delete from frontier_chunks c
+     where c.ctid = any (array(select o.ctid from frontier_chunks o
+                                where o.slot = any (all_slots) and o.crawl = p_crawl
+                                limit p_limit));
+    get diagnostics amount = row_count;
+    total := total + amount;
+    if total > 0 then
+        return total;
+    end if;
+    delete from crawl_archives a
+     where a.archive in (select o.archive from crawl_archives o
+                          where o.crawl = p_crawl limit p_limit);
+    get diagnostics amount = row_count;
+    if amount > 0 then
+        return amount;
+    end if;
+    delete from crawl_patterns v where v.crawl = p_crawl;
+    delete from crawl_slots s where s.crawl = p_crawl;
+    if crawl_row.run is not null then
+        -- As in drop_scan.
+        lock table jobs in exclusive mode;
+        update crawls c set run = null where c.crawl = p_crawl;
+        perform coordinator.drop_run(crawl_row.run);
+    end if;
+    -- A list of sites may have millions.
+    update crawls c set settings = c.settings - 'list_sites' where c.crawl = p_crawl;
+    return 0;
+end $$;
+
 -- Name: drop_ended_frontier(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.drop_ended_frontier(p_limit integer) RETURNS integer
@@ -2693,6 +2902,36 @@ begin
      where b.list = p_list
        and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
                         where given.kind = b.kind and given.pattern = b.pattern);
+end $$;
+
+-- Name: drop_obstacle(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_obstacle(p_id uuid, OUT word text, OUT what text) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+begin
+    select * into crawl_row from crawls c where c.id = p_id;
+    if not found then
+        word := 'unknown';
+    elsif crawl_row.state <> 'ended' then
+        word := 'running';
+        what := crawl_row.state;
+    elsif exists (select from runs r
+                   where r.run = crawl_row.run and r.state in ('running', 'paused')) then
+        word := 'indexing';
+    else
+        select 'repeated', c.name into word, what from crawls c
+         where c.state <> 'ended' and c.settings ->> 'again' = p_id::text
+         order by c.crawl limit 1;
+        if word is null then
+            select 'scanned', s.scan_id into word, what
+              from scans s join runs r on r.run = s.scan and r.state in ('running', 'paused')
+             where s.crawl = crawl_row.name order by s.scan limit 1;
+        end if;
+    end if;
 end $$;
 
 -- Name: drop_read_links(); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2799,6 +3038,23 @@ begin
     return found;
 end $$;
 
+-- Name: dropped_crawls(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.dropped_crawls(p_crawl integer) RETURNS TABLE(crawl integer, name text, store text, settings jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with recursive repeated as (
+        select c.crawl, c.settings ->> 'again' as again from crawls c where c.crawl = p_crawl
+        union
+        select e.crawl, e.settings ->> 'again'
+          from repeated r join crawls e on e.id = r.again::uuid)
+    select c.crawl, c.name, c.store, c.settings
+      from repeated r join crawls c on c.crawl = r.crawl
+     where c.crawl = p_crawl or c.dropped_at is not null
+     order by c.crawl = p_crawl desc, c.crawl desc;
+$$;
+
 -- Name: earlier_crawl(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.earlier_crawl(p_crawl integer) RETURNS TABLE(store text, settings jsonb)
@@ -2807,7 +3063,7 @@ CREATE FUNCTION coordinator.earlier_crawl(p_crawl integer) RETURNS TABLE(store t
     AS $$
     select e.store, e.settings
       from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
-     where c.crawl = p_crawl;
+     where c.crawl = p_crawl and e.dropping_at is null;
 $$;
 
 -- Name: earlier_fetches(integer, bigint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2823,7 +3079,7 @@ declare
 begin
     select e.crawl into earlier
       from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
-     where c.crawl = p_crawl;
+     where c.crawl = p_crawl and e.dropping_at is null;
     return query
     select f.host_hash, f.url_hash, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title,
            f.etag, f.last_modified, coalesce(f.body_url, f.url),
@@ -2934,7 +3190,8 @@ CREATE FUNCTION coordinator.ending_of(p_outcome text, p_bytes integer) RETURNS t
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
-                           'origin_dead', 'retry_after_too_long', 'trap_shape') then 'left'
+                           'origin_dead', 'retry_after_too_long', 'trap_shape', 'excluded',
+                           'not_included') then 'left'
         else 'failed' end;
 $$;
 
@@ -2986,6 +3243,33 @@ begin
      where g.kind in ('hostname', 'suffix')
     on conflict (kind, pattern) do nothing;
     return added;
+end $$;
+
+-- Name: failed_urls(integer, text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.failed_urls(p_crawl integer, p_after text, p_limit integer) RETURNS TABLE("position" text, url text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    after text[] := string_to_array(coalesce(p_after, ' 0 0 0'), ' ');
+begin
+    return query
+    select concat_ws(' ', f.outcome, f.epoch, f.xid, f.id),
+           case when f.is_no_page is null
+                 and (coordinator.ending_of(f.outcome, f.bytes) = 'failed'
+                      or f.outcome in ('origin_dead', 'host_dead', 'robots_unreachable',
+                                       'retry_after_too_long')) then f.url end
+      from fetches f
+     where f.crawl = p_crawl
+       -- As the index fetches_uncaptured has it.
+       and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
+       and (f.outcome, f.epoch, f.xid, f.id)
+           > (after[1], after[2]::smallint, after[3]::xid8, after[4]::bigint)
+     order by f.outcome, f.epoch, f.xid, f.id limit p_limit;
 end $$;
 
 -- Name: fan_out(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3064,7 +3348,7 @@ CREATE FUNCTION coordinator.find_crawls(p_text text) RETURNS TABLE(id uuid, craw
     AS $$
     select c.id, c.crawl, c.name
       from crawls c
-     where p_text is null or c.name = p_text or starts_with(c.id::text, lower(p_text))
+     where p_text is null and c.dropped_at is null or c.name = p_text or starts_with(c.id::text, lower(p_text))
      order by c.crawl desc limit case when p_text is null then 1 else 5 end;
 $$;
 
@@ -3081,6 +3365,23 @@ CREATE FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab.job_ki
       join jobs j on j.run = p_scan and j.kind = p_kind and j.part = k.shard
      where s.scan = p_scan and p_hash between b.lowest and b.highest;
 $$;
+
+-- Name: finish_drop(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.finish_drop(p_crawl integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update crawls c set dropped_at = clock_timestamp()
+     where c.crawl = p_crawl and c.dropping_at is not null and c.dropped_at is null;
+    if found then
+        update api_usage u
+           set ended_bytes = greatest(0, u.ended_bytes - t.stored_bytes)
+          from api_crawls a join crawl_totals t on t.crawl = a.crawl
+         where a.crawl = p_crawl and a.is_counted and u.key = a.key;
+    end if;
+end $$;
 
 -- Name: fire_schedules(); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -3429,7 +3730,7 @@ declare
     run_state run_state;
 begin
     select * into crawl_row from crawls c where c.id = p_id;
-    if not found then
+    if not found or crawl_row.dropping_at is not null then
         return null;
     elsif crawl_row.state <> 'ended' then
         return 'not_ended';
@@ -4215,6 +4516,18 @@ CREATE FUNCTION coordinator.map_regions(p_scan integer) RETURNS integer
       from scans s where s.scan = p_scan;
 $$;
 
+-- Name: mark_dropping(uuid, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.mark_dropping(p_id uuid, p_is_dropping boolean) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    update crawls c
+       set dropping_at = case when p_is_dropping
+                              then coalesce(c.dropping_at, clock_timestamp()) end
+     where c.id = p_id and c.state = 'ended' and c.dropped_at is null;
+$$;
+
 -- Name: max_message_characters(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.max_message_characters() RETURNS integer
@@ -4284,6 +4597,16 @@ begin
     end if;
 end $$;
 
+-- Name: named_objects(integer[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.named_objects(p_but integer[], p_objects text[]) RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select distinct a.object from crawl_archives a
+     where a.object = any (p_objects) and a.crawl <> all (p_but);
+$$;
+
 -- Name: next_time(timestamp with time zone, integer, integer, smallint, timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.next_time(p_anchor timestamp with time zone, p_every_s integer, p_at_s integer, p_weekdays smallint, p_after timestamp with time zone) RETURNS timestamp with time zone
@@ -4339,7 +4662,7 @@ end $$;
 
 -- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer, forgotten_at timestamp with time zone, started_at timestamp with time zone)
+CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, budget_left bigint, store text, rate double precision, holders integer, min_delay_ms integer, owner_rate double precision, owner_holders integer, owner_min_delay_ms integer, forgotten_at timestamp with time zone, started_at timestamp with time zone, patterns_version integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -4359,7 +4682,8 @@ begin
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
-               c.min_delay_ms, c.started_at, c.started_at > clock_timestamp() - young as is_young
+               c.min_delay_ms, c.started_at, c.patterns_version,
+               c.started_at > clock_timestamp() - young as is_young
           from crawls c where c.state <> 'ended'),
     limits as materialized (
         select o.owner, l.rate, l.min_delay_ms
@@ -4378,7 +4702,8 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at,
+           p.patterns_version
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;
@@ -4422,6 +4747,18 @@ begin
         perform coordinator.advance(p_run, p_kind);
     end if;
 end $$;
+
+-- Name: pattern_versions(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.pattern_versions(p_crawl integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select jsonb_agg(jsonb_build_object('version', v.version, 'changed_at', v.changed_at,
+                                        'include', v.include, 'exclude', v.exclude)
+                     order by v.version)
+      from crawl_patterns v where v.crawl = p_crawl;
+$$;
 
 -- Name: pause_run(integer, text, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -5940,6 +6277,19 @@ ALTER TABLE everytab.crawl_archives ALTER COLUMN archive ADD GENERATED ALWAYS AS
     CACHE 1
 );
 
+-- Name: crawl_patterns; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.crawl_patterns (
+    crawl integer NOT NULL,
+    version integer NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    include jsonb NOT NULL,
+    exclude jsonb NOT NULL,
+    CONSTRAINT crawl_patterns_exclude_check CHECK ((jsonb_typeof(exclude) = 'array'::text)),
+    CONSTRAINT crawl_patterns_include_check CHECK ((jsonb_typeof(include) = 'array'::text)),
+    CONSTRAINT crawl_patterns_version_check CHECK ((version > 0))
+);
+
 -- Name: crawl_slots; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.crawl_slots (
@@ -6498,6 +6848,11 @@ ALTER TABLE ONLY everytab.crawl_archives
 ALTER TABLE ONLY everytab.crawl_archives
     ADD CONSTRAINT crawl_archives_pkey PRIMARY KEY (archive);
 
+-- Name: crawl_patterns crawl_patterns_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_patterns
+    ADD CONSTRAINT crawl_patterns_pkey PRIMARY KEY (crawl, version);
+
 -- Name: crawl_slots crawl_slots_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.crawl_slots
@@ -6736,6 +7091,10 @@ CREATE INDEX blocklist_added ON everytab.blocklist USING btree (added_at);
 
 CREATE INDEX blocklist_list ON everytab.blocklist USING btree (list) WHERE (list IS NOT NULL);
 
+-- Name: crawl_archives_object; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX crawl_archives_object ON everytab.crawl_archives USING btree (object);
+
 -- Name: crawls_open; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX crawls_open ON everytab.crawls USING btree (crawl) WHERE (state <> 'ended'::text);
@@ -6861,6 +7220,11 @@ ALTER TABLE ONLY everytab.api_usage
 ALTER TABLE ONLY everytab.api_usage
     ADD CONSTRAINT api_usage_standing_fkey FOREIGN KEY (standing) REFERENCES everytab.crawls(crawl);
 
+-- Name: crawl_patterns crawl_patterns_crawl_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_patterns
+    ADD CONSTRAINT crawl_patterns_crawl_fkey FOREIGN KEY (crawl) REFERENCES everytab.crawls(crawl);
+
 -- Name: crawl_slots crawl_slots_crawl_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.crawl_slots
@@ -6913,6 +7277,11 @@ GRANT USAGE ON SCHEMA coordinator TO everytab_worker_icons;
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker_site;
 GRANT USAGE ON SCHEMA coordinator TO everytab_api;
 
+-- Name: FUNCTION add_failed(p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.add_failed(p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.add_failed(p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) TO everytab_api;
+
 -- Name: FUNCTION add_filter(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_body jsonb); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.add_filter(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_body jsonb) FROM PUBLIC;
@@ -6947,6 +7316,11 @@ GRANT ALL ON FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p
 
 REVOKE ALL ON FUNCTION api.change_filter(p_key text, p_secret bytea, p_id uuid, p_body jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_filter(p_key text, p_secret bytea, p_id uuid, p_body jsonb) TO everytab_api;
+
+-- Name: FUNCTION change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb) TO everytab_api;
 
 -- Name: FUNCTION check_again(p_key text, p_settings jsonb); Type: ACL; Schema: api; Owner: -
 
@@ -6996,6 +7370,11 @@ GRANT ALL ON FUNCTION api.drop_robots(p_key text, p_secret bytea, p_id uuid) TO 
 
 REVOKE ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
+
+-- Name: FUNCTION failed_urls(p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.failed_urls(p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.failed_urls(p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer) TO everytab_api;
 
 -- Name: FUNCTION feed(p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text, p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text, p_host bigint, p_status smallint); Type: ACL; Schema: api; Owner: -
 
@@ -7209,6 +7588,10 @@ GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.cancel_run(p_run integer) FROM PUBLIC;
 
+-- Name: FUNCTION change_patterns(p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, OUT word text, OUT version integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.change_patterns(p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, OUT word text, OUT version integer) FROM PUBLIC;
+
 -- Name: FUNCTION check_chunk(p_chunk integer, p_rows integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.check_chunk(p_chunk integer, p_rows integer) FROM PUBLIC;
@@ -7320,6 +7703,14 @@ GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number intege
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
 
+-- Name: FUNCTION drop_counts(p_crawl integer, OUT fetches bigint, OUT named_records bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_counts(p_crawl integer, OUT fetches bigint, OUT named_records bigint) FROM PUBLIC;
+
+-- Name: FUNCTION drop_crawl_rows(p_crawl integer, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_crawl_rows(p_crawl integer, p_limit integer) FROM PUBLIC;
+
 -- Name: FUNCTION drop_ended_frontier(p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_ended_frontier(p_limit integer) FROM PUBLIC;
@@ -7328,6 +7719,10 @@ GRANT ALL ON FUNCTION coordinator.drop_ended_frontier(p_limit integer) TO everyt
 -- Name: FUNCTION drop_from_list(p_list text, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+
+-- Name: FUNCTION drop_obstacle(p_id uuid, OUT word text, OUT what text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_obstacle(p_id uuid, OUT word text, OUT what text) FROM PUBLIC;
 
 -- Name: FUNCTION drop_read_links(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7349,6 +7744,10 @@ REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
 -- Name: FUNCTION drop_schedule(p_owner text, p_id uuid); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_schedule(p_owner text, p_id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION dropped_crawls(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.dropped_crawls(p_crawl integer) FROM PUBLIC;
 
 -- Name: FUNCTION earlier_crawl(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7384,6 +7783,10 @@ REVOKE ALL ON FUNCTION coordinator.enqueue(p_run integer, p_kind everytab.job_ki
 
 REVOKE ALL ON FUNCTION coordinator.exclude(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
 
+-- Name: FUNCTION failed_urls(p_crawl integer, p_after text, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.failed_urls(p_crawl integer, p_after text, p_limit integer) FROM PUBLIC;
+
 -- Name: FUNCTION fan_out(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.fan_out(p_scan integer) FROM PUBLIC;
@@ -7399,6 +7802,10 @@ REVOKE ALL ON FUNCTION coordinator.find_crawls(p_text text) FROM PUBLIC;
 -- Name: FUNCTION find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint) FROM PUBLIC;
+
+-- Name: FUNCTION finish_drop(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.finish_drop(p_crawl integer) FROM PUBLIC;
 
 -- Name: FUNCTION fire_schedules(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7658,6 +8065,10 @@ REVOKE ALL ON FUNCTION coordinator.make_links_partitions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.map_regions(p_scan integer) FROM PUBLIC;
 
+-- Name: FUNCTION mark_dropping(p_id uuid, p_is_dropping boolean); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.mark_dropping(p_id uuid, p_is_dropping boolean) FROM PUBLIC;
+
 -- Name: FUNCTION max_message_characters(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.max_message_characters() FROM PUBLIC;
@@ -7674,6 +8085,10 @@ REVOKE ALL ON FUNCTION coordinator.move_crawl(p_id uuid, p_verb text) FROM PUBLI
 -- Name: FUNCTION move_scan(p_scan integer, p_site text, p_archive text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) FROM PUBLIC;
+
+-- Name: FUNCTION named_objects(p_but integer[], p_objects text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.named_objects(p_but integer[], p_objects text[]) FROM PUBLIC;
 
 -- Name: FUNCTION next_time(p_anchor timestamp with time zone, p_every_s integer, p_at_s integer, p_weekdays smallint, p_after timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7696,6 +8111,10 @@ GRANT ALL ON FUNCTION coordinator.open_index_rows(p_crawl integer, p_first_slot 
 -- Name: FUNCTION open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer) FROM PUBLIC;
+
+-- Name: FUNCTION pattern_versions(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.pattern_versions(p_crawl integer) FROM PUBLIC;
 
 -- Name: FUNCTION pause_run(p_run integer, p_kind text, p_pause boolean); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,9 +1,9 @@
 -- The stores of the crawl that a crawl repeats, as it was started with them; no row: it repeats
--- none, or that one is not in this database.
+-- none, or that one is not in this database, or is being dropped.
 create or replace function coordinator.earlier_crawl(p_crawl integer)
 returns table (store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     select e.store, e.settings
       from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
-     where c.crawl = p_crawl;
+     where c.crawl = p_crawl and e.dropping_at is null;
 $$;

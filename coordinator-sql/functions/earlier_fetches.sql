@@ -15,7 +15,7 @@ declare
 begin
     select e.crawl into earlier
       from crawls c join crawls e on e.id = (c.settings->>'again')::uuid
-     where c.crawl = p_crawl;
+     where c.crawl = p_crawl and e.dropping_at is null;
     return query
     select f.host_hash, f.url_hash, f.bytes, f.sha256, f.mime, f.charset, f.language, f.title,
            f.etag, f.last_modified, coalesce(f.body_url, f.url),

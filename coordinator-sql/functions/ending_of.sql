@@ -11,6 +11,7 @@ returns text language sql immutable as $$
                            'url_credentials', 'noarchive', 'duplicate')
              or p_outcome like 'filtered\_%' then 'refused'
         when p_outcome in ('robots_unreachable', 'crawl_delay_too_long', 'host_dead',
-                           'origin_dead', 'retry_after_too_long', 'trap_shape') then 'left'
+                           'origin_dead', 'retry_after_too_long', 'trap_shape', 'excluded',
+                           'not_included') then 'left'
         else 'failed' end;
 $$;

@@ -8,7 +8,7 @@ declare
     run_state run_state;
 begin
     select * into crawl_row from crawls c where c.id = p_id;
-    if not found then
+    if not found or crawl_row.dropping_at is not null then
         return null;
     elsif crawl_row.state <> 'ended' then
         return 'not_ended';

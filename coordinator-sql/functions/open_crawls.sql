@@ -5,12 +5,13 @@
 -- How many pages a limited crawl may still reserve is among it (null: no limit), and the requests a
 -- second (null: any number) and least delays that hold for the crawl and for all of its owner's;
 -- holders says among how many workers such a rate is shared, and forgotten_at when something was
--- forgotten last, in whatever crawl.
+-- forgotten last, in whatever crawl, and patterns_version when includes and excludes are to be read
+-- again.
 create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,
                owner_rate double precision, owner_holders integer, owner_min_delay_ms integer,
-               forgotten_at timestamptz, started_at timestamptz)
+               forgotten_at timestamptz, started_at timestamptz, patterns_version integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- A crawl that is younger has not come to all the workers that it will be asked by.
@@ -28,7 +29,8 @@ begin
     return query
     with open as materialized (
         select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
-               c.min_delay_ms, c.started_at, c.started_at > clock_timestamp() - young as is_young
+               c.min_delay_ms, c.started_at, c.patterns_version,
+               c.started_at > clock_timestamp() - young as is_young
           from crawls c where c.state <> 'ended'),
     limits as materialized (
         select o.owner, l.rate, l.min_delay_ms
@@ -47,7 +49,8 @@ begin
            p.min_delay_ms, l.rate,
            case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
                select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
-           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at
+           l.min_delay_ms, (select max(g.forgotten_at) from forgotten g), p.started_at,
+           p.patterns_version
       from open p join limits l on l.owner = p.owner
      order by p.crawl;
 end $$;

@@ -8,6 +8,7 @@
 
 pub(crate) mod caller;
 pub(crate) mod captures;
+pub(crate) mod changed_crawls;
 pub(crate) mod crawls;
 pub(crate) mod feed;
 pub(crate) mod fetches;

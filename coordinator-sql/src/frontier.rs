@@ -8,6 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod checkpoint;
 pub(crate) mod crawl_fetches;
 pub(crate) mod crawls;
+pub(crate) mod dropped;
 pub(crate) mod earlier;
 pub(crate) mod fetch_position;
 pub(crate) mod forgotten;

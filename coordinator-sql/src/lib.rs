@@ -65,11 +65,12 @@ pub use error::Error;
 pub use exclusions::ExclusionRow;
 pub use filters::{NewFilterList, OPERATOR, StoredFilter, StoredFilterList};
 pub use frontier::{
-    changes::{CrawlChange, CrawlChanged, FoundCrawl, RateChange},
+    changes::{CrawlChange, CrawlChanged, FoundCrawl, PatternChange, PatternsChanged, RateChange},
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawl_fetches::{CrawlFetch, FetchFilter, FetchesPage},
     crawls::{CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl},
-    earlier::{CrawlSeed, EarlierCrawl, EarlierFetch},
+    dropped::{DropCounts, DropObstacle, DroppedCrawl},
+    earlier::{CrawlSeed, EarlierCrawl, EarlierFetch, FailedUrl},
     fetch_position::{FetchPosition, NoFetchPosition},
     forgotten::{Forgotten, ForgottenArchive, NewForgotten},
     health::FrontierHealth,

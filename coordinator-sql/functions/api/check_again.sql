@@ -8,7 +8,7 @@ begin
         return;
     end if;
     select c.* into earlier from api_crawls a join crawls c on c.crawl = a.crawl
-     where a.key = p_key and c.id = (p_settings->>'again')::uuid;
+     where a.key = p_key and c.id = (p_settings->>'again')::uuid and c.dropping_at is null;
     if earlier.crawl is null then
         perform api.refuse('not_found', null);
     elsif earlier.state <> 'ended' then

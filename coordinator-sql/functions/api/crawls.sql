@@ -1,5 +1,5 @@
--- Crawls of a key with their sums, newest first: the one of p_id, or those with a number below
--- p_before.
+-- Crawls of a key with their sums, newest first: the one of p_id, with the versions of its
+-- patterns, or those with a number below p_before.
 create or replace function api.crawls(
     p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer)
 returns table (crawl integer, id uuid, name text, owner text, state text, ended_by text,
@@ -7,7 +7,7 @@ returns table (crawl integer, id uuid, name text, owner text, state text, ended_
                finished_at timestamptz, page_limit bigint, budget_left bigint, seeds bigint,
                sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
                captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,
-               links_refused jsonb, failures jsonb, indexes text)
+               links_refused jsonb, failures jsonb, indexes text, patterns jsonb)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -21,9 +21,10 @@ begin
     return query
     select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.paused_by, c.seeding, c.store,
            c.settings, c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds, s.*,
-           coordinator.indexes_of_crawl(c.state, c.run)
+           coordinator.indexes_of_crawl(c.state, c.run),
+           case when p_id is not null then coordinator.pattern_versions(c.crawl) end
       from (select a.crawl from api_crawls a join crawls c on c.crawl = a.crawl
-             where a.key = p_key and (p_id is null or c.id = p_id)
+             where a.key = p_key and (p_id is null or c.id = p_id) and c.dropped_at is null
                and (p_before is null or a.crawl < p_before)
              order by a.crawl desc limit least(p_limit, max_rows)) own
       join crawls c on c.crawl = own.crawl

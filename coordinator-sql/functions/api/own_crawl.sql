@@ -5,7 +5,7 @@ declare
     crawl_row crawls;
 begin
     select c.* into crawl_row from crawls c join api_crawls a on a.crawl = c.crawl
-     where c.id = p_id and a.key = p_key;
+     where c.id = p_id and a.key = p_key and c.dropped_at is null;
     if not found then
         perform api.refuse('not_found', null);
     end if;

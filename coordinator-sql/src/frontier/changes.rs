@@ -1,5 +1,6 @@
-//! Finding a crawl by what a person typed, and changing when it ends.
+//! Finding a crawl by what a person typed, and changing when it ends and what it follows.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
@@ -62,6 +63,47 @@ pub enum CrawlChanged {
     Used(i64),
 }
 
+/// Other includes and excludes of a crawl that runs, which the caller has checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternChange {
+    /// The version that they replace.
+    pub version: i32,
+    /// Patterns of which one must match, if there is any: an array of texts.
+    pub include: Value,
+    /// Patterns of which none may match: an array of texts.
+    pub exclude: Value,
+}
+
+/// What became of other includes and excludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternsChanged {
+    /// They hold from now on.
+    Changed,
+    /// They held already.
+    Unchanged,
+    /// Another change came first: the caller reads the settings again.
+    Moved,
+    /// The crawl has had so many changes that no more are recorded.
+    Full,
+    /// The crawl has ended.
+    Ended,
+    /// There is no such crawl.
+    Unknown,
+}
+
+impl PatternsChanged {
+    pub(crate) fn parse(word: &str) -> Self {
+        match word {
+            "changed" => Self::Changed,
+            "unchanged" => Self::Unchanged,
+            "moved" => Self::Moved,
+            "full" => Self::Full,
+            "ended" => Self::Ended,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 struct Answer {
     word: String,
     used: Option<i64>,
@@ -100,6 +142,22 @@ impl Coordinator {
             Some(("used", used)) => CrawlChanged::Used(used.unwrap_or_default()),
             _ => CrawlChanged::Unknown,
         })
+    }
+
+    /// Changes the includes and excludes of a crawl.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn change_patterns(
+        &self,
+        id: Uuid,
+        change: &PatternChange,
+    ) -> Result<PatternsChanged, Error> {
+        let sql = "select word from coordinator.change_patterns($1, $2, $3, $4)";
+        let PatternChange { version, include, exclude } = change;
+        let parameters = [bind(&id), bind(version), bind(include), bind(exclude)];
+        let word: String = self.operator_value(sql, &parameters).await?;
+        Ok(PatternsChanged::parse(&word))
     }
 
     /// Changes how often hosts are asked for a crawl of an owner, or for all of them where `id` is

@@ -67,6 +67,8 @@ pub struct OpenCrawl {
     pub forgotten_at: Option<DateTime<Utc>>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
+    /// Version of its includes and excludes, from 1: they are read again when it changes.
+    pub patterns_version: i32,
 }
 
 /// A crawl and its sums over all slots.
@@ -130,6 +132,20 @@ pub struct CrawlStatus {
     /// Once it has ended, what became of its indexes: none, pending, written, incomplete or
     /// cancelled.
     pub indexes: Option<String>,
+    /// The versions of its includes and excludes, oldest first, as `pattern_versions.sql` describes
+    /// them. `None` if they have never changed, or if many crawls are listed.
+    pub patterns: Option<Value>,
+}
+
+impl CrawlStatus {
+    /// Returns the version of the includes and excludes of a crawl that was asked for alone, from
+    /// 1.
+    #[must_use]
+    pub fn patterns_version(&self) -> i32 {
+        let newest = self.patterns.as_ref().and_then(Value::as_array).and_then(|all| all.last());
+        let version = newest.and_then(|newest| newest.get("version")?.as_i64());
+        version.and_then(|version| version.try_into().ok()).unwrap_or(1)
+    }
 }
 
 /// A host of a crawl that has something due, with what was learnt of it.
@@ -199,7 +215,8 @@ from_row!(OpenCrawl {
     owner_holders,
     owner_min_delay_ms,
     forgotten_at,
-    started_at
+    started_at,
+    patterns_version
 });
 from_row!(CrawlStatus {
     crawl,
@@ -229,7 +246,8 @@ from_row!(CrawlStatus {
     left,
     links_refused,
     failures,
-    indexes
+    indexes,
+    patterns
 });
 from_row!(CrawlPace {
     hosts,
@@ -329,7 +347,8 @@ impl Coordinator {
         values(&run(&self.work, "select * from coordinator.open_crawls()", &[]).await?)
     }
 
-    /// The settings with which a crawl was started; `None`: there is no such crawl.
+    /// The settings of a crawl, with its newest includes and excludes; `None`: there is no such
+    /// crawl.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

@@ -66,7 +66,17 @@ pub struct CrawlSeed {
     pub url: String,
 }
 
+/// A URL that a crawl did not capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedUrl {
+    /// The position after which the next ones are.
+    pub position: String,
+    /// The URL, if it is worth another request.
+    pub url: Option<String>,
+}
+
 from_row!(EarlierCrawl { store, settings });
+from_row!(FailedUrl { position, url });
 
 impl FromRow for CrawlSeed {
     fn from_row(row: &Row) -> Result<Self, Error> {
@@ -150,5 +160,20 @@ impl Coordinator {
         let sql = "select * from coordinator.crawl_seeds($1, $2, $3, $4)";
         let arguments = [bind(&crawl), bind(&host), bind(&url), bind(&limit)];
         self.operator_rows(sql, &arguments).await
+    }
+
+    /// The URLs of a crawl that ended without a capture, `limit` at a time after a position
+    /// (`None`: from the first), each with its URL if it is worth another request. Fewer are the last ones.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn failed_urls(
+        &self,
+        crawl: i32,
+        after: Option<&str>,
+        limit: i32,
+    ) -> Result<Vec<FailedUrl>, Error> {
+        let sql = "select * from coordinator.failed_urls($1, $2, $3)";
+        self.operator_rows(sql, &[bind(&crawl), bind(&after), bind(&limit)]).await
     }
 }

@@ -197,7 +197,7 @@ impl SettingsOfCrawl {
     /// The first setting that is out of its bounds.
     pub(crate) fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = self.unchecked();
-        settings.check().map_err(|error| setting_problem(&error))?;
+        settings.check().map_err(|error| setting_problem("settings.", &error))?;
         check_no_nul(self, "settings", ProblemCode::InvalidSetting)?;
         Ok(settings)
     }
@@ -337,14 +337,14 @@ impl SettingsOfCrawl {
     }
 }
 
-/// A setting out of its bounds, by the name of its field.
-fn setting_problem(error: &CrawlSettingsError) -> Problem {
+/// A setting out of its bounds, by the name of its field; `place` is what that begins with.
+pub(crate) fn setting_problem(place: &str, error: &CrawlSettingsError) -> Problem {
     let (field, code) = match error.option {
         "include" => ("include", ProblemCode::InvalidPattern),
         "exclude" => ("exclude", ProblemCode::InvalidPattern),
         option => (field_of(option), ProblemCode::InvalidSetting),
     };
-    Problem::of_field(code, &format!("settings.{field}"), &error.reason)
+    Problem::of_field(code, &format!("{place}{field}"), &error.reason)
 }
 
 /// The field that an option of the command line sets.

@@ -16,6 +16,7 @@ mod captures;
 mod crawl_settings;
 mod cursor;
 mod description;
+mod failed_seeds;
 mod fetch_document;
 mod filter_body;
 mod idempotency;

@@ -2,6 +2,7 @@
 
 pub(crate) mod batches;
 pub(crate) mod captured;
+pub(crate) mod crawl_changes;
 pub(crate) mod crawl_moves;
 pub(crate) mod crawls;
 pub(crate) mod feed;

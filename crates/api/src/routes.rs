@@ -11,8 +11,8 @@ use utoipa::{OpenApi, openapi};
 use crate::{
     description, manners,
     resources::{
-        batches, captured, crawl_moves, crawls, feed, filter_trial, filters, health, overview,
-        own_settings, page, rates, robots, schedules, search, urls,
+        batches, captured, crawl_changes, crawl_moves, crawls, feed, filter_trial, filters, health,
+        overview, own_settings, page, rates, robots, schedules, search, urls,
     },
     service::Service,
 };
@@ -63,6 +63,7 @@ fn described() -> openapi::OpenApi {
         captured::CapturedDescription::openapi(),
         search::SearchDescription::openapi(),
         crawls::CrawlsDescription::openapi(),
+        crawl_changes::CrawlChangesDescription::openapi(),
         crawl_moves::CrawlMovesDescription::openapi(),
         feed::FeedDescription::openapi(),
         own_settings::OwnSettingsDescription::openapi(),

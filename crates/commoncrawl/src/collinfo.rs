@@ -83,6 +83,29 @@ pub fn add_to_collinfo(
     Ok(bytes)
 }
 
+/// Returns the list that a bucket has without a crawl. `None` if the crawl is not in it.
+///
+/// # Errors
+/// Returns an error if the list is too large or not a list.
+pub fn without_crawl(
+    before: &[u8],
+    crawl: &LiveCrawlName,
+) -> Result<Option<Vec<u8>>, CollinfoError> {
+    if before.len() > MAX_COLLINFO_BYTES {
+        return Err(CollinfoError::TooLarge);
+    }
+    let mut entries: Vec<Entry> = serde_json::from_slice(before)
+        .map_err(|error| CollinfoError::NotAList(error.to_string()))?;
+    let number = entries.len();
+    entries.retain(|entry| entry.id != crawl.as_str());
+    if entries.len() == number {
+        return Ok(None);
+    }
+    let mut bytes = serde_json::to_vec_pretty(&entries).expect("all keys are texts");
+    bytes.push(b'\n');
+    Ok(Some(bytes))
+}
+
 fn entry_of(crawl: &ListedCrawl<'_>) -> Entry {
     let ListedCrawl { id, name, service, from_micros, to_micros } = crawl;
     // The list has times without a time zone.
@@ -130,6 +153,8 @@ mod tests {
 "#;
         assert_eq!(String::from_utf8(first.clone()).unwrap(), expected);
         assert_eq!(added(Some(&first), &old, "my sites"), first);
+        assert_eq!(without_crawl(&first, &old).unwrap().as_deref(), Some(&b"[]\n"[..]));
+        assert_eq!(without_crawl(&first, &new), Ok(None));
         let others = br#"[{"id":"CC-MAIN-2026-05","x":[1]},{"id":"CC-MAIN-2026-09"}]"#;
         let one = added(Some(&added(Some(others), &old, "b")), &new, "a");
         let other = added(Some(&added(Some(others), &new, "a")), &old, "b");

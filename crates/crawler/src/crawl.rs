@@ -12,11 +12,14 @@ use everytab_filters::FilterSet;
 use everytab_frontier::{Rules, Scope};
 use everytab_storage::StoreSettings;
 use everytab_webpage::PortList;
+use parking_lot::RwLock;
 
 use crate::{
     filters::load::FilterLists,
     repeat::Repeat,
-    settings::{CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption},
+    settings::{
+        CompiledSettings, CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption,
+    },
     stores::CrawlStores,
     tenants::Tenants,
 };
@@ -29,8 +32,8 @@ pub(crate) struct Crawl {
     pub owner: Arc<str>,
     /// Its name, which its objects begin with.
     pub name: LiveCrawlName,
-    /// What it follows.
-    pub rules: Rules,
+    /// What it follows, and the version of its includes and excludes.
+    followed: RwLock<(i32, Arc<Rules>)>,
     /// Its filters. While a list of them cannot be had, links are merged without it, and nothing is
     /// asked for: what it would have turned away is refused when its turn comes.
     pub filters: Arc<FilterSet>,
@@ -83,7 +86,23 @@ impl Crawl {
 
     /// Whether links of a page at this depth are followed.
     pub(crate) fn follows_links_at(&self, depth: u16) -> bool {
-        self.rules.scope != Scope::Page && depth < self.rules.depth
+        let (_, rules) = &*self.followed.read();
+        rules.scope != Scope::Page && depth < rules.depth
+    }
+
+    /// What it follows now.
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.followed.read().1)
+    }
+
+    /// The version of its includes and excludes, from 1.
+    pub(crate) fn patterns_version(&self) -> i32 {
+        self.followed.read().0
+    }
+
+    /// Has all who hold this crawl follow other rules from now on.
+    pub(crate) fn change_rules(&self, ChangedRules { version, rules, .. }: ChangedRules) {
+        *self.followed.write() = (version, Arc::new(rules));
     }
 
     /// Whether its records may name one that was stored at this time instead of storing the same
@@ -101,10 +120,22 @@ impl Crawl {
 /// The open crawls: each with whether it is asked for, or only its links are merged.
 pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 
+/// What a crawl follows after its includes and excludes have changed.
+pub(crate) struct ChangedRules {
+    /// The crawl's number.
+    pub crawl: i32,
+    /// Version of the includes and excludes.
+    pub version: i32,
+    /// What it follows.
+    pub rules: Rules,
+}
+
 /// The open crawls as they were listed.
 pub(crate) struct ListedCrawls {
     /// Those that this program can read.
     pub crawls: OpenCrawls,
+    /// Those among them that were known, and have changed since.
+    pub changed: Vec<ChangedRules>,
     /// What limits them and their owners.
     pub tenants: Tenants,
     /// When something was forgotten last, if anything was.
@@ -115,7 +146,8 @@ pub(crate) struct ListedCrawls {
 }
 
 /// Lists the open crawls. Those in `known` are not read again, unless their store could not be
-/// opened or a list of their filters could not be had.
+/// opened or a list of their filters could not be had; of those whose includes and excludes have
+/// changed these are.
 ///
 /// # Errors
 /// When Postgres cannot be asked.
@@ -124,7 +156,7 @@ pub(crate) async fn list_crawls(
     known: &OpenCrawls,
     (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
 ) -> Result<ListedCrawls, Error> {
-    let mut crawls = OpenCrawls::new();
+    let (mut crawls, mut changed) = (OpenCrawls::new(), Vec::new());
     let mut has_unreadable = false;
     let listed = coordinator.open_crawls().await?;
     let overrides = coordinator.load_robots_overrides().await?;
@@ -132,26 +164,71 @@ pub(crate) async fn list_crawls(
     let forgotten_at = listed.iter().filter_map(|open| open.forgotten_at).max();
     for open in listed {
         let is_running = open.state == "running";
-        let crawl = match known.get(&open.crawl) {
-            Some((crawl, _)) if crawl.is_ready() => Arc::clone(crawl),
-            _ => match read_crawl(coordinator, &open, (stores, lists, ports)).await? {
-                Ok(crawl) => Arc::new(crawl),
-                Err(reason) => {
-                    let crawl = open.name;
-                    tracing::error!(
-                        crawl,
-                        reason,
-                        "this program cannot read it: no slots are held"
-                    );
-                    has_unreadable = true;
-                    continue;
-                }
-            },
+        let read = match known.get(&open.crawl) {
+            Some((crawl, _)) if crawl.is_ready() => {
+                let rules = changed_rules(coordinator, &open, crawl).await?;
+                rules.map(|rules| {
+                    changed.extend(rules);
+                    Arc::clone(crawl)
+                })
+            }
+            _ => read_crawl(coordinator, &open, (stores, lists, ports)).await?.map(Arc::new),
+        };
+        let crawl = match read {
+            Ok(crawl) => crawl,
+            Err(reason) => {
+                let crawl = open.name;
+                tracing::error!(crawl, reason, "this program cannot read it: no slots are held");
+                has_unreadable = true;
+                continue;
+            }
         };
         let is_asked_for = is_running && crawl.is_ready();
         crawls.insert(open.crawl, (crawl, is_asked_for));
     }
-    Ok(ListedCrawls { crawls, tenants, forgotten_at, has_unreadable })
+    Ok(ListedCrawls { crawls, changed, tenants, forgotten_at, has_unreadable })
+}
+
+/// Reads the includes and excludes of a crawl that is known, if they have changed; a text says why
+/// this program cannot do so.
+async fn changed_rules(
+    coordinator: &Coordinator,
+    open: &OpenCrawl,
+    crawl: &Crawl,
+) -> Result<Result<Option<ChangedRules>, String>, Error> {
+    let version = open.patterns_version;
+    if crawl.patterns_version() == version {
+        return Ok(Ok(None));
+    }
+    let settings = match read_settings(coordinator, open).await? {
+        Ok(settings) => settings,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    Ok(match compiled(settings).await? {
+        Ok((_, Rules { patterns, priorities, is_closed, .. }, _)) => {
+            let rules = Rules { patterns, priorities, is_closed, ..Rules::clone(&crawl.rules()) };
+            Ok(Some(ChangedRules { crawl: open.crawl, version, rules }))
+        }
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+/// Reads the settings of a crawl; a text says why this program cannot do so.
+async fn read_settings(
+    coordinator: &Coordinator,
+    open: &OpenCrawl,
+) -> Result<Result<CrawlSettings, String>, Error> {
+    let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
+        return Ok(Err("it is gone".to_owned()));
+    };
+    Ok(serde_json::from_value(settings).map_err(|error| error.to_string()))
+}
+
+/// What [`CrawlSettings::into_rules`] returns, in a thread of its own: it takes up to half a
+/// second.
+async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
+    let compiled = tokio::task::spawn_blocking(move || settings.into_rules()).await;
+    compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
 }
 
 /// Reads what a crawl asks for; a text says why this program cannot do so.
@@ -160,17 +237,11 @@ async fn read_crawl(
     open: &OpenCrawl,
     (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
 ) -> Result<Result<Crawl, String>, Error> {
-    let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
-        return Ok(Err("it is gone".to_owned()));
-    };
-    let settings: CrawlSettings = match serde_json::from_value(settings) {
+    let settings = match read_settings(coordinator, open).await? {
         Ok(settings) => settings,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(reason) => return Ok(Err(reason)),
     };
-    // Up to half a second, in a thread of its own.
-    let rules = tokio::task::spawn_blocking(move || settings.into_rules()).await;
-    let rules = rules.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))?;
-    let parsed = (LiveCrawlName::parse(&open.name), rules);
+    let parsed = (LiveCrawlName::parse(&open.name), compiled(settings).await?);
     let (name, (settings, mut rules, closed_by)) = match parsed {
         (Ok(name), Ok(rules)) => (name, rules),
         (Err(error), _) => return Ok(Err(error.to_string())),
@@ -202,7 +273,7 @@ async fn read_crawl(
         number: open.crawl,
         owner: open.owner.as_str().into(),
         name,
-        rules,
+        followed: RwLock::new((open.patterns_version, Arc::new(rules))),
         filters,
         delays: settings.delays(),
         own_delays: settings.own_delays(),

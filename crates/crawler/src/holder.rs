@@ -12,6 +12,7 @@ mod chains;
 mod choosing;
 pub(crate) mod due;
 mod failures;
+mod judging;
 mod measuring;
 mod memory;
 mod merging;
@@ -39,7 +40,7 @@ use crate::{
     crawl::{ListedCrawls, list_crawls},
     holder::{
         parts::{drop_sites, end_of_part},
-        state::{Event, Holder},
+        state::{Event, Holder, Judging},
     },
     load::PassKind,
     metrics,
@@ -71,7 +72,7 @@ impl Holder {
         loop {
             self.leases.beat();
             let next = match self.may_ask() {
-                _ if self.has_parts() => Some(Instant::now()),
+                _ if self.has_parts() || self.may_judge() => Some(Instant::now()),
                 true => self.next_look(),
                 false => None,
             };
@@ -94,6 +95,7 @@ impl Holder {
                 tracing::info!("asking nothing more; recording what is known");
             }
             self.do_parts();
+            self.judge_more();
             self.write_more();
             self.ask_due_hosts();
             if self.state.is_stopping && self.has_given_all_back() {
@@ -120,6 +122,7 @@ impl Holder {
         self.state.requests.clear();
         self.state.unmerged.clear();
         self.state.slots.values_mut().for_each(|slot| slot.merging = 0);
+        self.state.judging = Judging::default();
         let slots = self.state.slots.values_mut();
         let written: Vec<Written> = slots.filter_map(|slot| slot.written.take()).collect();
         for Written { crawl, host_hash, hash, .. } in written {
@@ -229,7 +232,7 @@ impl Holder {
     fn crawls_listed(&mut self, listed: ListedCrawls, asked_at: Instant) {
         self.state.calls.is_listing = false;
         self.state.has_listed = true;
-        let ListedCrawls { crawls, tenants, forgotten_at, has_unreadable } = listed;
+        let ListedCrawls { crawls, changed, tenants, forgotten_at, has_unreadable } = listed;
         if let Some(at) = forgotten_at {
             self.forgotten.note(at);
         }
@@ -240,6 +243,7 @@ impl Holder {
         if has_unreadable {
             self.leave_all();
         }
+        let versions = self.patterns_versions();
         let gone: Vec<i32> =
             self.state.crawls.keys().filter(|crawl| !crawls.contains_key(crawl)).copied().collect();
         let resumed: HashSet<i32> = crawls
@@ -251,6 +255,7 @@ impl Holder {
             .map(|(number, _)| *number)
             .collect();
         self.state.crawls = crawls;
+        self.change_rules(changed, &versions);
         for crawl in gone {
             self.forget_crawl(crawl);
         }
@@ -272,6 +277,7 @@ impl Holder {
         );
         self.state.due.forget(crawl);
         self.state.chains.retain(|key, _| key.crawl != crawl);
+        self.forget_judging(crawl);
         for slot in self.state.slots.values_mut() {
             slot.forget(crawl);
         }

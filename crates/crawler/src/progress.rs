@@ -1,6 +1,6 @@
 //! What a worker did since its last line about what it crawls, and what held it back.
 //!
-//! Does not depend on what a bound is: whoever decides what is requested next names it at each look.
+//! Does not depend on what a bound is: whoever decides what is requested next names it.
 
 use std::time::{Duration, Instant};
 

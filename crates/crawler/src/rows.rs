@@ -235,6 +235,7 @@ pub(crate) fn record_of(
 #[cfg(test)]
 mod tests {
     use everytab_filters::DecidedBy;
+    use everytab_frontier::TurnedAway;
     use everytab_postgres::shared_for_tests;
 
     use super::{CRASHED, CRAWL_DELAY_TOO_LONG, DUPLICATE, Ending, Outcome, ending_of};
@@ -265,8 +266,9 @@ mod tests {
             GivenUp::RetryAfterTooLong,
         ];
         let left = given_up.iter().map(|left| left.as_str());
-        let unasked =
-            left.chain([CRAWL_DELAY_TOO_LONG, TRAP_SHAPE]).map(|outcome| (outcome, "null", "left"));
+        let patterns = [TurnedAway::Excluded, TurnedAway::NotIncluded].map(TurnedAway::as_str);
+        let left = left.chain([CRAWL_DELAY_TOO_LONG, TRAP_SHAPE]).chain(patterns);
+        let unasked = left.map(|outcome| (outcome, "null", "left"));
         let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
         let refused = refused.map(|outcome| (outcome, "1", "refused"));
         let crashed = (CRASHED, "null", "failed");

@@ -292,6 +292,11 @@ impl Default for CrawlSettings {
     }
 }
 
+/// The settings of a crawl that hold, their rules, and why they are others than those that were
+/// given; an error is the first setting that is out of its bounds.
+pub(crate) type CompiledSettings =
+    Result<(CrawlSettings, Rules, Option<CrawlSettingsError>), CrawlSettingsError>;
+
 impl CrawlSettings {
     /// Checks each setting.
     ///

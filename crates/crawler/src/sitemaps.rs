@@ -47,7 +47,8 @@ pub(crate) fn of_origin(
     let url = format!("{origin}/robots.txt");
     let referrer = Referrer { url: &url, host, attributes: turn.attributes };
     let VisitContext { parameters, suffixes, .. } = context;
-    let mut found = FoundLinks::of_robots(&sitemaps, &referrer, &crawl.rules, parameters, suffixes);
+    let mut found =
+        FoundLinks::of_robots(&sitemaps, &referrer, &crawl.rules(), parameters, suffixes);
     if is_guessed {
         let guessed = found.own_host.iter_mut().filter(|link| link.url.fetched() == usual);
         guessed.for_each(|link| link.via = None);
@@ -93,8 +94,13 @@ async fn ask_sitemap(
     if let (Outcome::Redirected, Some(target)) = (fetched.outcome, &fetched.redirect) {
         let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
         let VisitContext { parameters, suffixes, .. } = &**context;
-        facts.found =
-            FoundLinks::of_sitemap_redirect(target, &referrer, &crawl.rules, parameters, suffixes);
+        facts.found = FoundLinks::of_sitemap_redirect(
+            target,
+            &referrer,
+            &crawl.rules(),
+            parameters,
+            suffixes,
+        );
     }
     if fetched.has_body() {
         let directives = said_to_robots(context, &ReadableAnswer::of(&fetched));
@@ -130,7 +136,7 @@ fn links_of(
     let Sitemap { pages, alternates, sitemaps, left_out, .. } = sitemap;
     let links = SitemapLinks { pages, alternates, sitemaps };
     let VisitContext { parameters, suffixes, .. } = context;
-    let mut found = FoundLinks::of_sitemap(&links, referrer, &crawl.rules, parameters, suffixes);
+    let mut found = FoundLinks::of_sitemap(&links, referrer, &crawl.rules(), parameters, suffixes);
     count_left_out(&mut found, left_out);
     found
 }

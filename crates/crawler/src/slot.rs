@@ -196,6 +196,11 @@ impl HeldSlot {
         self.touch();
     }
 
+    /// Fetches that no checkpoint has taken.
+    pub(crate) fn unrecorded(&self) -> usize {
+        self.fetches.len()
+    }
+
     /// All links of a lane up to its cursor's new place are merged: `read` of them by crawl.
     pub(crate) fn read(&mut self, lane: LinkLane, cursor: &str, read: &HashMap<i32, i64>) {
         self.has_read |= lane == LinkLane::Ordinary;

@@ -272,7 +272,7 @@ async fn ask_page(
     let (sha256, body) = body_record(&fetched, copy);
     // A file is a page of one line.
     if is_read && !is_requisite && facts.said.is_none() {
-        facts.said = sha256.map(|[a, b, c, d, ..]| vec![u32::from_be_bytes([a, b, c, d])]);
+        facts.said = sha256.map(|[a, b, c, d, ..]| vec![u32::from_be_bytes([a, b, c, d]) & !1]);
     }
     let rejects = crawl.repeat.as_ref().is_some_and(|repeat| repeat.rejects);
     if refused.is_none() && rejects && body.copy().is_some() {
@@ -392,7 +392,13 @@ fn of_redirect(
 ) -> FoundLinks {
     let Some(target) = &fetched.redirect else { return FoundLinks::default() };
     let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
-    FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
+    FoundLinks::of_redirect(
+        target,
+        &referrer,
+        &crawl.rules(),
+        &context.parameters,
+        &context.suffixes,
+    )
 }
 
 /// Reads a page: its links and its text.
@@ -421,7 +427,7 @@ fn found_links(
     let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
     let followed = followed_links(links, crawl.obeys_nofollow, is_nofollow);
     let VisitContext { parameters, suffixes, .. } = context;
-    let mut found = FoundLinks::of_page(followed, &referrer, &crawl.rules, parameters, suffixes);
+    let mut found = FoundLinks::of_page(followed, &referrer, &crawl.rules(), parameters, suffixes);
     count_left_out(&mut found, &links.left_out);
     found
 }

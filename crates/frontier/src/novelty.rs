@@ -19,6 +19,13 @@ const LINES_PER_GAIN: usize = 20;
 /// A page says something new if one in so many of its lines is new.
 const LINES_PER_NEW_LINE: usize = 64;
 
+/// A page also says something new if one in so many of its lines has a new number, and at least
+/// [`MIN_NEW_NUMBERS`]: a table. A page that is otherwise the same has a clock or a counter.
+const LINES_PER_NEW_NUMBER: usize = 8;
+
+/// Least number of new lines with numbers that are no clocks and counters.
+const MIN_NEW_NUMBERS: usize = 4;
+
 /// New lines of a page that are remembered: enough that what all pages of a site repeat is known
 /// after some of them, and a page costs 22 bytes of the log.
 const LINES_PER_PAGE: usize = 8;
@@ -32,6 +39,9 @@ const PAGE_BITS: u32 = 24;
 const LINES_PER_SET: usize = 2_048;
 /// Bits of the hash of a line: of 250 new ones, one is taken for another.
 const LINE_BITS: u32 = 20;
+
+/// The bit of a line's hash that is set where only its numbers may be new.
+const OF_NUMBERS: u32 = 1;
 
 /// An odd number whose products have high bits that depend on all bits of a factor.
 const SPREAD: u32 = 0x9e37_79b1;
@@ -92,17 +102,17 @@ impl Novelty {
         let short = lines.iter().map(|line| line.wrapping_mul(SPREAD) >> (u32::BITS - LINE_BITS));
         let is_new =
             |line: &u32| !self.lines.contains(*line) && !self.unanswered_lines.contains(line);
-        let mut new: Vec<u32> = short.filter(is_new).collect();
-        let says_new = !new.is_empty() && new.len() * LINES_PER_NEW_LINE >= lines.len();
-        let more = new.len() * LINES_PER_GAIN / lines.len().max(1);
-        let gain = u32::try_from(more).unwrap_or(MAX_GAIN).saturating_add(1).min(MAX_GAIN);
+        let new = short.zip(lines).filter(|(short, _)| is_new(short));
+        let (numbers, words): (Vec<_>, Vec<_>) = new.partition(|(_, line)| **line & OF_NUMBERS > 0);
+        let gain = gain_of(words.len(), numbers.len(), lines.len());
+        let mut new: Vec<u32> = words.into_iter().chain(numbers).map(|(short, _)| short).collect();
         new.sort_unstable();
         new.dedup();
         new.truncate(LINES_PER_PAGE);
         self.unanswered_pages.insert(page);
         self.unanswered_lines.extend(&new);
         self.unanswered.insert(url, Said { page: Some(page), lines: new });
-        says_new.then_some(gain)
+        gain
     }
 
     /// Keeps what a page said, whose URL is answered.
@@ -129,6 +139,17 @@ impl Novelty {
         let page = size_of::<(UrlHash, Said)>() + (LINES_PER_PAGE + 1) * 2 * size_of::<u32>();
         self.pages.memory_bytes() + self.lines.memory_bytes() + 2 * page * self.unanswered.len()
     }
+}
+
+/// Returns for how many others a page makes up that has so many new lines, and new lines with
+/// numbers, of all its lines; `None` if it repeats others.
+fn gain_of(words: usize, numbers: usize, lines: usize) -> Option<u32> {
+    if words > 0 && words * LINES_PER_NEW_LINE >= lines {
+        let more = words * LINES_PER_GAIN / lines.max(1);
+        return Some(u32::try_from(more).map_or(MAX_GAIN, |more| MAX_GAIN.min(more + 1)));
+    }
+    let is_table = numbers >= MIN_NEW_NUMBERS && numbers * LINES_PER_NEW_NUMBER >= lines;
+    is_table.then_some(1)
 }
 
 fn hash_of_page(lines: &[u32]) -> u32 {

@@ -145,12 +145,8 @@ impl Rules {
         if self.is_closed {
             return Some(TurnedAway::PatternCost);
         }
-        if matches.is_excluded() {
-            return Some(TurnedAway::Excluded);
-        }
-        let is_exempt = attributes.flags.contains(LinkFlags::SEED) || attributes.flags.is_no_page();
-        if !is_exempt && self.patterns.has_include() && !matches.is_included() {
-            return Some(TurnedAway::NotIncluded);
+        if let Some(reason) = self.pattern_refusal(matches, attributes.flags) {
+            return Some(reason);
         }
         let filter = self.filter.as_ref();
         if let Some(reason) = filter.and_then(|filter| filter.refusal(link, matches)) {
@@ -163,6 +159,18 @@ impl Rules {
             return Some(TurnedAway::Redirects);
         }
         trap(url)
+    }
+
+    /// Returns why the include and exclude patterns do not let a URL be followed, by what matches
+    /// it; `None` if they do.
+    #[must_use]
+    pub fn pattern_refusal(&self, matches: &UrlMatches, flags: LinkFlags) -> Option<TurnedAway> {
+        if matches.is_excluded() {
+            return Some(TurnedAway::Excluded);
+        }
+        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
+        let is_left_out = !is_exempt && self.patterns.has_include() && !matches.is_included();
+        is_left_out.then_some(TurnedAway::NotIncluded)
     }
 }
 

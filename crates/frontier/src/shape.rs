@@ -5,8 +5,6 @@
 //! URL with a query the path with the names of the parameters, the path, and the folder; of one
 //! without its folder, and the first folder. Does not depend on what pages say.
 
-use crate::canonical::hash_of;
-
 /// Least length of a token of hexadecimal digits that is replaced if it has a digit: shorter ones
 /// are words and numbers such as `mp3` or `v2a`.
 const MIN_HEX_CHARACTERS: usize = 6;
@@ -82,9 +80,12 @@ fn name_of_parameter(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
+/// Returns the hash of a shape: FNV-1a, and its bits mixed into the upper half as splitmix64 does.
 fn short_hash(shape: &str) -> u32 {
-    // The lower half.
-    hash_of(shape) as u32
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = shape.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let mixed = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> 32) as u32
 }
 
 /// Returns a shape, and whether anything is replaced in it.

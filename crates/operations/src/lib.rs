@@ -23,6 +23,7 @@ pub mod archive_rate;
 pub mod backup;
 pub mod blocklist;
 pub mod crawl;
+pub mod crawl_drop;
 pub mod crawl_gc;
 pub mod crawl_report;
 pub mod database;

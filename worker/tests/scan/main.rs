@@ -22,6 +22,7 @@ mod circle;
 mod cloudfront;
 mod concurrent_migrations;
 mod consistency;
+mod crawl_changes;
 mod crawl_day;
 mod crawl_doors;
 mod crawl_feeds;

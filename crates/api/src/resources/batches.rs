@@ -147,7 +147,7 @@ pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
 }
 
 /// URLs and the rows of their links.
-pub(super) async fn packed(
+pub(crate) async fn packed(
     service: &Arc<Service>,
     urls: SubmittedUrls,
     priority: u8,

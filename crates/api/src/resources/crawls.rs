@@ -17,7 +17,10 @@ use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
 
-use super::batches::{AcceptedUrl, accepted, in_background, packed};
+use super::{
+    batches::{AcceptedUrl, accepted, in_background, packed},
+    crawl_changes::change,
+};
 use crate::{
     answer,
     asked_crawl::AskedCrawl,
@@ -25,11 +28,13 @@ use crate::{
     caller::Caller,
     crawl_settings::SettingsOfCrawl,
     cursor::{crawls_before, crawls_cursor},
+    failed_seeds::{FailedSeeds, OnlyWord},
     idempotency,
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
     service::Service,
+    submitted_urls::SubmittedUrls,
     waiters::Question,
 };
 
@@ -43,8 +48,9 @@ const MAX_CRAWLS: i32 = 100;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlSubmission {
     /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
-    /// most 10,000.
-    #[schema(min_items = 1, max_items = 10000)]
+    /// most 10,000. None where `only` is given.
+    #[schema(max_items = 10000)]
+    #[serde(default)]
     pub(crate) urls: Vec<String>,
     /// What is asked of the crawl.
     #[serde(default)]
@@ -53,6 +59,9 @@ pub(crate) struct CrawlSubmission {
     /// those requests says that it is the last.
     #[serde(default)]
     pub(crate) more: bool,
+    /// Which URLs of the crawl of `settings.again` are submitted, in the place of `urls`. Their
+    /// links are not followed unless `settings.depth` says so.
+    pub(crate) only: Option<OnlyWord>,
 }
 
 /// A crawl that was started.
@@ -62,7 +71,7 @@ pub(crate) struct StartedCrawl {
     pub(crate) id: Uuid,
     /// Its name, which is in the names of its archives.
     pub(crate) name: String,
-    /// Those of its URLs that will be fetched.
+    /// Those of its URLs that will be fetched; none where `only` was given, but in the feed.
     pub(crate) accepted: Vec<AcceptedUrl>,
     /// Why the others will not.
     pub(crate) refused: Vec<ProblemItem>,
@@ -119,6 +128,24 @@ pub(crate) struct CrawlDocument {
     pub(crate) links_refused: Value,
     /// Bytes kept.
     pub(crate) stored_bytes: i64,
+    /// The versions of its includes and excludes, oldest first, where one crawl is asked for and
+    /// they have changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<PatternVersion>>)]
+    pub(crate) patterns: Option<Value>,
+}
+
+/// Includes and excludes of a crawl that held from a time.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PatternVersion {
+    /// From 1, which the crawl was started with.
+    pub(crate) version: i32,
+    /// When it was changed to these.
+    pub(crate) changed_at: DateTime<Utc>,
+    /// Patterns of which one must match, if there is any.
+    pub(crate) include: Vec<String>,
+    /// Patterns of which none may match.
+    pub(crate) exclude: Vec<String>,
 }
 
 impl CrawlDocument {
@@ -145,6 +172,7 @@ impl CrawlDocument {
             left: crawl.left,
             links_refused: crawl.links_refused,
             stored_bytes: crawl.stored_bytes,
+            patterns: crawl.patterns,
         }
     }
 }
@@ -165,7 +193,9 @@ pub(crate) struct CrawlsDescription;
 
 /// The routes of crawls.
 pub(crate) fn routes() -> Router<Arc<Service>> {
-    Router::new().route("/v1/crawls", get(list).post(start)).route("/v1/crawls/{id}", get(look))
+    Router::new()
+        .route("/v1/crawls", get(list).post(start))
+        .route("/v1/crawls/{id}", get(look).patch(change))
 }
 
 /// Start a crawl
@@ -193,16 +223,27 @@ pub(crate) async fn start(
     let idempotency = idempotency::of(&parts, &bytes)?;
     let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
     let ports = service.ports_of(&caller).await?;
-    let (asked, more) = in_background(&service, move |service| {
-        let CrawlSubmission { urls, settings, more } = body::from_json(&bytes)?;
-        Ok((AskedCrawl::read(service, settings, (&urls, ports))?, more))
+    let (asked, more, mut failed) = in_background(&service, move |service| {
+        let CrawlSubmission { urls, mut settings, more, only } = body::from_json(&bytes)?;
+        let has_urls = more || !urls.is_empty();
+        let failed = FailedSeeds::of(only, (&settings, has_urls), &ports)?;
+        if failed.is_some() {
+            settings.depth = settings.depth.or(Some(0));
+        }
+        Ok((AskedCrawl::read(service, settings, (&urls, ports))?, more, failed))
     })
     .await?;
     let AskedCrawl { settings, urls, .. } =
         asked.with_filter(&service, &caller, is_repeated).await?;
-    // A crawl may be empty while more is to come.
-    let urls = if more && urls.refused.is_empty() { urls } else { urls.some()? };
-    let (urls, rows) = packed(&service, urls, 0).await?;
+    let urls = match &mut failed {
+        Some(failed) if !is_repeated => failed.next(&service, &caller).await?,
+        Some(_) => urls,
+        // A crawl may be empty while more is to come.
+        None if more && urls.refused.is_empty() => urls,
+        None => urls.some()?,
+    };
+    let (mut urls, rows) = packed(&service, urls, 0).await?;
+    let more = more || failed.as_ref().is_some_and(|failed| !failed.is_last());
     let owner = format!("key:{}", caller.key);
     let crawl = new_crawl(&settings, &owner, &service.settings.store, Utc::now())
         .map_err(|error| Problem::with(ProblemCode::InvalidSetting, error))?;
@@ -210,6 +251,12 @@ pub(crate) async fn start(
         .coordinator
         .api_start_crawl(&caller, &crawl, idempotency.as_ref(), &rows, !more)
         .await?;
+    if let Some(failed) = failed {
+        urls = SubmittedUrls::default();
+        if !started.is_repeated {
+            failed.add_rest(&service, &caller, started.crawl_id).await?;
+        }
+    }
     let document = StartedCrawl {
         id: started.crawl_id,
         name: started.crawl_name,

@@ -39,7 +39,7 @@ const MAX_AGE_S: u32 = 10 * 365 * 86_400;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "url": "https://example.com/" }))]
 pub(crate) struct UrlSubmission {
-    /// The URL, or a hostname, which gets `https://`, or `http://` too where https cannot be reached.
+    /// The URL, or a hostname, which gets `https://`, or `http://` if https cannot be reached.
     pub(crate) url: String,
     /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
     pub(crate) crawl: Option<Uuid>,

@@ -413,7 +413,9 @@ async fn filters_are_tested_while_others_wait_for_their_lists() {
         world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await.expect(200);
     };
     tokio::select! {
-        _ = async { tokio::join!(waiting(&one, "a"), waiting(&two, "b")) } => panic!("no list is there"),
+        _ = async { tokio::join!(waiting(&one, "a"), waiting(&two, "b")) } => {
+            panic!("no list is there")
+        }
         () = others => {}
     }
 }

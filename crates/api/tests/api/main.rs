@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod captures;
+mod changes;
 mod crawls;
 mod description;
 mod filters;

@@ -23,6 +23,7 @@ use crate::{
     origins::{GivenUp, Permission},
     rows::{CRASHED, CRAWL_DELAY_TOO_LONG, empty_row, ending_of},
     sitemaps::visit_any,
+    slot::Written,
     visit::Asked,
 };
 
@@ -223,6 +224,9 @@ impl Holder {
             }
             Permission::Probe(url) => {
                 self.put_back(host_hash, crawl.number, &turn);
+                let flags = LinkFlags::default();
+                let is_left_out = self.pattern_refusal(crawl, &url, flags).is_some();
+                let url = if is_left_out { turn.url.as_str().into() } else { url };
                 return Some(Next::Ask(Asked::Probe { crawl: Arc::clone(crawl), origin, url }));
             }
             // A pause shorter than the second in which it ends.
@@ -268,11 +272,17 @@ impl Holder {
     }
 
     /// How a URL ends that is not requested whatever its robots.txt says: because of its port or
-    /// address, or by a filter. `None` if it may be requested.
+    /// address, by patterns that have changed since it became known, or by a filter. `None` if it
+    /// may be requested.
     fn refused_unasked(&self, crawl: &Crawl, turn: &Turn) -> Option<(Ending, &'static str)> {
         let refusal = self.context.fetcher.refusal(&turn.url, &crawl.ports);
         let refused = refusal.map(|outcome| (ending_of(outcome, false), outcome.as_str()));
-        refused.or_else(|| self.filtered(crawl, turn).map(|outcome| (Ending::Refused, outcome)))
+        refused
+            .or_else(|| {
+                let reason = self.pattern_refusal(crawl, &turn.url, turn.attributes.flags);
+                reason.map(|reason| (Ending::Left, reason))
+            })
+            .or_else(|| self.filtered(crawl, turn).map(|outcome| (Ending::Refused, outcome)))
     }
 
     /// The outcome of a URL that a filter drops which could not be asked when the URL became known.
@@ -348,7 +358,9 @@ impl Holder {
         (ending, outcome): (Ending, &str),
     ) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
-        let Some(slot) = self.state.slots.get(&host.slot) else { return };
+        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return };
+        let is_it = |of: &mut Written| (of.crawl, of.hash) == (crawl.number, turn.hash);
+        slot.written.take_if(is_it);
         let fence = slot.lease.fence;
         let row =
             FetchRow { outcome: outcome.to_owned(), ..empty_row(crawl.number, host_hash, turn) };

@@ -1,8 +1,8 @@
 //! Seeds without a scheme, which get https: http is requested too where no connection over TLS can
 //! be made, and https is given up when http has answered.
 //!
-//! The URL over https stays pending until then, because an outage may be over soon, and because http
-//! may redirect to it. Both have a row, and that of http names https as what led to it.
+//! The URL over https stays pending until then, because an outage may be over soon, and because
+//! http may redirect to it. Both have a row, and that of http names https as what led to it.
 
 use std::sync::Arc;
 

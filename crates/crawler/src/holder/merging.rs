@@ -282,7 +282,7 @@ impl Holder {
         let Some(site) = self.state.sites.get_mut(&key) else { return };
         site.used_at = Instant::now();
         let state = site.hosts.entry(host_hash).or_insert_with(|| HostState::new(host));
-        let merged: Merged = state.merge(links, &context.rules, &mut site.site_use);
+        let merged: Merged = state.merge(links, &context.rules(), &mut site.site_use);
         let slot = site.slot;
         if state.sums().known == 0 {
             site.hosts.remove(&host_hash);
@@ -369,9 +369,10 @@ impl Holder {
                 host
             });
         }
-        for host_hash in to_queue {
-            self.add_crawl(host_hash, key.crawl);
+        for host_hash in &to_queue {
+            self.add_crawl(*host_hash, key.crawl);
         }
+        self.judge_hosts(key.crawl, to_queue);
     }
 
     /// A crawl knows URLs of a host, which is to be looked at now.

@@ -13,7 +13,9 @@ use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_fetcher::PageOptions;
-use everytab_frontier::{ChunkKind, Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts};
+use everytab_frontier::{
+    ChunkKind, Ending, Link, Origin, SentLinks, Turn, TurnedAwayCounts, UrlHash,
+};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -219,6 +221,20 @@ pub(crate) struct State {
     pub progress: Progress,
     /// Nothing is asked before this time: the disk of this machine failed.
     pub rests_until: Option<Instant>,
+    /// What is pending and judged by other includes and excludes than before.
+    pub judging: Judging,
+}
+
+/// Pending URLs that are judged by the newest includes and excludes of their crawls, some at a
+/// time.
+#[derive(Default)]
+pub(crate) struct Judging {
+    /// Hosts of crawls of which nothing is judged yet.
+    pub hosts: VecDeque<(i32, u64)>,
+    /// The host that is being judged, and its URLs that are not judged yet.
+    pub current: Option<((i32, u64), Vec<UrlHash>)>,
+    /// Whether judging waits until more of what was left is recorded.
+    pub is_held: bool,
 }
 
 impl Calls {

@@ -24,7 +24,7 @@ impl Holder {
         let Some(url) = url.filter(|_| is_page) else { return };
         let of = (turn.hash, url.path_and_query());
         self.state_of(crawl.number, host_hash, |state| {
-            state.note_page(of, said, links, &crawl.rules)
+            state.note_page(of, said, links, &crawl.rules())
         });
     }
 
@@ -36,11 +36,11 @@ impl Holder {
         turn: &Turn,
     ) -> Option<(Ending, &'static str)> {
         let state = self.known_in(crawl.number, host_hash)?;
-        if !state.has_trap(&crawl.rules) {
+        if !state.has_trap(&crawl.rules()) {
             return None;
         }
         let url = CanonicalUrl::parse(&turn.url, &self.context.parameters).ok()?;
-        let is_of_trap = state.is_of_trap(&url, turn.attributes.flags, &crawl.rules);
+        let is_of_trap = state.is_of_trap(&url, turn.attributes.flags, &crawl.rules());
         is_of_trap.then_some((Ending::Left, TRAP_SHAPE))
     }
 

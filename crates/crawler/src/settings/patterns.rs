@@ -7,7 +7,7 @@ use everytab_frontier::{
     PatternListError, PatternLists, PriorityWords, Rules, UrlPatternList, UrlPatterns,
 };
 
-use super::{CrawlSettings, CrawlSettingsError};
+use super::{CompiledSettings, CrawlSettings, CrawlSettingsError};
 
 impl CrawlSettings {
     /// Compiles all patterns of the crawl and its filters together.
@@ -48,9 +48,7 @@ impl CrawlSettings {
     ///
     /// # Errors
     /// Returns the first setting that is out of its bounds for another reason.
-    pub(crate) fn into_rules(
-        mut self,
-    ) -> Result<(Self, Rules, Option<CrawlSettingsError>), CrawlSettingsError> {
+    pub(crate) fn into_rules(mut self) -> CompiledSettings {
         let error = match self.rules() {
             Ok(rules) => return Ok((self, rules, None)),
             Err(error) if error.is_of_cost => error,

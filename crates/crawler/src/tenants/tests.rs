@@ -27,6 +27,7 @@ fn open(crawl: i32, owner: &str) -> OpenCrawl {
         owner_min_delay_ms: None,
         forgotten_at: None,
         started_at: Utc::now(),
+        patterns_version: 1,
     }
 }
 

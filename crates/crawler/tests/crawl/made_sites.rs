@@ -61,20 +61,22 @@ impl MadeSite {
 }
 
 /// Every site that has many pages of one shape, each with something of its own.
-pub(crate) const LISTS: [MadeSite; 8] = [
+pub(crate) const LISTS: [MadeSite; 9] = [
     MadeSite { name: "numbers", own_pages: 4_000, page: |path| article(path, "/own/article-") },
     MadeSite { name: "dates", own_pages: 4_000, page: dated },
     MadeSite { name: "queries", own_pages: 4_000, page: |path| article(path, "/own/story?id=") },
     MadeSite { name: "hexadecimal ids", own_pages: 4_000, page: hexadecimal },
     MadeSite { name: "thin articles", own_pages: 4_000, page: thin },
+    MadeSite { name: "tables of numbers", own_pages: 1_000, page: table },
     MadeSite { name: "galleries", own_pages: 1_000, page: gallery },
     MadeSite { name: "lists in pages", own_pages: 1_000, page: listed },
     MadeSite { name: "views of a wiki", own_pages: 600, page: wiki },
 ];
 
 /// Every trap.
-pub(crate) const TRAPS: [MadeSite; 10] = [
+pub(crate) const TRAPS: [MadeSite; 11] = [
     MadeSite { name: "calendar", own_pages: 0, page: calendar },
+    MadeSite { name: "calendar with a clock", own_pages: 0, page: clock },
     MadeSite { name: "calendar of days", own_pages: 0, page: days },
     MadeSite { name: "sessions in paths", own_pages: 0, page: session_path },
     MadeSite { name: "sessions in queries", own_pages: 0, page: session_query },
@@ -176,6 +178,18 @@ fn thin(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/product/{n}"), 4_000)
 }
 
+/// Nothing but numbers is of each page.
+fn table(path: &str) -> Option<String> {
+    if let Some(n) = number(path, "/own/weather/") {
+        let row = |hour: u64| {
+            format!("<tr><td>{hour}:00</td><td>{}</td></tr>", mix(n * 24 + hour) % 9_000)
+        };
+        let rows: String = (0..24).map(row).collect();
+        return Some(page("Rain", &format!("<table>{rows}</table>"), &["/".to_owned()]));
+    }
+    indexed(path, |n| format!("/own/weather/{n}"), 1_000)
+}
+
 /// Nothing but a picture is of each page.
 fn gallery(path: &str) -> Option<String> {
     let n = if path == "/own/" { 0 } else { number(path, "/own/photo/")? };
@@ -223,6 +237,13 @@ fn calendar(path: &str) -> Option<String> {
     let title = format!("Events of {} {}", MONTHS[(months % 12) as usize], months / 12);
     let text = "<p>Mo Tu We Th Fr Sa Su</p><p>1 2 3 4 5 6 7</p><p>No events this month.</p>";
     Some(page(&title, text, &[to(months - 1), to(months + 1), to(months + 12)]))
+}
+
+/// A calendar that says how long it took, and how often it was seen.
+fn clock(path: &str) -> Option<String> {
+    let n = mix(hash(path));
+    let footer = format!("<p>{}.{:06} s</p><p>{} views</p>", n % 3, n % 999_983, n % 99_991);
+    Some(calendar(path)? + &footer)
 }
 
 fn days(path: &str) -> Option<String> {

@@ -5,6 +5,7 @@
 
 mod bodies;
 mod care;
+mod changed;
 mod closed_world;
 mod cookies;
 mod filtered;

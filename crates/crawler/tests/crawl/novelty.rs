@@ -1,8 +1,8 @@
 //! Which pages a crawl wants by what they say: long lists are captured whole, and traps end within
 //! as many pages as their site has beside them.
 //!
-//! Most of it is a crawl without sockets: pages are read as the crawler reads them, and the state of
-//! their host is packed and unpacked on the way, as by deaths of its holders.
+//! Most of it is a crawl without sockets: pages are read as the crawler reads them, and the state
+//! of their host is packed and unpacked on the way, as by deaths of its holders.
 
 use std::collections::HashMap;
 

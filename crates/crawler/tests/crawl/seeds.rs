@@ -62,7 +62,8 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_where_https_cannot_be_reac
         let expected: Vec<(&str, &str)> = urls.iter().map(|url| (url.as_str(), "ok")).collect();
         assert_eq!(recorded, map(&expected));
     }
-    let via = "select distinct via from everytab.fetches where url = 'http://127.9.0.1:8080/'";
+    let via = "select distinct coordinator.via_of(f) from everytab.fetches f \
+               where url = 'http://127.9.0.1:8080/'";
     assert_eq!(world.sql(via), "https://127.9.0.1:8080/");
     assert_eq!(server.count("/robots.txt"), 1);
 }

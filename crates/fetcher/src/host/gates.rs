@@ -1,11 +1,11 @@
 //! Redirects to other hosts keep the delay of a host that this process requests anyway.
 //!
 //! A chain whose redirects are followed, such as that of a robots.txt, may lead to any host. That
-//! host may have its own turns in this process ([`HostTurns`](crate::HostTurns)), which know nothing
-//! of the chain. So each request of a crawl passes the gate of its host: one at a time, a guest only
-//! after the host's delay, and the host's own next request only after its delay again.
-//! Invariant: a chain is in one gate at most, so that no two wait for each other. Does not depend on
-//! turns, on which URL is next, or on other processes.
+//! host may have its own turns in this process ([`HostTurns`](crate::HostTurns)), which know
+//! nothing of the chain. So each request of a crawl passes the gate of its host: one at a time, a
+//! guest only after the host's delay, and the host's own next request only after its delay again.
+//! Invariant: a chain is in one gate at most, so that no two wait for each other. Does not depend
+//! on turns, on which URL is next, or on other processes.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

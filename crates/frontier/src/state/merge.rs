@@ -218,8 +218,8 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
 }
 
 /// Returns the flags of a URL that two links name: urgent, a seed, bare or written down if one of
-/// them is, with the greater number of deaths; a requisite only if both are; a sitemap if one of them is
-/// and no user submitted it, for sites link to their sitemaps as to pages.
+/// them is, with the greater number of deaths; a requisite only if both are; a sitemap if one of
+/// them is and no user submitted it, for sites link to their sitemaps as to pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::WRITTEN_DOWN];

@@ -457,3 +457,21 @@ fn a_page_that_is_named_as_a_sitemap_is_one_unless_it_is_a_seed_or_asked() {
         assert_eq!(merged(first, then, is_asked), expected, "{first:?} {then:?} {is_asked}");
     }
 }
+
+#[test]
+fn a_url_that_waits_is_taken_whether_it_is_due_or_not() {
+    let mut state = state_of([link("1"), link("2"), link("3")]);
+    let failed = state.next(0, never_paused).unwrap();
+    assert!(state.retry(failed.hash, 100, 3));
+    let asked = state.next(0, never_paused).unwrap();
+    let waiting = state.waiting_hashes();
+    assert!(waiting.len() == 2 && waiting.contains(&failed.hash), "{waiting:?}");
+    assert_eq!((state.waiting(asked.hash), state.take_waiting(asked.hash)), (None, None));
+    let seen = state.waiting(failed.hash).unwrap();
+    assert_eq!((seen.url.as_str(), seen.retries), (failed.url.as_str(), 1));
+    assert_eq!(state.take_waiting(failed.hash), Some(seen));
+    state.check();
+    assert_eq!(state.answer(failed.hash, Ending::Left), Answered::Recorded);
+    state.check();
+    assert_eq!((state.sums().left, state.waiting_hashes().len()), (1, 1));
+}

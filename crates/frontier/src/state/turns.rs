@@ -108,10 +108,32 @@ impl HostState {
         pending.is_some_and(|one| self.queues.is_ready(one.origin(), one.place(hash)))
     }
 
+    /// Returns the hashes of the pending URLs that are not being fetched, due or not.
+    #[must_use]
+    pub fn waiting_hashes(&self) -> Vec<UrlHash> {
+        self.pending.keys().filter(|hash| !self.asked.contains(hash)).copied().collect()
+    }
+
+    /// Returns a pending URL that is not being fetched, due or not, and leaves it where it is.
+    #[must_use]
+    pub fn waiting(&self, hash: UrlHash) -> Option<Turn> {
+        if self.asked.contains(&hash) { None } else { self.turn(hash) }
+    }
+
+    /// As [`Self::take`], also if the URL is not due.
+    pub fn take_waiting(&mut self, hash: UrlHash) -> Option<Turn> {
+        self.unqueue(hash).then_some(())?;
+        self.ask(hash)
+    }
+
     fn ask(&mut self, hash: UrlHash) -> Option<Turn> {
-        let pending = self.pending.get(&hash)?;
+        let turn = self.turn(hash)?;
         self.asked.insert(hash);
-        Some(pending.turn(hash))
+        Some(turn)
+    }
+
+    fn turn(&self, hash: UrlHash) -> Option<Turn> {
+        Some(self.pending.get(&hash)?.turn(hash))
     }
 
     /// Puts an asked URL back and notes, in the next pack, that it is asked next: whoever unpacks

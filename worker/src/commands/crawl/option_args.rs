@@ -25,9 +25,9 @@ pub(super) struct CrawlOptionArgs {
           value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::as_str))
               .try_map(|word| word.parse::<Scope>()))]
     scope: Scope,
-    /// Links from a seed at most, up to 1000; 0: the seeds only
-    #[arg(long, env = "EVERYTAB_CRAWL_DEPTH", value_name = "N", default_value_t = 16)]
-    depth: u16,
+    /// Links from a seed at most, up to 1000; 0: the seeds only [default: 16; with --only 0]
+    #[arg(long, env = "EVERYTAB_CRAWL_DEPTH", value_name = "N")]
+    pub(super) depth: Option<u16>,
     /// Pages in all, never exceeded
     #[arg(long, env = "EVERYTAB_CRAWL_LIMIT", value_name = "N")]
     limit: Option<u64>,
@@ -167,9 +167,10 @@ impl CrawlOptionArgs {
             retries,
             host_patience,
         } = self.clone();
+        let default = CrawlSettings::default();
         CrawlSettings {
             scope,
-            depth,
+            depth: depth.unwrap_or(default.depth),
             limit,
             site_pages,
             trap_pages,
@@ -192,7 +193,7 @@ impl CrawlOptionArgs {
             duplicates,
             retries,
             host_patience_s: host_patience.map(whole_seconds),
-            ..CrawlSettings::default()
+            ..default
         }
     }
 }

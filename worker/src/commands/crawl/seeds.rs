@@ -101,6 +101,34 @@ impl<'a> Seeds<'a> {
                 writeln!(file, "{}", seed.url).map_err(not_written)?;
             }
         }
+        Self::of_lines(file, parameters)
+    }
+
+    /// The URLs of a crawl that failed, through a temporary file. `None` if there are none.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached, or the file cannot be written.
+    pub(super) async fn of_failed(
+        coordinator: &Coordinator,
+        crawl: i32,
+        parameters: &'a ParameterList,
+    ) -> Result<Option<Self>, CliError> {
+        let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
+        let (mut after, mut has_some): (Option<String>, bool) = (None, false);
+        loop {
+            let found = coordinator.failed_urls(crawl, after.as_deref(), SEEDS_PER_CALL).await?;
+            let Some(last) = found.last() else { break };
+            after = Some(last.position.clone());
+            for url in found.iter().filter_map(|failed| failed.url.as_ref()) {
+                has_some = true;
+                writeln!(file, "{url}").map_err(not_written)?;
+            }
+        }
+        if has_some { Self::of_lines(file, parameters).map(Some) } else { Ok(None) }
+    }
+
+    /// The URLs of an earlier crawl that were written to a temporary file.
+    fn of_lines(file: BufWriter<File>, parameters: &'a ParameterList) -> Result<Self, CliError> {
         let lines = Some(SeedReader::new(read_again(file)?, parameters));
         let name = "the earlier crawl".to_owned();
         let ports = SeedPorts::of_operator();

@@ -1,4 +1,4 @@
-//! `crawl set`: changes when a crawl ends, and how often it asks.
+//! `crawl set`: changes when a crawl ends, how often it asks, and what it follows.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use clap::Args;
 use everytab_coordinator::{CrawlChange, CrawlChanged, RateChange};
 use everytab_crawler::MAX_DURATION_S;
 
-use super::one_crawl;
+use super::{one_crawl, patterns::PatternChangeArgs};
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::stdout,
@@ -25,8 +25,10 @@ pub(super) struct SetArgs {
     /// time from its start, and max-store the bytes that it stores (off: neither ends it); rate is
     /// the requests a second of the whole fleet, and min-delay the least pause between two requests
     /// to a host (off: that of the other settings)
-    #[arg(required = true)]
+    #[arg(required_unless_present_any = PatternChangeArgs::NAMES)]
     settings: Vec<Setting>,
+    #[command(flatten)]
+    patterns: PatternChangeArgs,
 }
 
 /// The highest rate: as Postgres has it.
@@ -107,7 +109,11 @@ impl FromStr for Setting {
 /// # Errors
 /// The first change that the crawl cannot have.
 pub(super) async fn set(args: SetArgs) -> CliResult {
+    args.patterns.check()?;
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;
+    if !args.patterns.is_empty() {
+        args.patterns.apply(&coordinator, &crawl).await?;
+    }
     for Setting { change, text } in args.settings {
         let change = match change {
             Change::End(change) => change,

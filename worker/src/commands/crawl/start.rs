@@ -1,7 +1,7 @@
 //! `crawl start` and `crawl add`: seeds become links of a crawl.
 
 use chrono::Utc;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
 use everytab_crawler::{
     CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, SeedPorts, StoreRange,
@@ -32,6 +32,11 @@ pub(super) struct StartArgs {
     database: DatabaseArgs,
     #[command(flatten)]
     seeds: SeedArgs,
+    /// Take as seeds the URLs that failed in the crawl of --again, and those that were left because
+    /// their origin could not be reached
+    #[arg(long, env = "EVERYTAB_CRAWL_ONLY", value_name = "WHICH", requires = "again",
+          conflicts_with_all = ["urls", "seeds"])]
+    only: Option<Only>,
     /// Where the pages are kept (file:// or s3://). Several stores each have the sites of a range
     /// of slots, as `inspect normalize` shows them: --to 00-7f=STORE --to 80-ff=STORE
     #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE", required = true)]
@@ -44,6 +49,13 @@ pub(super) struct StartArgs {
     json: bool,
     #[command(flatten)]
     options: CrawlOptionArgs,
+}
+
+/// Which URLs of an earlier crawl are seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// Those that failed.
+    Failed,
 }
 
 /// Options of `crawl add`.
@@ -82,7 +94,13 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     settings.again = earlier.as_ref().map(|(_, crawl)| crawl.id);
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
-    let mut seeds = seeds_of(args.seeds, earlier.as_ref(), &parameters).await?;
+    let mut seeds = match earlier.as_ref().filter(|_| args.only == Some(Only::Failed)) {
+        Some(earlier) => {
+            settings.depth = args.options.depth.unwrap_or(0);
+            failed_seeds(earlier, &parameters).await?
+        }
+        None => seeds_of(args.seeds, earlier.as_ref(), &parameters).await?,
+    };
     let store = stores(args.to, args.media_to, &mut settings)?;
     if let Some((_, CrawlStatus { name, store: before, .. })) = &earlier
         && *before != store
@@ -140,10 +158,34 @@ pub(super) async fn ended_crawl(
     if status.state == "ended" {
         return Ok((coordinator, status));
     }
-    Err(CliError::new(format!(
-        "--again: crawl {} is {}; it is repeated when it has ended",
-        status.name, status.state
-    )))
+    let (name, state) = (status.name, status.state);
+    let what = match state.as_str() {
+        "dropping" | "dropped" => "nothing of it is left to repeat",
+        _ => "it is repeated when it has ended",
+    };
+    Err(CliError::new(format!("--again: crawl {name} is {state}; {what}")))
+}
+
+/// The URLs that failed in an earlier crawl.
+async fn failed_seeds<'a>(
+    (coordinator, earlier): &(Coordinator, CrawlStatus),
+    parameters: &'a ParameterList,
+) -> Result<Seeds<'a>, CliError> {
+    let CrawlStatus { crawl, name, .. } = earlier;
+    let seeds = Seeds::of_failed(coordinator, *crawl, parameters).await?;
+    let mut seeds = seeds.ok_or_else(|| {
+        CliError::new(format!("--only failed: no URL of crawl {name} is worth another request"))
+    })?;
+    seeds.ports = ports_of(coordinator, earlier).await?;
+    Ok(seeds)
+}
+
+/// Any ports, and those that the seeds of an earlier crawl named.
+async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<SeedPorts, CliError> {
+    let CrawlStatus { crawl, name, .. } = earlier;
+    let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
+    let named = before.seed_ports.into_iter().flat_map(Vec::from);
+    Ok(SeedPorts::Any(named.collect()))
 }
 
 /// The seeds that are given, or those of the crawl that is repeated, as far as it asked for them.
@@ -164,9 +206,7 @@ pub(super) async fn seeds_of<'a>(
         );
     }
     let mut seeds = Seeds::of_crawl(coordinator, *crawl, parameters).await?;
-    let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
-    let named = before.seed_ports.into_iter().flat_map(Vec::from);
-    seeds.ports = SeedPorts::Any(named.collect());
+    seeds.ports = ports_of(coordinator, earlier).await?;
     Ok(seeds)
 }
 

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chrono::{DateTime, Utc};
 use clap::Args;
 use everytab_coordinator::{CrawlPace, CrawlStatus};
 use everytab_operations::progress::{STATUS_INTERVAL, STATUS_SHARE, layout::wrapped, short_time};
@@ -179,7 +180,7 @@ fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
 /// The whole picture, as lines for a terminal of `columns`.
 fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
-    let time = |at: chrono::DateTime<chrono::Utc>| at.format("%Y-%m-%d %H:%M:%S").to_string();
+    let time = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M:%S").to_string();
     let mut rows = vec![
         ("crawl", format!("{}  {}  {}", status.id, status.name, state(status))),
         ("store", format!("{}  {}", status.store, stored(status.stored_bytes))),
@@ -189,6 +190,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     if let Some(text) = status.indexes.as_deref().and_then(about_indexes) {
         rows.push(("indexes", text.to_owned()));
     }
+    rows.extend(patterns(status).map(|text| ("patterns", text)));
     rows.push((
         "known",
         format!(
@@ -238,6 +240,20 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
         }
     }
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
+}
+
+/// The version of includes and excludes. `None` if they have never changed.
+fn patterns(status: &CrawlStatus) -> Option<String> {
+    let newest = status.patterns.as_ref()?.as_array()?.last()?;
+    let number = |name: &str| newest.get(name).and_then(Value::as_array).map(Vec::len);
+    let changed_at = newest.get("changed_at")?.as_str()?.parse::<DateTime<Utc>>().ok()?;
+    Some(format!(
+        "version {} since {}: {} includes, {} excludes",
+        status.patterns_version(),
+        changed_at.format("%Y-%m-%d %H:%M:%S"),
+        number("include")?,
+        number("exclude")?
+    ))
 }
 
 /// What became of the indexes; none where there is nothing to say.
@@ -292,8 +308,6 @@ fn counts(reasons: &Value) -> Vec<(&str, i64)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use chrono::DateTime;
-
     use super::*;
 
     const NONE: Pace = Pace { rate: None, allowed: None };
@@ -328,6 +342,7 @@ pub(super) mod tests {
             left: json!({ "host_dead": 2 }),
             links_refused: json!({ "depth": 3, "scope": 40, "excluded": 3 }),
             indexes: None,
+            patterns: None,
         }
     }
 

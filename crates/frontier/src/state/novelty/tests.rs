@@ -59,7 +59,7 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
 
 /// Lines that no other number has.
 fn own(n: u32) -> Vec<u32> {
-    (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0101_4567)).collect()
+    (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace)).collect()
 }
 
 fn rules(trap_pages: u32) -> Rules {
@@ -157,6 +157,20 @@ fn what_a_closed_shape_owes_its_folder_does_not_and_what_says_news_stays_open() 
         assert!(known.is_closed(&format!("{start}30")), "{start}");
     }
     assert!(!known.is_closed("/f/news-30") && !known.is_closed("/f/word"));
+}
+
+#[test]
+fn tables_of_numbers_say_something_new_and_clocks_do_not() {
+    let mut known = Known::new(rules(5), numbered("/day/", 50));
+    known.says("/day/0", &own(0), &[]);
+    known.says("/day/1", &own(0), &[]);
+    let with = |n: u32, count: usize| {
+        let numbers = own(n).into_iter().take(count).map(|line| line | 1);
+        own(0).into_iter().chain(numbers).collect::<Vec<_>>()
+    };
+    assert_eq!(known.says("/day/2", &with(2, 3), &[]), Some(PageSays::Nothing));
+    assert_eq!(known.says("/day/3", &with(3, 4), &[]), Some(PageSays::New(1)));
+    assert_eq!(known.says("/day/4", &with(3, 4), &[]), Some(PageSays::Nothing));
 }
 
 /// A URL that was asked and not answered when its holder died is asked again.

@@ -1,0 +1,28 @@
+-- The URLs of a crawl that has ended which are worth another request: those that failed, and those
+-- that were left because their origin could not be reached. Requisites and sitemaps are none of
+-- them. Looks at p_limit rows at most, after a position (null: from the first), and returns a row
+-- for each; its url is null where that URL ended in another way. Fewer rows are the last ones.
+create or replace function coordinator.failed_urls(
+    p_crawl integer, p_after text, p_limit integer)
+returns table ("position" text, url text)
+language plpgsql stable security definer set search_path = everytab, pg_temp
+-- As in api.feed.
+set enable_sort = off set jit = off as $$
+#variable_conflict use_column
+declare
+    after text[] := string_to_array(coalesce(p_after, ' 0 0 0'), ' ');
+begin
+    return query
+    select concat_ws(' ', f.outcome, f.epoch, f.xid, f.id),
+           case when f.is_no_page is null
+                 and (coordinator.ending_of(f.outcome, f.bytes) = 'failed'
+                      or f.outcome in ('origin_dead', 'host_dead', 'robots_unreachable',
+                                       'retry_after_too_long')) then f.url end
+      from fetches f
+     where f.crawl = p_crawl
+       -- As the index fetches_uncaptured has it.
+       and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
+       and (f.outcome, f.epoch, f.xid, f.id)
+           > (after[1], after[2]::smallint, after[3]::xid8, after[4]::bigint)
+     order by f.outcome, f.epoch, f.xid, f.id limit p_limit;
+end $$;

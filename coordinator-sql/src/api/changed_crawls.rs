@@ -1,0 +1,94 @@
+//! What a key changes of its crawls while they run, and asks of those that have ended.
+
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        caller::{ApiCaller, ApiError},
+        submit::LinkColumns,
+    },
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    frontier::{
+        changes::{PatternChange, PatternsChanged},
+        earlier::FailedUrl,
+        rows::LinksRow,
+    },
+    row::{first, values},
+};
+
+impl Coordinator {
+    /// Changes the includes and excludes of a key's crawl: [`PatternsChanged::Changed`],
+    /// [`PatternsChanged::Unchanged`] or [`PatternsChanged::Moved`]. Takes one request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`.
+    pub async fn api_change_patterns(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        change: &PatternChange,
+    ) -> Result<PatternsChanged, ApiError> {
+        let sql = "select api.change_patterns($1, $2, $3, $4, $5, $6)";
+        let secret = caller.secret_sha256.as_slice();
+        let PatternChange { version, include, exclude } = change;
+        let parameters = [
+            bind(&caller.key),
+            bind(&secret),
+            bind(&id),
+            bind(version),
+            bind(include),
+            bind(exclude),
+        ];
+        let word: String = first(&run(&self.work, sql, &parameters).await?)?;
+        Ok(PatternsChanged::parse(&word))
+    }
+
+    /// As [`Coordinator::failed_urls`], of a key's crawl that has ended. Takes one request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
+    pub async fn api_failed_urls(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        after: Option<&str>,
+        limit: i32,
+    ) -> Result<Vec<FailedUrl>, ApiError> {
+        let sql = "select * from api.failed_urls($1, $2, $3, $4, $5)";
+        let secret = caller.secret_sha256.as_slice();
+        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&after), bind(&limit)];
+        Ok(values(&run(&self.work, sql, &parameters).await?)?)
+    }
+
+    /// Adds URLs that failed in the crawl which a key's crawl repeats. The last call says so. Takes
+    /// one request, however many URLs. Returns false if the crawl has ended.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
+    /// `quota_bytes`.
+    pub async fn api_add_failed(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        rows: &[LinksRow],
+        is_last: bool,
+    ) -> Result<bool, ApiError> {
+        let sql = "select api.add_failed($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        let secret = caller.secret_sha256.as_slice();
+        let links = LinkColumns::new(rows);
+        let parameters = [
+            bind(&caller.key),
+            bind(&secret),
+            bind(&id),
+            bind(&is_last),
+            bind(&links.groups),
+            bind(&links.masks),
+            bind(&links.urgent),
+            bind(&links.amounts),
+            bind(&links.data),
+        ];
+        Ok(first(&run(&self.work, sql, &parameters).await?)?)
+    }
+}

@@ -1,0 +1,182 @@
+//! The URLs that failed in an earlier crawl, submitted to one that repeats it.
+//!
+//! They are read and added some at a time, for there may be millions; no more than one batch is in
+//! memory. Does not depend on what made them fail.
+
+use std::{sync::Arc, time::Duration};
+
+use everytab_coordinator::{ApiCaller, ApiError, CrawlVerb};
+use everytab_crawler::{SeedPorts, parse_seed};
+use everytab_frontier::Scope;
+use everytab_webpage::PortList;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::{
+    crawl_settings::SettingsOfCrawl,
+    problem::{Problem, ProblemCode},
+    resources::batches::packed,
+    service::Service,
+    submitted_urls::{MAX_URLS, SubmittedUrls},
+};
+
+/// The field that asks for them.
+const ONLY: &str = "only";
+/// Pause before a request is made again for which the key has made too many, in seconds, unless
+/// Postgres says how long.
+const PAUSE_S: u64 = 1;
+
+/// Which URLs of an earlier crawl are submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnlyWord {
+    /// Those that failed, and those that were left because their origin could not be reached.
+    Failed,
+}
+
+/// The URLs that failed in a crawl, as far as they are not read yet.
+#[derive(Debug)]
+pub(crate) struct FailedSeeds {
+    earlier: Uuid,
+    ports: PortList,
+    after: Option<String>,
+    has_some: bool,
+    is_last: bool,
+}
+
+impl FailedSeeds {
+    /// Returns those that a request asks for. `None` if it asks for none. `has_urls` says whether
+    /// it has URLs of its own, or more are to come.
+    ///
+    /// # Errors
+    /// Returns a problem if the request contradicts itself.
+    pub(crate) fn of(
+        only: Option<OnlyWord>,
+        (settings, has_urls): (&SettingsOfCrawl, bool),
+        ports: &SeedPorts,
+    ) -> Result<Option<Self>, Problem> {
+        let Some(OnlyWord::Failed) = only else { return Ok(None) };
+        let wrong =
+            |detail: &str| Err(Problem::of_field(ProblemCode::InvalidSetting, ONLY, detail));
+        let Some(earlier) = settings.again else {
+            return wrong("settings.again names the crawl whose URLs are meant");
+        };
+        if has_urls {
+            return wrong("the URLs are those of settings.again; give neither urls nor more");
+        }
+        if settings.scope.is_some_and(|scope| scope.scope() == Scope::List) {
+            return wrong("the scope list is of the sites of urls; take site, host or any");
+        }
+        let SeedPorts::Listed(ports) = ports else {
+            return Err(Problem::new(ProblemCode::Internal));
+        };
+        let (ports, after) = (ports.clone(), None);
+        Ok(Some(Self { earlier, ports, after, has_some: false, is_last: false }))
+    }
+
+    /// Whether all are read.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// Reads the next ones; none only after the last.
+    ///
+    /// # Errors
+    /// Returns a problem if the key has no such crawl that has ended, or none of its URLs failed.
+    pub(crate) async fn next(
+        &mut self,
+        service: &Service,
+        caller: &ApiCaller,
+    ) -> Result<SubmittedUrls, Problem> {
+        let mut urls = SubmittedUrls::default();
+        let limit = i32::try_from(MAX_URLS).unwrap_or(i32::MAX);
+        while urls.accepted.is_empty() && !self.is_last {
+            let is_first = self.after.is_none();
+            let after = self.after.as_deref();
+            let read = || service.coordinator.api_failed_urls(caller, self.earlier, after, limit);
+            let found = patiently(is_first, read).await?;
+            self.is_last = found.len() < MAX_URLS;
+            self.after = found.last().map(|last| last.position.clone()).or(self.after.take());
+            let mut ports = SeedPorts::Listed(self.ports.clone());
+            let failed = found.into_iter().filter_map(|failed| failed.url);
+            let failed = failed.filter_map(|url| {
+                let url = parse_seed(&url, &service.parameters).ok()?;
+                ports.check(&url).is_ok().then_some((0, url))
+            });
+            urls.accepted.extend(failed);
+        }
+        self.has_some |= !urls.accepted.is_empty();
+        if !self.has_some {
+            let detail = "no URL of settings.again failed";
+            return Err(Problem::with(ProblemCode::NothingToCrawl, detail));
+        }
+        Ok(urls)
+    }
+
+    /// Adds the rest to a crawl that was started with the first ones, also when the client goes
+    /// away. A crawl that cannot get all of them is cancelled.
+    ///
+    /// # Errors
+    /// Returns a problem if a quota of the key does not allow them.
+    pub(crate) async fn add_rest(
+        mut self,
+        service: &Arc<Service>,
+        caller: &ApiCaller,
+        crawl: Uuid,
+    ) -> Result<(), Problem> {
+        if self.is_last {
+            return Ok(());
+        }
+        let (service, caller) = (Arc::clone(service), caller.clone());
+        let adding = tokio::spawn(async move {
+            let added = self.add_all(&service, &caller, crawl).await;
+            if added.is_err() {
+                let cancel =
+                    || service.coordinator.api_move_crawl(&caller, crawl, CrawlVerb::Cancel);
+                if let Err(problem) = patiently(false, cancel).await {
+                    tracing::error!(%crawl, ?problem, "a crawl waits for URLs that do not come");
+                }
+            }
+            added
+        });
+        adding.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "adding the URLs of a crawl ended early");
+            Err(Problem::new(ProblemCode::Internal))
+        })
+    }
+
+    async fn add_all(
+        &mut self,
+        service: &Arc<Service>,
+        caller: &ApiCaller,
+        crawl: Uuid,
+    ) -> Result<(), Problem> {
+        while !self.is_last {
+            let urls = self.next(service, caller).await?;
+            let (_, rows) = packed(service, urls, 0).await?;
+            let add = || service.coordinator.api_add_failed(caller, crawl, &rows, self.is_last);
+            if !patiently(false, add).await? {
+                // The client, or a limit, has ended it meanwhile.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes a call, and makes it again where the key made too many, unless it is the first.
+async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(
+    is_first: bool,
+    call: impl Fn() -> F,
+) -> Result<T, Problem> {
+    loop {
+        let refusal = match call().await {
+            Err(ApiError::Refused(refusal)) if refusal.code == "throttled" && !is_first => refusal,
+            done => return Ok(done?),
+        };
+        let seconds = refusal.detail.get("retry_after_s").and_then(Value::as_u64);
+        tokio::time::sleep(Duration::from_secs(seconds.unwrap_or(PAUSE_S))).await;
+    }
+}

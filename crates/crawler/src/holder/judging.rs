@@ -1,0 +1,155 @@
+//! Includes and excludes that change while a crawl runs, applied to what is pending.
+//!
+//! A pending URL that no longer passes is left, as `excluded` or `not_included`. All of a host that
+//! is loaded are judged, some at a time, when the holder learns of the change; those of other hosts
+//! when they are loaded. Invariant: no URL is requested that the newest patterns known here leave
+//! out, for each is judged again in its turn. Does not depend on how patterns change.
+
+use std::{collections::HashMap, sync::Arc};
+
+use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, UrlHash};
+
+use crate::{
+    crawl::{ChangedRules, Crawl},
+    holder::state::{Holder, Judging},
+};
+
+/// URLs that are judged before anything else is done: some milliseconds.
+const JUDGED_AT_A_TIME: usize = 256;
+/// Fetches of a slot that may wait for a checkpoint before no more of its URLs are left: some
+/// megabytes.
+const MAX_UNRECORDED: usize = 5_000;
+
+impl Holder {
+    /// The version of the includes and excludes of each open crawl.
+    pub(super) fn patterns_versions(&self) -> HashMap<i32, i32> {
+        let crawls = self.state.crawls.iter();
+        crawls.map(|(number, (crawl, _))| (*number, crawl.patterns_version())).collect()
+    }
+
+    /// Has crawls follow other rules, and judges what is pending in those that follow others than
+    /// by the versions before.
+    pub(super) fn change_rules(&mut self, changed: Vec<ChangedRules>, before: &HashMap<i32, i32>) {
+        for changed in changed {
+            if let Some((crawl, _)) = self.state.crawls.get(&changed.crawl) {
+                crawl.change_rules(changed);
+            }
+        }
+        let mut changed = self.patterns_versions();
+        changed.retain(|number, version| before.get(number).is_some_and(|old| old != version));
+        for (number, version) in changed {
+            tracing::info!(crawl = number, version, "its includes and excludes have changed");
+            self.forget_judging(number);
+            let sites = self.state.sites.iter().filter(|(key, _)| key.crawl == number);
+            let hosts = sites.flat_map(|(_, site)| site.hosts.keys().copied()).collect();
+            self.judge_hosts(number, hosts);
+        }
+    }
+
+    /// Has the pending URLs of hosts judged, if the patterns of their crawl have ever changed.
+    pub(super) fn judge_hosts(&mut self, crawl: i32, hosts: Vec<u64>) {
+        let found = self.state.crawls.get(&crawl);
+        let is_changed = found.is_some_and(|(crawl, _)| crawl.patterns_version() > 1);
+        if is_changed && !self.state.is_stopping {
+            self.state.judging.hosts.extend(hosts.into_iter().map(|host| (crawl, host)));
+        }
+    }
+
+    /// Judges nothing more of a crawl.
+    pub(super) fn forget_judging(&mut self, crawl: i32) {
+        let Judging { hosts, current, .. } = &mut self.state.judging;
+        hosts.retain(|(of, _)| *of != crawl);
+        current.take_if(|((of, _), _)| *of == crawl);
+    }
+
+    /// Whether more can be judged now.
+    pub(super) fn may_judge(&self) -> bool {
+        let Judging { hosts, current, is_held } = &self.state.judging;
+        !is_held && (current.is_some() || !hosts.is_empty())
+    }
+
+    /// Judges some of the URLs that are to be judged.
+    pub(super) fn judge_more(&mut self) {
+        self.state.judging.is_held = false;
+        for _ in 0..JUDGED_AT_A_TIME {
+            let Some(((crawl, host_hash), hash)) = self.next_to_judge() else { return };
+            if self.has_much_unrecorded(crawl, host_hash) {
+                self.state.judging.is_held = true;
+                return;
+            }
+            if let Some((_, hashes)) = &mut self.state.judging.current {
+                hashes.pop();
+            }
+            self.judge(crawl, host_hash, hash);
+        }
+    }
+
+    /// The next URL to judge, with its crawl and host. It stays the next one.
+    fn next_to_judge(&mut self) -> Option<((i32, u64), UrlHash)> {
+        loop {
+            if let Some((of, hashes)) = &self.state.judging.current
+                && let Some(hash) = hashes.last()
+            {
+                return Some((*of, *hash));
+            }
+            self.state.judging.current = None;
+            let (crawl, host_hash) = self.state.judging.hosts.pop_front()?;
+            // A host that left memory is judged when it is loaded again.
+            let hashes = self.state_of(crawl, host_hash, |state| state.waiting_hashes());
+            self.state.judging.current = hashes.map(|hashes| ((crawl, host_hash), hashes));
+        }
+    }
+
+    /// Whether so much of a host's slot is to be recorded that no more of its URLs are left. Then
+    /// it is recorded soon.
+    fn has_much_unrecorded(&mut self, crawl: i32, host_hash: u64) -> bool {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let slot = host.slot;
+        if self.has_many_awaiting_robots(host_hash, crawl) {
+            self.put_robots(crawl, slot);
+            return true;
+        }
+        let Some(slot) = self.state.slots.get_mut(&slot) else { return false };
+        let is_much = slot.unrecorded() >= MAX_UNRECORDED;
+        slot.wants_checkpoint |= is_much;
+        is_much
+    }
+
+    /// Leaves a URL that waits for its turn, if the patterns of its crawl do. In a slot that is
+    /// given back the next holder does.
+    fn judge(&mut self, crawl: i32, host_hash: u64, hash: UrlHash) {
+        let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
+        let slot = slot.and_then(|slot| self.state.slots.get(&slot));
+        if slot.is_none_or(|slot| slot.is_leaving) {
+            return;
+        }
+        let Some((context, _)) = self.state.crawls.get(&crawl) else { return };
+        let context = Arc::clone(context);
+        let turn = self.state_of(crawl, host_hash, |state| state.waiting(hash)).flatten();
+        let reason = turn
+            .as_ref()
+            .and_then(|turn| self.pattern_refusal(&context, &turn.url, turn.attributes.flags));
+        let Some(reason) = reason else { return };
+        let taken = self.state_of(crawl, host_hash, |state| state.take_waiting(hash)).flatten();
+        if let Some(turn) = taken {
+            self.answer_unasked(host_hash, &context, &turn, (Ending::Left, reason));
+        }
+    }
+
+    /// Why a URL that became known is left by the patterns of its crawl. `None` if they let it be
+    /// requested, or have never changed.
+    pub(super) fn pattern_refusal(
+        &self,
+        crawl: &Crawl,
+        url: &str,
+        flags: LinkFlags,
+    ) -> Option<&'static str> {
+        if crawl.patterns_version() <= 1 {
+            return None;
+        }
+        let url = CanonicalUrl::parse(url, &self.context.parameters).ok()?;
+        let rules = crawl.rules();
+        let matches = rules.patterns.matches(&url);
+        rules.pattern_refusal(&matches, flags).map(|reason| reason.as_str())
+    }
+}

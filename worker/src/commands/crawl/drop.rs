@@ -1,0 +1,61 @@
+//! `crawl drop`: rows and archives of a crawl that has ended are removed.
+
+use clap::Args;
+use everytab_operations::crawl_drop::{self, DropReport};
+use serde_json::json;
+
+use super::one_crawl;
+use crate::{
+    cli_error::{CliResult, Exit},
+    commands::stdout::{self, StandardStreams},
+    options::DatabaseArgs,
+};
+
+/// Options of `crawl drop`.
+#[derive(Debug, Args)]
+pub(super) struct DropArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The crawl's id, the beginning of it, or its name
+    #[arg(value_name = "ID")]
+    crawl: String,
+    /// Say what would be removed and what would stay, and change nothing
+    #[arg(long, env = "EVERYTAB_DRY_RUN")]
+    dry_run: bool,
+    /// One JSON document
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Removes a crawl.
+///
+/// # Errors
+/// Returns an error if the crawl runs or something still uses it, or Postgres or a store cannot be
+/// reached.
+pub(super) async fn run(args: DropArgs) -> CliResult {
+    let DropArgs { database, crawl, dry_run, json } = args;
+    let (coordinator, crawl) = one_crawl::find(&database, Some(&crawl)).await?;
+    let of = (crawl.id, crawl.crawl);
+    let report = crawl_drop::drop_crawl(&coordinator, of, dry_run, &StandardStreams).await?;
+    let DropReport { fetches, removed, kept, kept_records } = report;
+    if json {
+        stdout::line(json!({
+            "id": crawl.id, "name": crawl.name, "dry_run": dry_run, "fetches": fetches,
+            "removed": { "objects": removed.objects, "bytes": removed.bytes },
+            "kept": {
+                "objects": kept.objects, "bytes": kept.bytes, "records": kept_records,
+            },
+        }))?;
+        return Ok(Exit::Done);
+    }
+    let (done, stays) = if dry_run { ("would go", "would stay") } else { ("removed", "kept") };
+    stdout::line(format_args!(
+        "{done}: {fetches} fetches, {} objects of {} bytes",
+        removed.objects, removed.bytes
+    ))?;
+    stdout::line(format_args!(
+        "{stays}: {} objects of {} bytes, with {kept_records} records that other crawls name",
+        kept.objects, kept.bytes
+    ))?;
+    Ok(Exit::Done)
+}

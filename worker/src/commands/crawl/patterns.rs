@@ -1,0 +1,122 @@
+//! Includes and excludes of a crawl that runs, as `crawl set` changes them.
+
+use clap::Args;
+use everytab_coordinator::{Coordinator, FoundCrawl, PatternChange, PatternsChanged};
+use everytab_crawler::CrawlSettings;
+use serde_json::json;
+
+use super::one_crawl;
+use crate::{cli_error::CliError, commands::stdout};
+
+/// How often a change is made anew because another one came first.
+const TRIES: u32 = 5;
+
+/// Patterns that are added and removed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Patterns")]
+pub(super) struct PatternChangeArgs {
+    /// Follow URLs that match, beside those of the other includes. What is pending and matches none
+    /// is left. Seeds are exempt
+    #[arg(long, env = "EVERYTAB_CRAWL_ADD_INCLUDE", value_name = "PATTERN")]
+    include: Vec<String>,
+    /// Ask for no URL that matches; what is pending and matches is left
+    #[arg(long, env = "EVERYTAB_CRAWL_ADD_EXCLUDE", value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Remove an include of the crawl
+    #[arg(long, env = "EVERYTAB_CRAWL_DROP_INCLUDE", value_name = "PATTERN")]
+    drop_include: Vec<String>,
+    /// Remove an exclude of the crawl. What was left by it stays so
+    #[arg(long, env = "EVERYTAB_CRAWL_DROP_EXCLUDE", value_name = "PATTERN")]
+    drop_exclude: Vec<String>,
+}
+
+impl PatternChangeArgs {
+    /// The names of its options, as clap has them.
+    pub(super) const NAMES: [&str; 4] = ["include", "exclude", "drop_include", "drop_exclude"];
+
+    /// Whether no option is given.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { include, exclude, drop_include, drop_exclude } = self;
+        [include, exclude, drop_include, drop_exclude].iter().all(|patterns| patterns.is_empty())
+    }
+
+    /// Checks the patterns that are given, so that an error has the number of one among them.
+    ///
+    /// # Errors
+    /// Returns an error if one of them cannot be used.
+    pub(super) fn check(&self) -> Result<(), CliError> {
+        let (include, exclude) = (self.include.clone(), self.exclude.clone());
+        check(&CrawlSettings { include, exclude, ..CrawlSettings::default() })
+    }
+
+    /// Changes the patterns of a crawl.
+    ///
+    /// # Errors
+    /// Returns an error if the crawl cannot have them.
+    pub(super) async fn apply(
+        &self,
+        coordinator: &Coordinator,
+        crawl: &FoundCrawl,
+    ) -> Result<(), CliError> {
+        for _ in 0..TRIES {
+            let status = one_crawl::status_of(coordinator, crawl).await?;
+            let version = status.patterns_version();
+            let mut settings =
+                one_crawl::settings_of(coordinator, (crawl.crawl, &crawl.name)).await?;
+            change("include", &mut settings.include, &self.include, &self.drop_include)?;
+            change("exclude", &mut settings.exclude, &self.exclude, &self.drop_exclude)?;
+            check(&settings)?;
+            let CrawlSettings { include, exclude, .. } = settings;
+            let numbers = format!("{} includes, {} excludes", include.len(), exclude.len());
+            let (include, exclude) = (json!(include), json!(exclude));
+            let change = PatternChange { version, include, exclude };
+            match coordinator.change_patterns(crawl.id, &change).await? {
+                PatternsChanged::Changed => {
+                    return stdout::line(format_args!("version {}: {numbers}", version + 1));
+                }
+                PatternsChanged::Unchanged => {
+                    return stdout::line(format_args!("version {version}: {numbers}"));
+                }
+                PatternsChanged::Moved => {}
+                PatternsChanged::Full => {
+                    return Err(CliError::new(format!(
+                        "the patterns of crawl {} have changed too often; start another crawl",
+                        crawl.name
+                    )));
+                }
+                PatternsChanged::Ended => return Err(one_crawl::has_ended(crawl)),
+                PatternsChanged::Unknown => return Err(one_crawl::unknown(&crawl.name)),
+            }
+        }
+        Err(CliError::new("others change the patterns of the crawl at the same time; try again"))
+    }
+}
+
+fn check(settings: &CrawlSettings) -> Result<(), CliError> {
+    settings.check().map_err(|error| CliError::usage(error.to_string()))
+}
+
+/// Removes patterns from a list, and adds others that are not in it.
+fn change(
+    option: &str,
+    list: &mut Vec<String>,
+    added: &[String],
+    removed: &[String],
+) -> Result<(), CliError> {
+    for pattern in removed {
+        let before = list.len();
+        list.retain(|one| one != pattern);
+        if list.len() == before {
+            return Err(CliError::new(format!(
+                "--drop-{option} {pattern}: the crawl has no such pattern; `crawl status --json` \
+                 shows its settings"
+            )));
+        }
+    }
+    for pattern in added {
+        if !list.contains(pattern) {
+            list.push(pattern.clone());
+        }
+    }
+    Ok(())
+}
