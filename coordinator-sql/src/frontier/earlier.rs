@@ -163,7 +163,8 @@ impl Coordinator {
     }
 
     /// The URLs of a crawl that ended without a capture, `limit` at a time after a position
-    /// (`None`: from the first), each with its URL if it is worth another request. Fewer are the last ones.
+    /// (`None`: from the first), each with its URL if it is worth another request. Fewer are the
+    /// last ones.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

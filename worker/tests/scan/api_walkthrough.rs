@@ -47,7 +47,7 @@ fn commands() -> String {
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let (given, commands): (Vec<_>, Vec<_>) =
         blocks.partition(|block| block.starts_with("export API="));
-    assert_eq!((given.len(), commands.len()), (1, 11), "blocks of docs/api.md");
+    assert_eq!((given.len(), commands.len()), (1, 12), "blocks of docs/api.md");
     commands.concat()
 }
 
