@@ -3348,7 +3348,8 @@ CREATE FUNCTION coordinator.find_crawls(p_text text) RETURNS TABLE(id uuid, craw
     AS $$
     select c.id, c.crawl, c.name
       from crawls c
-     where p_text is null and c.dropped_at is null or c.name = p_text or starts_with(c.id::text, lower(p_text))
+     where p_text is null and c.dropped_at is null or c.name = p_text
+        or starts_with(c.id::text, lower(p_text))
      order by c.crawl desc limit case when p_text is null then 1 else 5 end;
 $$;
 

@@ -139,6 +139,7 @@ async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
             "admit_named",
             "crawl_hosts",
             "crawls",
+            "failed_urls",
             "feed",
             "feed_tail",
             "fetch_state",

@@ -30,6 +30,7 @@ async fn the_service_executes_these_functions_and_no_others() {
     assert_eq!(
         allowed,
         [
+            "api.add_failed",
             "api.add_filter",
             "api.add_links",
             "api.add_robots",
@@ -37,11 +38,13 @@ async fn the_service_executes_these_functions_and_no_others() {
             "api.admit",
             "api.admit_named",
             "api.change_filter",
+            "api.change_patterns",
             "api.crawl_hosts",
             "api.crawl_states",
             "api.crawls",
             "api.drop_robots",
             "api.drop_schedule",
+            "api.failed_urls",
             "api.feed",
             "api.feed_news",
             "api.feed_tail",

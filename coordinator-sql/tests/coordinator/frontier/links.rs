@@ -139,8 +139,8 @@ async fn a_function_that_switches_sorting_off_is_not_compiled() {
     assert_eq!(database.value::<String>(compiled, 0).await, "");
     let switched = "select count(*) from pg_proc
                      where proconfig @> array['enable_sort=off', 'jit=off'] and $1 = 0";
-    // read_links, crawl_fetches, report_fetches, api.feed and api.feed_tail.
-    assert_eq!(database.value::<i64>(switched, 0).await, 5);
+    // read_links, crawl_fetches, report_fetches, failed_urls, api.feed and api.feed_tail.
+    assert_eq!(database.value::<i64>(switched, 0).await, 6);
 }
 
 #[tokio::test]

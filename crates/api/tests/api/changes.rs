@@ -98,7 +98,7 @@ async fn what_failed_in_an_ended_crawl_is_asked_again_alone() {
         assert_eq!(problem["errors"][0]["field"], "only", "{wrong}");
     }
     let word = json!({ "only": "refused", "settings": { "again": earlier } });
-    start(&key, &word).await.expect_problem(400, "invalid_json");
+    start(&key, &word).await.expect_problem(400, "invalid_parameter");
     let deeper = json!({ "settings": { "again": earlier, "depth": 2 }, "only": "failed" });
     let started = start(&key, &deeper).await.expect(201);
     let crawl = format!("/v1/crawls/{}", started["id"].as_str().unwrap());

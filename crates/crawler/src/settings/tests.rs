@@ -126,7 +126,7 @@ fn rules_follow_what_the_settings_say() {
     let rules = settings.rules().unwrap();
     let suffixes = SuffixList::default();
     assert!(rules.is_in_scope("a.com", "www.b.com", &suffixes));
-    assert!(!rules.is_in_scope("a.com", "a.com", &suffixes));
+    assert!(!rules.is_in_scope("b.com", "a.com", &suffixes));
     assert_eq!((rules.depth, rules.site_budget.0), (3, 500));
     let refusal = |url: &str| {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();

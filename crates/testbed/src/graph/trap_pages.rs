@@ -172,7 +172,7 @@ fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     let chosen = rest.strip_prefix('?').unwrap_or_default();
     let mut dice = trap_dice(graph, host, rest);
     let mut items: Vec<u64> = (0..ITEMS).filter(|_| dice.below(3) == 0).collect();
-    items.sort_by_key(|_| dice.next());
+    items.sort_by_cached_key(|_| dice.next());
     let mut links = Vec::new();
     for name in ["color", "size", "brand", "sort"] {
         let others = chosen.split('&').filter(|one| !one.is_empty() && !one.starts_with(name));
