@@ -206,7 +206,9 @@ def soak():
     if minutes < LONG_ENOUGH:
         print(f"growth is judged from {LONG_ENOUGH} minutes on", file=sys.stderr)
         more = []
-    if more or pairs or twice or uneven or runs < 2:
+    # A crawl of hosts that were away waits some minutes before it gives them up.
+    few = minutes >= LONG_ENOUGH and runs < 2
+    if more or pairs or twice or uneven or few:
         sys.exit(f"grew: {more}; early: {pairs}; twice: {twice}; uneven: {uneven}; runs: {runs}")
 
 

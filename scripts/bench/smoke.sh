@@ -42,7 +42,7 @@ bench queue-rows ROW_JOBS=16 scripts/bench/queue.sh rows
 bench fleet FLEET_SECONDS=10 FLEET_WORKERS=5 scripts/bench/queue.sh fleet
 bench whole-scan SHARDS=1000 scripts/bench/queue.sh whole-scan
 bench frontier URLS=100000 FETCHES=3000 scripts/bench/queue.sh frontier
-bench crawl-fleet FLEET_SECONDS=10 FLEET_WORKERS=4 PAGES_PER_S=40 CHECKPOINT_SECONDS=2 HOSTS=3000 \
+bench crawl-fleet FLEET_SECONDS=10 FLEET_WORKERS=4 PAGES_PER_S=15 CHECKPOINT_SECONDS=2 HOSTS=3000 \
     scripts/bench/queue.sh crawl-fleet
 bench pages RUNS=1 REPEAT=1 scripts/bench/pages.sh
 bench icons URLS=2000 HOSTS=800 IN_FLIGHT=100 REPEATS=1 scripts/bench/icons.sh

@@ -209,6 +209,9 @@ async fn sample(fetcher: Fetcher, usage: Arc<Usage>) {
     }
 }
 
+/// Number of samples from which on growth is judged: ten minutes, in which caches are full.
+const MIN_SAMPLES_JUDGED: usize = 60;
+
 /// Memory, open files and tasks of the process, sampled every ten seconds.
 #[derive(Default)]
 struct ResourceSamples {
@@ -245,6 +248,10 @@ impl ResourceSamples {
     /// # Errors
     /// When one of them grew by more than a fifth.
     fn check_growth(&self) -> Result<(), AnyError> {
+        if self.samples.len() < MIN_SAMPLES_JUDGED {
+            println!("too short to judge growth");
+            return Ok(());
+        }
         let third = self.samples.len() / 3;
         for (at, name) in Self::NAMES.iter().enumerate() {
             let most =
