@@ -17,7 +17,14 @@ begin
            case when f.is_no_page is null
                  and (coordinator.ending_of(f.outcome, f.bytes) = 'failed'
                       or f.outcome in ('origin_dead', 'host_dead', 'robots_unreachable',
-                                       'retry_after_too_long')) then f.url end
+                                       'retry_after_too_long'))
+                 -- A hostname whose URL over http was answered instead.
+                 and not (f.depth = 0 and f.url like 'https://%' and exists (
+                     select from fetches over_http
+                      where over_http.crawl = f.crawl and over_http.host_hash = f.host_hash
+                        and over_http.via_url_hash = f.url_hash and over_http.status is not null
+                        and over_http.depth = 0 and over_http.url like 'http://%'))
+                then f.url end
       from fetches f
      where f.crawl = p_crawl
        -- As the index fetches_uncaptured has it.

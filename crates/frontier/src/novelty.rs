@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{canonical::UrlHash, seen_hashes::SeenHashes};
+use crate::{canonical::UrlHash, seen_hashes::SeenHashes, shape_counts::Owed};
 
 /// How many pages that repeat others a page of new lines makes up for: shapes of which one page in
 /// five is of that kind stay open.
@@ -16,7 +16,7 @@ const MAX_GAIN: u32 = 4;
 /// the days of a calendar have one new line now and then.
 const LINES_PER_GAIN: usize = 20;
 
-/// A page says something new if one in so many of its lines is new.
+/// A page says something new if one in so many of its lines is new, or a long one is.
 const LINES_PER_NEW_LINE: usize = 64;
 
 /// A page also says something new if one in so many of its lines has a new number, and at least
@@ -43,6 +43,10 @@ const LINE_BITS: u32 = 20;
 /// The bit of a line's hash that is set where only its numbers may be new.
 const OF_NUMBERS: u32 = 1;
 
+/// The bit that is set of a long line, such as a sentence: a page with a new one says something
+/// new, however much of its template is on it.
+const LONG: u32 = 2;
+
 /// An odd number whose products have high bits that depend on all bits of a factor.
 const SPREAD: u32 = 0x9e37_79b1;
 
@@ -64,6 +68,7 @@ pub(crate) struct Novelty {
 struct Said {
     page: Option<u32>,
     lines: Vec<u32>,
+    owed: Vec<Owed>,
 }
 
 impl Default for Novelty {
@@ -104,20 +109,28 @@ impl Novelty {
             |line: &u32| !self.lines.contains(*line) && !self.unanswered_lines.contains(line);
         let new = short.zip(lines).filter(|(short, _)| is_new(short));
         let (numbers, words): (Vec<_>, Vec<_>) = new.partition(|(_, line)| **line & OF_NUMBERS > 0);
-        let gain = gain_of(words.len(), numbers.len(), lines.len());
+        let has_long = words.iter().any(|(_, line)| **line & LONG > 0);
+        let gain = gain_of((words.len(), has_long), numbers.len(), lines.len());
         let mut new: Vec<u32> = words.into_iter().chain(numbers).map(|(short, _)| short).collect();
         new.sort_unstable();
         new.dedup();
         new.truncate(LINES_PER_PAGE);
         self.unanswered_pages.insert(page);
         self.unanswered_lines.extend(&new);
-        self.unanswered.insert(url, Said { page: Some(page), lines: new });
+        self.unanswered.insert(url, Said { page: Some(page), lines: new, owed: Vec::new() });
         gain
     }
 
-    /// Keeps what a page said, whose URL is answered.
-    pub(crate) fn answered(&mut self, url: UrlHash) {
-        let Some(said) = self.unanswered.remove(&url) else { return };
+    /// Notes what a page that was noted added to what its shapes owe.
+    pub(crate) fn note_owed(&mut self, url: UrlHash, owed: Vec<Owed>) {
+        if let Some(said) = self.unanswered.get_mut(&url) {
+            said.owed = owed;
+        }
+    }
+
+    /// Keeps what a page said, whose URL is answered. Returns what it added to what its shapes owe.
+    pub(crate) fn answered(&mut self, url: UrlHash) -> Vec<Owed> {
+        let Some(said) = self.unanswered.remove(&url) else { return Vec::new() };
         if let Some(page) = said.page {
             self.unanswered_pages.remove(&page);
             self.pages.insert(page);
@@ -126,6 +139,7 @@ impl Novelty {
             self.unanswered_lines.remove(&line);
             self.lines.insert(line);
         }
+        said.owed
     }
 
     /// Notes that a chunk has all that is kept.
@@ -143,8 +157,8 @@ impl Novelty {
 
 /// Returns for how many others a page makes up that has so many new lines, and new lines with
 /// numbers, of all its lines; `None` if it repeats others.
-fn gain_of(words: usize, numbers: usize, lines: usize) -> Option<u32> {
-    if words > 0 && words * LINES_PER_NEW_LINE >= lines {
+fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Option<u32> {
+    if has_long || words > 0 && words * LINES_PER_NEW_LINE >= lines {
         let more = words * LINES_PER_GAIN / lines.max(1);
         return Some(u32::try_from(more).map_or(MAX_GAIN, |more| MAX_GAIN.min(more + 1)));
     }

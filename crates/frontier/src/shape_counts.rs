@@ -7,6 +7,8 @@
 //! that fills half of the budget is always in the table. What a shape owes is forgotten with its
 //! count. Does not depend on the budget, the format of chunks, or what pages say.
 
+use std::collections::HashMap;
+
 /// Number of shapes that are counted. The templates of a site are fewer, and 64 fit the bits of a
 /// mask.
 const MAX_SHAPES: usize = 64;
@@ -41,10 +43,30 @@ impl ShapeSlot {
     }
 }
 
+/// What a page added to what a shape owes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owed {
+    /// The hash of the shape.
+    pub(crate) hash: u32,
+    /// Negative if the page said something new.
+    pub(crate) added: i64,
+}
+
+/// What pages added to what a shape owes beside what a chunk has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Beside {
+    /// Those that are not answered: whoever holds the host after a death asks for them again.
+    unanswered: i64,
+    /// Those that are answered, as far as that is less than nothing: others that came before are
+    /// not answered yet.
+    answered: i64,
+}
+
 /// A table of shapes and their counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShapeCounts {
     slots: Vec<ShapeSlot>,
+    beside: HashMap<u32, Beside>,
     /// What is subtracted from every count.
     floor: u32,
     /// Bit n: slot n changed since the last call of [`Self::take_changes`].
@@ -101,9 +123,40 @@ impl ShapeCounts {
         self.slots.iter().find(|slot| slot.hash == hash && slot.raised > self.floor)
     }
 
+    /// Returns what a shape owes, with pages that are not answered.
+    pub(crate) fn owed(&self, slot: &ShapeSlot) -> u32 {
+        let Beside { unanswered, answered } =
+            self.beside.get(&slot.hash).copied().unwrap_or_default();
+        let owed = i64::from(slot.debt) + unanswered + answered;
+        u32::try_from(owed.max(0)).unwrap_or(u32::MAX)
+    }
+
     /// Returns the most that a shape owes.
-    pub(crate) fn greatest_debt(&self) -> u32 {
-        self.slots.iter().map(|slot| slot.debt).max().unwrap_or_default()
+    pub(crate) fn greatest_owed(&self) -> u32 {
+        self.slots.iter().map(|slot| self.owed(slot)).max().unwrap_or_default()
+    }
+
+    /// Notes what a page of a shape said, and adds that to what the shape owes.
+    pub(crate) fn note(&mut self, hash: u32, last: LastPage, added: i64) {
+        self.change(hash, |slot| slot.last = last);
+        self.beside.entry(hash).or_default().unanswered += added;
+    }
+
+    /// A page is answered: what it added is of the next chunk.
+    pub(crate) fn page_answered(&mut self, owed: &[Owed]) {
+        for &Owed { hash, added } in owed {
+            let Some(beside) = self.beside.get_mut(&hash) else { continue };
+            beside.unanswered -= added;
+            let all = beside.answered + added;
+            let debt = self.slot(hash).map_or(0, |slot| i64::from(slot.debt)) + all;
+            let beside = self.beside.entry(hash).or_default();
+            beside.answered = debt.min(0);
+            if beside.answered == 0 && beside.unanswered == 0 {
+                self.beside.remove(&hash);
+            }
+            let debt = u32::try_from(debt.max(0)).unwrap_or(u32::MAX);
+            self.change(hash, |slot| slot.debt = debt);
+        }
     }
 
     /// Changes what a shape that is counted owes.

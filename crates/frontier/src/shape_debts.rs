@@ -7,7 +7,7 @@
 use crate::{
     rules::Rules,
     shape::Shapes,
-    shape_counts::{LastPage, ShapeCounts},
+    shape_counts::{LastPage, Owed, ShapeCounts},
 };
 
 /// What a page that repeats others adds to the debt of its shapes.
@@ -40,10 +40,11 @@ impl ShapeCounts {
     pub(crate) fn are_closed(&self, shapes: Shapes, rules: &Rules) -> bool {
         for (hash, is_broader) in shapes.iter() {
             let Some(slot) = self.slot(hash) else { continue };
-            if slot.debt >= most_owed(rules, is_broader) {
+            let owed = self.owed(slot);
+            if owed >= most_owed(rules, is_broader) {
                 return true;
             }
-            if slot.last == LastPage::New && slot.debt == 0 {
+            if slot.last == LastPage::New && owed == 0 {
                 return false;
             }
         }
@@ -52,34 +53,37 @@ impl ShapeCounts {
 
     /// Returns true if a shape may be closed.
     pub(crate) fn has_closed(&self, rules: &Rules) -> bool {
-        self.greatest_debt() >= most_owed(rules, false)
+        self.greatest_owed() >= most_owed(rules, false)
     }
 
-    /// Notes what a page of these shapes said. What a shape owes that is closed by it, broader ones
-    /// do not owe.
-    pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) {
-        let mut forgiven = 0;
+    /// Notes what a page of these shapes said that is not answered. What a shape owes that is
+    /// closed by it, broader ones do not owe. Returns what changed, for [`Self::page_answered`].
+    pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) -> Vec<Owed> {
+        let (mut forgiven, mut changed) = (0, Vec::new());
         for (hash, is_broader) in shapes.iter() {
-            let most = most_owed(rules, is_broader);
-            if self.slot(hash).is_some_and(|slot| slot.debt >= most) {
-                return;
+            let Some(slot) = self.slot(hash) else { continue };
+            let (before, most) = (self.owed(slot), most_owed(rules, is_broader));
+            if before >= most {
+                return changed;
             }
-            self.change(hash, |slot| {
-                (slot.last, slot.debt) = match says {
-                    PageSays::New(gain) => (LastPage::New, slot.debt.saturating_sub(gain * COST)),
-                    PageSays::Leads => (LastPage::Repeated, slot.debt),
-                    PageSays::Lists => (LastPage::Repeated, slot.debt.saturating_add(COST_OF_LIST)),
-                    PageSays::Nothing => (LastPage::Repeated, slot.debt.saturating_add(COST)),
-                };
-                slot.debt = slot.debt.saturating_sub(forgiven);
-                if slot.debt >= most {
-                    forgiven = most;
-                }
-            });
+            let (last, owed) = match says {
+                PageSays::New(gain) => (LastPage::New, before.saturating_sub(gain * COST)),
+                PageSays::Leads => (LastPage::Repeated, before),
+                PageSays::Lists => (LastPage::Repeated, before.saturating_add(COST_OF_LIST)),
+                PageSays::Nothing => (LastPage::Repeated, before.saturating_add(COST)),
+            };
+            let owed = owed.saturating_sub(forgiven);
+            if owed >= most {
+                forgiven = most;
+            }
+            let added = i64::from(owed) - i64::from(before);
+            self.note(hash, last, added);
+            changed.push(Owed { hash, added });
         }
         if let Some(own) = shapes.own.filter(|_| matches!(says, PageSays::New(_))) {
             self.remove(own);
         }
+        changed
     }
 }
 

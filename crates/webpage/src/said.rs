@@ -4,7 +4,8 @@
 //! Small numbers in lines, and those of the URL, are all the same, so a page that counts up repeats
 //! the one before. Lines with other numbers have hashes of a kind of their own ([`is_of_numbers`]):
 //! tables differ by them, but so do clocks and counters. The names of pictures keep their numbers.
-//! A short line with a word of the URL is an echo and left out. The order of lines does not matter.
+//! A short line with a word of the URL is an echo and left out, and in longer ones the words of the
+//! URL are all the same, too. The order of lines does not matter.
 //! Invariant: the same lines give the same hashes in every version, since callers store them. Does
 //! not depend on what other pages say.
 
@@ -12,14 +13,23 @@ use std::collections::HashSet;
 
 /// Greatest number of lines by which a page is known: those of most pages. Of more, the lowest
 /// hashes are taken, so that two pages of which one has most lines of the other share most.
-pub const MAX_LINES_SAID: usize = 128;
+pub const MAX_LINES_SAID: usize = 1_024;
 
-/// Most words of a line that is an echo if a word of the URL is in it: a title or a heading.
-/// Sentences have words of the URL by chance.
+/// Most words of a line that is an echo if a word of the URL is in it: a title or a heading, or a
+/// part of a menu that the URL has by chance.
 const MAX_ECHO_WORDS: usize = 8;
 
-/// Least length in bytes of a word of the URL: shorter ones are in every line.
-const MIN_ECHO_BYTES: usize = 3;
+/// Least number of words of its own, and no numbers, of a line that is long: a sentence.
+const MIN_LONG_WORDS: usize = 8;
+
+/// The bits of a hash that say of what kind its line is.
+const FLAGS: u32 = 3;
+
+/// What stands for a number that is not kept.
+const NUMBER: &str = "0";
+
+/// What stands for words of the URL.
+const ECHO: &str = "?";
 
 /// Least number of digits of a number that is kept, if the URL does not have it: shorter ones are
 /// counts, days and times.
@@ -47,7 +57,7 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
     let lines = text.lines().chain([title]);
     let lines = lines.filter_map(|line| hash_of_line(line, &echoes, &mut word));
     let pictures =
-        pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())) & !1);
+        pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())) & !FLAGS);
     let mut hashes: Vec<u32> = lines.chain(pictures).collect();
     hashes.sort_unstable();
     hashes.dedup();
@@ -65,13 +75,12 @@ pub fn is_of_numbers(line: u32) -> bool {
 fn words_of_url(url: &str) -> HashSet<String> {
     let target = url.split_once("://").map_or(url, |(_, rest)| rest);
     let target = target.find(['/', '?']).and_then(|at| target.get(at..)).unwrap_or_default();
-    let words = words(target).filter(|word| word.len() >= MIN_ECHO_BYTES);
     let known = |word: &str| {
         let mut known = String::new();
         fold_into(&mut known, word);
         if is_number(word) { word.to_owned() } else { known }
     };
-    words.map(known).collect()
+    words(target).map(known).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -89,35 +98,41 @@ fn is_number(word: &str) -> bool {
         || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
 }
 
-/// Returns the hash of a line's words; `None` if it has none, or is an echo of the URL. A word is
-/// written into `folded` meanwhile.
+/// Returns the hash of a line's words; `None` if it has none of its own, or is short and has a word
+/// of the URL. In longer lines words of the URL are all the same, so that a page that says what was
+/// asked for repeats others. A word is written into `folded` meanwhile.
 fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Option<u32> {
-    let (mut hash, mut count) = (HASH_START, 0_usize);
-    let (mut is_echo, mut was_number, mut has_kept) = (false, false, false);
+    let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");
+    let (mut has_kept, mut has_echo) = (false, false);
     for word in words(line) {
         count += 1;
-        let is_number = is_number(word);
         let is_decimal = word.bytes().all(|byte| byte.is_ascii_digit());
         if is_decimal && word.len() >= MIN_KEPT_DIGITS && !echoes.contains(word) {
             hash = hashed(hashed(hash, word.as_bytes()), b" ");
-            (was_number, has_kept) = (false, true);
+            (before, has_kept) = (NUMBER, true);
             continue;
         }
-        // Numbers may have more or fewer parts.
-        if !(is_number && was_number) {
-            folded.clear();
-            if is_number {
-                folded.push('0');
-            } else {
-                fold_into(folded, word);
-                is_echo |= count <= MAX_ECHO_WORDS && echoes.contains(folded.as_str());
-            }
+        folded.clear();
+        let now = if is_number(word) {
+            NUMBER
+        } else {
+            fold_into(folded, word);
+            let is_echo = echoes.contains(folded.as_str());
+            has_echo |= is_echo;
+            if is_echo { ECHO } else { "" }
+        };
+        // Numbers may have more or fewer parts, and a name more or fewer words.
+        if now.is_empty() {
+            own += 1;
             hash = hashed(hashed(hash, folded.as_bytes()), b" ");
+        } else if now != before {
+            hash = hashed(hashed(hash, now.as_bytes()), b" ");
         }
-        was_number = is_number;
+        before = now;
     }
-    let is_kept = count > 0 && !(is_echo && count <= MAX_ECHO_WORDS);
-    is_kept.then(|| finished(hash) & !1 | u32::from(has_kept))
+    let flags = u32::from(has_kept) | u32::from(own >= MIN_LONG_WORDS) << 1;
+    let is_echo = has_echo && count <= MAX_ECHO_WORDS;
+    (count > 0 && !is_echo).then(|| finished(hash) & !FLAGS | flags)
 }
 
 /// Appends a word in lower case, with runs of digits as one.
@@ -183,14 +198,25 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_with_a_word_of_the_url_is_an_echo() {
+    fn words_of_the_url_say_nothing() {
         let url = "https://a.example/find?q=blue+Boats";
         assert!(said(url, "Nothing found for boats").is_empty());
         assert_eq!(said(url, "Nothing found for cars").len(), 1);
-        let sentence = "We have looked at all our boats and have not found what you want.";
-        assert_eq!(said(url, sentence).len(), 1);
+        let rest = "found in our shop of all things that float today";
+        let found = said(url, &format!("No boats are {rest}"));
+        assert_eq!(said(url, &format!("No blue boats are {rest}")), found);
+        assert_eq!(said("https://a.example/find?q=car", &format!("No car are {rest}")), found);
+        assert_ne!(said(url, &format!("No cars are {rest}")), found);
         // The host is no part of what is echoed.
-        assert_eq!(said(url, "Welcome to example").len(), 1);
+        assert_eq!(said(url, "example").len(), 1);
+    }
+
+    #[test]
+    fn a_sentence_is_told_from_a_short_line() {
+        let is_long = |text: &str| said(URL, text)[0] & FLAGS == 2;
+        assert!(is_long("We have looked at every one of them and found nothing"));
+        assert!(!is_long("Seven words are not enough for this"));
+        assert!(!is_long("item item item item item item item item once"), "an echo");
     }
 
     #[test]
@@ -205,7 +231,7 @@ mod tests {
     fn hashes_stay_what_they_are() {
         let pictures = ["a1.png".to_owned()];
         let found = lines_said(URL, "Title 5", "Größe: 4 cm\nNews", &pictures);
-        assert_eq!(found, [257_697_920, 1_211_142_962, 3_362_935_924, 3_463_399_512]);
+        assert_eq!(found, [257_697_920, 1_211_142_960, 3_362_935_924, 3_463_399_512]);
     }
 
     proptest! {

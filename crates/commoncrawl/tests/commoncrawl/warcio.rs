@@ -183,7 +183,7 @@ fn warcio_reads_the_records_of_a_crawl_and_the_check_passes() {
             assert_eq!(beside["passed"], true);
         }
         let known = "fetchTimeMs: 120\r\ndelayMs: 1000\r\ndepth: 3\r\nvia: https://a.example/\r\n\
-            charset-detected: UTF-8\r\nlanguage: eng\r\n";
+            certificate-fault: self_signed\r\ncharset-detected: UTF-8\r\nlanguage: eng\r\n";
         assert_eq!(metadata["body"], known);
     }
     let [first, same, unchanged, cut] = [2, 5, 8, 11].map(|at| &records[at]);

@@ -61,12 +61,13 @@ impl MadeSite {
 }
 
 /// Every site that has many pages of one shape, each with something of its own.
-pub(crate) const LISTS: [MadeSite; 9] = [
+pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "numbers", own_pages: 4_000, page: |path| article(path, "/own/article-") },
     MadeSite { name: "dates", own_pages: 4_000, page: dated },
     MadeSite { name: "queries", own_pages: 4_000, page: |path| article(path, "/own/story?id=") },
     MadeSite { name: "hexadecimal ids", own_pages: 4_000, page: hexadecimal },
     MadeSite { name: "thin articles", own_pages: 4_000, page: thin },
+    MadeSite { name: "a shop below a long menu", own_pages: 1_000, page: sale },
     MadeSite { name: "tables of numbers", own_pages: 1_000, page: table },
     MadeSite { name: "galleries", own_pages: 1_000, page: gallery },
     MadeSite { name: "lists in pages", own_pages: 1_000, page: listed },
@@ -176,6 +177,18 @@ fn thin(path: &str) -> Option<String> {
         return Some(page(&format!("Product {n}"), &text, &["/".to_owned()]));
     }
     indexed(path, |n| format!("/own/product/{n}"), 4_000)
+}
+
+/// A name, as the URL has it, and a sentence are of each page, below a menu of 200 lines.
+fn sale(path: &str) -> Option<String> {
+    let slug = |n: u64| format!("{}-{n}", phrase(mix(n), 3).replace(' ', "-"));
+    if let Some(n) = path.strip_prefix("/own/sale/").and_then(|rest| rest.rsplit('-').next()) {
+        let n = n.parse().ok()?;
+        let menu: String = (0..200).map(|item| format!("<p>{}</p>", phrase(!item, 3))).collect();
+        let text = format!("<p>{}.</p>", phrase(mix(n) ^ 1, 20));
+        return Some(page(&phrase(mix(n), 3), &(menu + &text), &["/".to_owned()]));
+    }
+    indexed(path, |n| format!("/own/sale/{}", slug(n)), 1_000)
 }
 
 /// Nothing but numbers is of each page.

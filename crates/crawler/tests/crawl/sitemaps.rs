@@ -199,13 +199,13 @@ async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
             // 10 MiB are read, and of these 50,000 entries.
             Trap::SitemapMany => {
                 assert!(counted("trap_page_links") >= 50_000, "{refused}");
-                assert!(counted("trap_shape") > 0 && beside <= 1_001, "{beside}");
+                assert!(counted("trap_shape") > 0 && beside <= 1_010, "{beside}");
                 assert!(status.left["trap_shape"].as_i64() > Some(900), "{}", status.left);
             }
             // The index, 21 lists, and as many pages.
             Trap::SitemapFlood => {
                 assert!(counted("trap_shape") >= 1_000_000, "{refused}");
-                assert!(beside <= 22 + 1_000, "{beside}");
+                assert!(beside <= 22 + 1_010, "{beside}");
             }
             _ => unreachable!("no trap of sitemaps"),
         }

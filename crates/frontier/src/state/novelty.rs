@@ -45,7 +45,8 @@ impl HostState {
             Some(gain) => PageSays::New(gain),
             None => self.leads_to(shapes, links),
         };
-        self.shapes.note_page(shapes, says, rules);
+        let owed = self.shapes.note_page(shapes, says, rules);
+        self.novelty.note_owed(url, owed);
         Some(says)
     }
 
@@ -81,11 +82,13 @@ impl HostState {
         self.shapes.has_closed(rules)
     }
 
-    /// Returns true if a pending URL is of a shape that is closed. What a user submitted never is.
+    /// Returns true if a pending URL is of a shape that is closed. What a user submitted never is,
+    /// nor what was fetched and lost its record.
     #[must_use]
     pub fn is_of_trap(&self, url: &CanonicalUrl, flags: LinkFlags, rules: &Rules) -> bool {
         !flags.contains(LinkFlags::SEED)
             && !flags.is_no_page()
+            && !self.novelty.is_noted(url.hash())
             && self.shapes.are_closed(Shapes::of(url.path_and_query()), rules)
     }
 

@@ -220,7 +220,8 @@ impl HostState {
             return Answered::Unknown;
         }
         self.changed.remove(&hash);
-        self.novelty.answered(hash);
+        let owed = self.novelty.answered(hash);
+        self.shapes.page_answered(&owed);
         self.answered.insert(hash);
         self.newly_answered.push(hash);
         let sum = match ending {

@@ -187,7 +187,8 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     ];
     let ended = status.finished_at.map(|at| format!(", ended {}", time(at))).unwrap_or_default();
     rows.push(("started", time(status.started_at) + &ended));
-    if let Some(text) = status.indexes.as_deref().and_then(about_indexes) {
+    let indexes = status.indexes.as_deref().filter(|_| !status.state.starts_with("drop"));
+    if let Some(text) = indexes.and_then(about_indexes) {
         rows.push(("indexes", text.to_owned()));
     }
     rows.extend(patterns(status).map(|text| ("patterns", text)));

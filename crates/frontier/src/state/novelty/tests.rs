@@ -59,7 +59,7 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
 
 /// Lines that no other number has.
 fn own(n: u32) -> Vec<u32> {
-    (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace)).collect()
+    (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace) & !3).collect()
 }
 
 fn rules(trap_pages: u32) -> Rules {
@@ -195,6 +195,44 @@ fn what_a_page_said_is_kept_from_its_answer_on() {
     let delta = known.state.pack(never_paused).unwrap().bytes;
     let both = HostState::unpack(HOST, [&*chunk, &*delta], &ParameterList::default());
     assert_eq!(both.unwrap().state, known.state);
+}
+
+/// A holder that died after it had recorded what its pages owed, and before these pages, left them.
+#[test]
+fn what_pages_owe_is_packed_from_their_answers_on() {
+    let mut known = Known::new(rules(5), numbered("/day/", 50));
+    known.says("/day/0", &own(0), &[]);
+    let fetched = numbered("/day/", 6);
+    for path in &fetched[1..] {
+        let of = (url(path).hash(), path.as_str());
+        assert_eq!(known.state.note_page(of, &own(0), &[], &known.rules), Some(PageSays::Nothing));
+    }
+    assert!(known.is_closed("/day/49") && !known.is_closed("/day/1"), "a fetched page is none");
+    let chunk = known.state.pack(never_paused).unwrap().bytes;
+    let unpacked = HostState::unpack(HOST, [&*chunk], &ParameterList::default());
+    let before = std::mem::replace(&mut known.state, unpacked.unwrap().state);
+    assert!(!known.is_closed("/day/49"), "the pages that closed it are to be fetched again");
+    known.state = before;
+    // In any order.
+    for path in fetched.iter().rev() {
+        known.state.answer(url(path).hash(), Ending::Captured);
+    }
+    let delta = known.state.pack(never_paused).unwrap().bytes;
+    let unpacked = HostState::unpack(HOST, [&*chunk, &*delta], &ParameterList::default());
+    known.state = unpacked.unwrap().state;
+    assert!(known.is_closed("/day/49"));
+}
+
+/// Three hundred lines of a template, and a sentence of a page's own.
+#[test]
+fn a_sentence_is_something_new_however_long_the_template_is() {
+    let mut known = Known::new(rules(5), numbered("/shop/", 50));
+    let template: Vec<u32> = (100..138).flat_map(own).collect();
+    let page = |n: u32| [&template, &[own(n)[0] | 2][..]].concat();
+    for n in 0..50 {
+        let says = known.says(&format!("/shop/{n}"), &page(n), &[]);
+        assert!(matches!(says, Some(PageSays::New(_))), "{n}: {says:?}");
+    }
 }
 
 #[test]
