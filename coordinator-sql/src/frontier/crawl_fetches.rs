@@ -108,10 +108,7 @@ struct FoundFetch {
 
 impl FromRow for FoundFetch {
     fn from_row(row: &Row) -> Result<Self, Error> {
-        let position: &str = row.try_get("position")?;
-        let position = position
-            .parse()
-            .map_err(|_| Error::Unexpected(format!("the position {position:?} of a fetch")))?;
+        let position = FetchPosition::answered(row.try_get("position")?)?;
         let url: Option<&str> = row.try_get("url")?;
         let fetch = url.map(|_| CrawlFetch::from_row(row)).transpose()?;
         Ok(Self { position, fetch })

@@ -4,6 +4,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::error::Error;
+
 /// A place in the order in which fetches were recorded, as text `EPOCH-TRANSACTION-NUMBER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FetchPosition {
@@ -18,6 +20,13 @@ pub struct FetchPosition {
 impl fmt::Display for FetchPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.epoch, self.xid, self.id)
+    }
+}
+
+impl FetchPosition {
+    /// Reads what Postgres answered.
+    pub(crate) fn answered(text: &str) -> Result<Self, Error> {
+        text.parse().map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")))
     }
 }
 

@@ -37,11 +37,7 @@ impl FromRow for AnsweredRow {
     fn from_row(row: &Row) -> Result<Self, Error> {
         let (kind, name): (String, Option<String>) = (row.try_get("kind")?, row.try_get("name")?);
         if kind == "position" {
-            let text = name.unwrap_or_default();
-            let position = text.parse();
-            return position
-                .map(Self::Position)
-                .map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")));
+            return FetchPosition::answered(&name.unwrap_or_default()).map(Self::Position);
         }
         let host_hash: Option<i64> = row.try_get("host_hash")?;
         let host_hash = host_hash.map(unsigned_hash);
