@@ -52,7 +52,7 @@ pub use page::{
 };
 pub use ports::{MAX_PORTS, PortList, PortListError, is_bad_port};
 pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
-pub use said::{MAX_LINES_SAID, is_of_numbers, lines_said};
+pub use said::{MAX_LINES_SAID, lines_said};
 pub use sitemap::{MAX_SITEMAP_ENTRIES, Sitemap, SitemapFormat, read_sitemap};
 pub use text::{PageText, TextRequest, plain_text};
 pub use title::{Title, TitleState, tab_title};

@@ -2,7 +2,7 @@
 //! pages with something of their own.
 //!
 //! Small numbers in lines, and those of the URL, are all the same, so a page that counts up repeats
-//! the one before. Lines with other numbers have hashes of a kind of their own ([`is_of_numbers`]):
+//! the one before. Lines with other numbers have hashes of a kind of their own ([`lines_said`]):
 //! tables differ by them, but so do clocks and counters. The names of pictures keep their numbers.
 //! A short line with a word of the URL is an echo and left out, and in longer ones the words of the
 //! URL are all the same, too. The order of lines does not matter.
@@ -22,8 +22,11 @@ const MAX_ECHO_WORDS: usize = 8;
 /// Least number of words of its own, and no numbers, of a line that is long: a sentence.
 const MIN_LONG_WORDS: usize = 8;
 
-/// The bits of a hash that say of what kind its line is.
-const FLAGS: u32 = 3;
+/// The bit of a hash that is set of a line with numbers that are kept.
+const OF_NUMBERS: u32 = 1;
+
+/// The bit of a hash that is set of a long line.
+const LONG: u32 = 2;
 
 /// What stands for a number that is not kept.
 const NUMBER: &str = "0";
@@ -50,25 +53,21 @@ const PICTURE_START: u64 = !HASH_START;
 /// Returns the hashes of what a page says: its title, the lines of its text
 /// ([`crate::PageText::text`]), and the file names of its pictures
 /// ([`crate::PageLinks::pictures`]). They are ascending and distinct, at most [`MAX_LINES_SAID`].
+/// Bit 0 is set of a line with numbers that are kept, bit 1 of a sentence.
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
     let echoes = words_of_url(url);
     let mut word = String::new();
     let lines = text.lines().chain([title]);
     let lines = lines.filter_map(|line| hash_of_line(line, &echoes, &mut word));
-    let pictures =
-        pictures.iter().map(|name| finished(hashed(PICTURE_START, name.as_bytes())) & !FLAGS);
+    let pictures = pictures
+        .iter()
+        .map(|name| finished(hashed(PICTURE_START, name.as_bytes())) & !(OF_NUMBERS | LONG));
     let mut hashes: Vec<u32> = lines.chain(pictures).collect();
     hashes.sort_unstable();
     hashes.dedup();
     hashes.truncate(MAX_LINES_SAID);
     hashes
-}
-
-/// Returns true if a hash of [`lines_said`] is of a line with numbers that are kept.
-#[must_use]
-pub fn is_of_numbers(line: u32) -> bool {
-    line & 1 == 1
 }
 
 /// Returns the words and numbers of path and query, in lower case.
@@ -130,9 +129,10 @@ fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Op
         }
         before = now;
     }
-    let flags = u32::from(has_kept) | u32::from(own >= MIN_LONG_WORDS) << 1;
+    let of_numbers = if has_kept { OF_NUMBERS } else { 0 };
+    let long = if own >= MIN_LONG_WORDS { LONG } else { 0 };
     let is_echo = has_echo && count <= MAX_ECHO_WORDS;
-    (count > 0 && !is_echo).then(|| finished(hash) & !FLAGS | flags)
+    (count > 0 && !is_echo).then(|| finished(hash) & !(OF_NUMBERS | LONG) | of_numbers | long)
 }
 
 /// Appends a word in lower case, with runs of digits as one.
@@ -190,8 +190,8 @@ mod tests {
         }
         // Numbers that the URL does not have are of a kind of their own.
         let found = [said(URL, "Rain: 1234"), said(URL, "Rain: 1235"), said(URL, "Rain: 12")];
-        assert!(found[0] != found[1] && is_of_numbers(found[0][0]), "{found:?}");
-        assert!(!is_of_numbers(found[2][0]), "{found:?}");
+        assert!(found[0] != found[1] && found[0][0] & OF_NUMBERS > 0, "{found:?}");
+        assert!(found[2][0] & OF_NUMBERS == 0, "{found:?}");
         let of_it = "https://a.example/1234/5678";
         assert_eq!(said(of_it, "Rain: 1234"), found[2]);
         assert!(said(URL, " - \n\n").is_empty());
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_sentence_is_told_from_a_short_line() {
-        let is_long = |text: &str| said(URL, text)[0] & FLAGS == 2;
+        let is_long = |text: &str| said(URL, text)[0] & (OF_NUMBERS | LONG) == LONG;
         assert!(is_long("We have looked at every one of them and found nothing"));
         assert!(!is_long("Seven words are not enough for this"));
         assert!(!is_long("item item item item item item item item once"), "an echo");

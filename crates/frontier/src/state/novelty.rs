@@ -27,8 +27,9 @@ const MAX_LINKS_JUDGED: usize = 64;
 
 impl HostState {
     /// Notes what a page says that was fetched and is not answered, before its links are merged:
-    /// the hashes of its lines, odd ones of lines that may differ by a number alone, and its links
-    /// on its host. `None` if the host has few pages, or if this was noted before.
+    /// the hashes of its lines, and its links on its host. Bit 0 of a hash is set of a line that
+    /// may differ by a number alone, bit 1 of a sentence. `None` if the host has few pages, or if
+    /// this was noted before.
     pub fn note_page(
         &mut self,
         (url, path_and_query): (UrlHash, &str),
