@@ -145,14 +145,12 @@ impl ShapeCounts {
     /// A page is answered: what it added is of the next chunk.
     pub(crate) fn page_answered(&mut self, owed: &[Owed]) {
         for &Owed { hash, added } in owed {
-            let Some(beside) = self.beside.get_mut(&hash) else { continue };
-            beside.unanswered -= added;
-            let all = beside.answered + added;
-            let debt = self.slot(hash).map_or(0, |slot| i64::from(slot.debt)) + all;
-            let beside = self.beside.entry(hash).or_default();
-            beside.answered = debt.min(0);
-            if beside.answered == 0 && beside.unanswered == 0 {
-                self.beside.remove(&hash);
+            let Beside { unanswered, answered } = self.beside.remove(&hash).unwrap_or_default();
+            let Some(slot) = self.slot(hash) else { continue };
+            let debt = i64::from(slot.debt) + answered + added;
+            let (unanswered, answered) = (unanswered - added, debt.min(0));
+            if unanswered != 0 || answered != 0 {
+                self.beside.insert(hash, Beside { unanswered, answered });
             }
             let debt = u32::try_from(debt.max(0)).unwrap_or(u32::MAX);
             self.change(hash, |slot| slot.debt = debt);
@@ -266,6 +264,24 @@ mod tests {
             }
         }
         assert_eq!(counts.count(64), 0);
+    }
+
+    /// What pages add may come to nothing while some of them are answered and others are not.
+    #[test]
+    fn what_a_shape_owes_is_the_same_in_any_order_of_answers() {
+        let mut counts = ShapeCounts::default();
+        counts.add(1);
+        let owed = |added| [Owed { hash: 1, added }];
+        for added in [4, -4, 0] {
+            counts.note(1, LastPage::Repeated, added);
+        }
+        counts.page_answered(&owed(0));
+        counts.page_answered(&owed(4));
+        counts.note(1, LastPage::Repeated, 4);
+        counts.page_answered(&owed(-4));
+        counts.page_answered(&owed(4));
+        let slot = counts.slot(1).copied().unwrap();
+        assert_eq!((slot.debt, counts.owed(&slot), counts.beside.len()), (4, 4, 0));
     }
 
     #[test]
