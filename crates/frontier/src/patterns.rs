@@ -103,7 +103,8 @@ impl UrlPatterns {
                     tables.push(table);
                     at += number;
                 }
-                None if fits && left > 0 => {
+                // What is left for all patterns together may be less than this one takes.
+                None if determinize(&nodes, at..at + 1, &mut { MAX_STEPS }).is_err() => {
                     return Err(failure(at, |number| PatternError::TooComplex { number }));
                 }
                 None => return Err(failure(at, |number| PatternError::TooLarge { number })),

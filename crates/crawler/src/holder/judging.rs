@@ -5,17 +5,18 @@
 //! when they are loaded. Invariant: no URL is requested that the newest patterns known here leave
 //! out, for each is judged again in its turn. Does not depend on how patterns change.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, UrlHash};
 
 use crate::{
     crawl::{ChangedRules, Crawl},
-    holder::state::{Holder, Judging},
+    holder::{
+        parts::end_of_part,
+        state::{Holder, Judging},
+    },
 };
 
-/// URLs that are judged before anything else is done: some milliseconds.
-const JUDGED_AT_A_TIME: usize = 256;
 /// Fetches of a slot that may wait for a checkpoint before no more of its URLs are left: some
 /// megabytes.
 const MAX_UNRECORDED: usize = 5_000;
@@ -68,10 +69,11 @@ impl Holder {
         !is_held && (current.is_some() || !hosts.is_empty())
     }
 
-    /// Judges some of the URLs that are to be judged.
+    /// Judges URLs that are to be judged, for a part of a turn.
     pub(super) fn judge_more(&mut self) {
         self.state.judging.is_held = false;
-        for _ in 0..JUDGED_AT_A_TIME {
+        let until = end_of_part();
+        while Instant::now() < until {
             let Some(((crawl, host_hash), hash)) = self.next_to_judge() else { return };
             if self.has_much_unrecorded(crawl, host_hash) {
                 self.state.judging.is_held = true;

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How long a turn of the loop does one kind of work that users and sites can enlarge. There are
-/// eight kinds, and a step of the longest takes some milliseconds, so that a turn takes 50 ms.
+/// nine kinds, and a step of the longest takes some milliseconds, so that a turn takes 50 ms.
 const PART: Duration = Duration::from_millis(5);
 /// Links of a page that are merged before another page has its turn: a millisecond or two, where
 /// each takes 2 to 30 µs. More time than a part they do not get, whatever lists and patterns cost.
