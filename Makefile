@@ -309,6 +309,11 @@ bench-outages: ## Live crawls of hosts that fail for a while, beside Scrapy (LEN
 	@scripts/install/bench.sh
 	@scripts/bench/outages.sh
 
+.PHONY: bench-worst-page
+bench-worst-page: ## Another key's URLs beside pages whose links and patterns cost most (SINGLES=60)
+	@scripts/install/bench.sh
+	@scripts/bench/origins.sh worst_page
+
 .PHONY: bench-origins
 bench-origins: ## A live crawl of hosts with faulty origins; another key's URLs there (HOSTS=100)
 	@scripts/install/bench.sh

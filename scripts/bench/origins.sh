@@ -5,8 +5,10 @@
 #
 #   HOSTS=100 PAGES=40 SINGLES=100 DELAY_MS=1000 scripts/bench/origins.sh
 #   HOSTS=10 PAGES=10 SINGLES=10 TARGETS=0 scripts/bench/origins.sh
+#   SINGLES=60 scripts/bench/origins.sh worst_page
 #
-# The second is the smallest form, of a minute or two: it checks what is captured, not how soon.
+# The second is the smallest form, of a minute or two: it checks what is captured, not how soon. The
+# third measures single URLs beside pages whose links and patterns cost the most.
 # Needs the right to make namespaces; touches no other network. BENCH_PROGRAMS names a folder of
 # programs that need not be built.
 # shellcheck source=scripts/lib.sh
@@ -20,11 +22,11 @@ if [ -z "${BENCH_FOLDER:-}" ]; then
             --package everytab-postgres --bin with-postgres
         export BENCH_PROGRAMS="$target/release"
     fi
-    in_namespace "$self"
+    in_namespace "$self" "$@"
 fi
 
 make_network "$BENCH_FOLDER"
 say "$(circumstances)"
 rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
 exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
-    python3 scripts/bench/origins.py
+    python3 "scripts/bench/${1:-origins}.py"

@@ -61,6 +61,8 @@ bench outages BENCH_PROGRAMS="$BUILT" LENGTHS=8 DELAYS=250 KINDS="refused 502 cu
     CLIENTS=everytab scripts/bench/outages.sh
 bench origins BENCH_PROGRAMS="$BUILT" HOSTS=10 PAGES=10 SINGLES=10 TARGETS=0 \
     scripts/bench/origins.sh
+bench worst-page BENCH_PROGRAMS="$BUILT" HOSTS=1 SINGLES=4 SINGLE_HOSTS=2 TARGETS=0 \
+    scripts/bench/origins.sh worst_page
 bench api-submit RATES=100 SECONDS_A_RATE=5 scripts/bench/api.sh submit
 bench api-waiters WAITERS=64 scripts/bench/api.sh waiters
 bench api-urgent HOSTS=100 PAGES=20000 WARM_SECONDS=5 SINGLES=3 scripts/bench/api.sh urgent
