@@ -56,7 +56,7 @@ const PICTURE_START: u64 = !HASH_START;
 /// Bit 0 is set of a line with numbers that are kept, bit 1 of a sentence.
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
-    let echoes = words_of_url(url);
+    let echoes = Echoes::of_url(url);
     let mut word = String::new();
     let lines = text.lines().chain([title]);
     let lines = lines.filter_map(|line| hash_of_line(line, &echoes, &mut word));
@@ -70,16 +70,36 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
     hashes
 }
 
-/// Returns the words and numbers of path and query, in lower case.
-fn words_of_url(url: &str) -> HashSet<String> {
-    let target = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let target = target.find(['/', '?']).and_then(|at| target.get(at..)).unwrap_or_default();
-    let known = |word: &str| {
-        let mut known = String::new();
-        fold_into(&mut known, word);
-        if is_number(word) { word.to_owned() } else { known }
-    };
-    words(target).map(known).collect()
+/// The words and numbers of a URL's path and query, in lower case.
+struct Echoes {
+    words: HashSet<String>,
+    /// The bits of all words ([`bit_of`]), by which nearly all words of a page are told from them.
+    bits: u64,
+}
+
+impl Echoes {
+    fn of_url(url: &str) -> Self {
+        let target = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let target = target.find(['/', '?']).and_then(|at| target.get(at..)).unwrap_or_default();
+        let known = |word: &str| {
+            let mut known = String::new();
+            fold_into(&mut known, word);
+            if is_number(word) { word.to_owned() } else { known }
+        };
+        let words: HashSet<String> = words(target).map(known).collect();
+        let bits = words.iter().fold(0, |bits, word| bits | bit_of(word));
+        Self { words, bits }
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        self.bits & bit_of(word) != 0 && self.words.contains(word)
+    }
+}
+
+/// Returns one of 64 bits, by a word's first byte and length.
+fn bit_of(word: &str) -> u64 {
+    let first = word.bytes().next().unwrap_or_default();
+    1 << ((usize::from(first) + 7 * word.len()) % 64)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -88,6 +108,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns true if a word is digits alone, or as long as an id and mixed as one.
 fn is_number(word: &str) -> bool {
+    // Nearly all words.
+    if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
     let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_decimal = word.chars().all(char::is_numeric);
@@ -100,7 +124,7 @@ fn is_number(word: &str) -> bool {
 /// Returns the hash of a line's words; `None` if it has none of its own, or is short and has a word
 /// of the URL. In longer lines words of the URL are all the same, so that a page that says what was
 /// asked for repeats others. A word is written into `folded` meanwhile.
-fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Option<u32> {
+fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");
     let (mut has_kept, mut has_echo) = (false, false);
     for word in words(line) {
@@ -116,7 +140,7 @@ fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Op
             NUMBER
         } else {
             fold_into(folded, word);
-            let is_echo = echoes.contains(folded.as_str());
+            let is_echo = echoes.contains(folded);
             has_echo |= is_echo;
             if is_echo { ECHO } else { "" }
         };
@@ -137,6 +161,14 @@ fn hash_of_line(line: &str, echoes: &HashSet<String>, folded: &mut String) -> Op
 
 /// Appends a word in lower case, with runs of digits as one.
 fn fold_into(out: &mut String, word: &str) {
+    if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        let start = out.len();
+        out.push_str(word);
+        if let Some(appended) = out.get_mut(start..) {
+            appended.make_ascii_lowercase();
+        }
+        return;
+    }
     for character in word.chars() {
         if character.is_ascii_alphabetic() {
             out.push(character.to_ascii_lowercase());

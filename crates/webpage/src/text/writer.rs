@@ -124,8 +124,9 @@ impl TextWriter {
 
     /// Adds characters of which none is folded, after the gap.
     fn word(&mut self, word: &str) {
-        let mut shown = word.chars().filter(|c| !is_removed(*c)).peekable();
-        if shown.peek().is_none() {
+        // Nearly all words: nothing of them is left out.
+        let is_shown = word.bytes().all(|byte| (b' '..0x7f).contains(&byte));
+        if word.is_empty() || (!is_shown && word.chars().all(is_removed)) {
             return;
         }
         if self.first_block.take().is_some() {
@@ -138,7 +139,11 @@ impl TextWriter {
             Gap::Space if !text.is_empty() => text.push(' '),
             _ => {}
         }
-        text.extend(shown);
+        if is_shown {
+            text.push_str(word);
+        } else {
+            text.extend(word.chars().filter(|c| !is_removed(*c)));
+        }
         if text.len() > self.max_bytes {
             text.truncate(text.floor_char_boundary(self.max_bytes));
             text.truncate(text.trim_end().len());
