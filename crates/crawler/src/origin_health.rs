@@ -122,6 +122,11 @@ impl OriginHealth {
         self.good_page.get_or_insert_with(|| url.to_owned());
     }
 
+    /// Whether the origin gave a page.
+    pub(crate) fn has_given(&self) -> bool {
+        self.good_page.is_some()
+    }
+
     /// Forgets the page for probes, which is not what it was.
     pub(crate) fn forget_probe(&mut self) {
         self.good_page = None;

@@ -369,6 +369,11 @@ impl HostOrigins {
         self.has_pause_changed |= was_paused;
     }
 
+    /// Whether an origin has given a page that was had whole, and not lost it since.
+    pub(crate) fn has_given(&self, origin: Origin) -> bool {
+        self.origins.get(&origin).is_some_and(|state| state.health.has_given())
+    }
+
     /// Records how the probe of an origin ended. If it failed, the origin is paused, at first for
     /// `first_pause`.
     pub(crate) fn probed(

@@ -66,17 +66,18 @@ impl Holder {
         let first_pause = self.settings.origin_pause;
         let failure = failure_of(turn, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
-        // A body that ended early is kept in the end, so it is no failure of the origin.
-        let has_body = fetched.has_body();
+        // A body that ended early is kept in the end. Of an origin that never gave a whole page it
+        // is what there is, and no failure of the origin.
+        let is_kept = fetched.has_body() && !host.origins.has_given(origin);
         let blame = failure.map(|failure| {
-            if has_body {
+            if is_kept {
                 return Blame::Url;
             }
             let blame = host.origins.page_failed(origin, &failure, first_pause, now);
             obey_retry_after(host, origin, fetched, delay);
             blame
         });
-        if (blame.is_none() || has_body) && fetched.status.is_some() {
+        if (blame.is_none() || is_kept) && fetched.status.is_some() {
             let is_page = is_whole(fetched) && !turn.attributes.flags.is_no_page();
             host.origins.page_answered(origin, is_page.then_some(turn.url.as_str()));
         }

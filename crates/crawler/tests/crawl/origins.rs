@@ -94,17 +94,23 @@ async fn a_dead_port_of_a_host_holds_back_its_own_urls_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_costs_no_page_whichever_failure_it_gives() {
     const OUTAGE: std::ops::Range<usize> = 4..12;
+    // More than there are pages left, so that one of them would have no retry left.
+    const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
+    // In place of a status.
+    const CLOSED: u16 = 0;
+    const CUT: u16 = 1;
     let world = world(61).await;
     let mut crawls = Vec::new();
     let mut servers = Vec::new();
-    let kinds = [500, 502, 503, 504, 520, 527, 408, 429, 0];
+    let kinds = [500, 502, 503, 504, 520, 527, 408, 429, CLOSED, CUT];
     for (number, status) in kinds.into_iter().enumerate() {
         let requests = Arc::new(AtomicUsize::new(0));
         let address = format!("127.6.1.{number}:8080");
         let server = Server::start(&address, move |path, _| {
             let number = requests.fetch_add(1, Ordering::SeqCst);
             match path {
-                _ if OUTAGE.contains(&number) && status == 0 => Act::Close,
+                _ if OUTAGE.contains(&number) && status == CLOSED => Act::Close,
+                _ if LONG_OUTAGE.contains(&number) && status == CUT => Act::Cut("<p>It".to_owned()),
                 _ if OUTAGE.contains(&number) => {
                     Act::Answer(status, "Retry-After: 1\r\n", String::new())
                 }
@@ -129,6 +135,7 @@ async fn an_outage_costs_no_page_whichever_failure_it_gives() {
         assert_eq!((status.captured, status.failed), (good, 0), "{kind}: {status:?}");
     }
     worker.stop().await;
+    assert_eq!(world.sql("select count(*) from everytab.fetches where truncated <> ''"), "0");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

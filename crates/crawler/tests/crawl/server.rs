@@ -15,6 +15,8 @@ use tokio::{
 pub(crate) enum Act {
     /// Answers with this status, these fields (each with a line end) and this body.
     Answer(u16, &'static str, String),
+    /// Closes the connection within this body.
+    Cut(String),
     /// Closes the connection.
     Close,
 }
@@ -96,7 +98,15 @@ async fn serve(
             log.push(path.clone());
             before
         };
-        let Act::Answer(status, fields, body) = act(&path, before) else { return Ok(()) };
+        let (status, fields, body) = match act(&path, before) {
+            Act::Answer(status, fields, body) => (status, fields, body),
+            Act::Cut(body) => {
+                let head = "HTTP/1.1 200 Said\r\nContent-Type: text/html\r\n";
+                let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len() + 1);
+                return stream.write_all(answer.as_bytes()).await;
+            }
+            Act::Close => return Ok(()),
+        };
         let length = body.len();
         let answer =
             format!("HTTP/1.1 {status} Said\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
