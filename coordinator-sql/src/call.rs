@@ -1,10 +1,10 @@
 //! One call to Postgres: a connection for its time alone, and no longer than its limit.
 //!
 //! Invariants: a call ends, whatever becomes of the network or the server; a connection on which a
-//! call did not end well is closed, never used again. A statement travels with its values in one
-//! message and leaves nothing in the session, so that a pooler in transaction mode may stand
-//! between. When a client vanishes in the middle of a transaction, Postgres ends the transaction
-//! by itself after the limit and frees its locks.
+//! call did not end well is closed, never used again, unless Postgres refused the call on purpose.
+//! A statement travels with its values in one message and leaves nothing in the session, so that a
+//! pooler in transaction mode may stand between. When a client vanishes in the middle of a
+//! transaction, Postgres ends the transaction by itself after the limit and frees its locks.
 //! Must not know: what is called.
 
 use std::time::Duration;
@@ -53,7 +53,11 @@ impl Call {
         request: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Error> {
         match timeout_at(self.deadline, request).await {
-            Ok(answer) => Ok(answer?),
+            Ok(answer) => answer.map_err(|error| {
+                let error = Error::from(error);
+                self.connection.note(&error);
+                error
+            }),
             Err(_elapsed) => Err(Error::TimedOut),
         }
     }
@@ -68,9 +72,13 @@ impl Call {
         self.within(self.connection.client()?.batch_execute(sql)).await
     }
 
-    /// The call has ended well: the connection may serve the next one.
-    pub(crate) fn keep(self) {
-        self.connection.keep();
+    /// Ends the call, outside of a transaction: its connection may serve the next one if the call
+    /// has ended well or was refused on purpose. Returns what it gave.
+    fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        if result.as_ref().err().is_none_or(Error::is_refusal) {
+            self.connection.keep();
+        }
+        result
     }
 }
 
@@ -78,9 +86,8 @@ impl Call {
 /// take.
 pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, pool.call_time).await?;
-    let rows = call.rows(sql, values).await?;
-    call.keep();
-    Ok(rows)
+    let rows = call.rows(sql, values).await;
+    call.end(rows)
 }
 
 /// Runs two statements, each in a transaction of its own, sent one behind the other without
@@ -106,9 +113,8 @@ pub(crate) async fn run_both(
         let (rows, _) = try_join(first, client.query_typed(second, &[])).await?;
         Ok(rows)
     };
-    let rows = call.within(both).await?;
-    call.keep();
-    Ok(rows)
+    let rows = call.within(both).await;
+    call.end(rows)
 }
 
 /// After how many milliseconds Postgres ends a statement, and a transaction that is idle.
@@ -213,9 +219,8 @@ impl Transaction {
             client.query_typed(sql, values),
             client.batch_execute("commit"),
         );
-        let (_, _, rows, _) = call.within(all).await?;
-        call.keep();
-        Ok(rows)
+        let rows = call.within(all).await.map(|(_, _, rows, _)| rows);
+        call.end(rows)
     }
 
     /// Runs one statement.
@@ -239,8 +244,7 @@ impl Transaction {
 
     /// Commits. Returns when the commit is on disk.
     pub(crate) async fn commit(self) -> Result<(), Error> {
-        self.0.script("commit").await?;
-        self.0.keep();
-        Ok(())
+        let committed = self.0.script("commit").await;
+        self.0.end(committed)
     }
 }

@@ -21,7 +21,8 @@ use crate::{
 pub struct ConnectSettings {
     /// Connections for work, besides one for renewals.
     pub max_connections: u32,
-    /// How long a call waits for a connection.
+    /// How long a call waits for a connection that other calls use. Connecting may take 10 seconds
+    /// of it.
     pub acquire_timeout: Duration,
     /// How long a call may take, once it has a connection.
     pub call_time: Duration,
@@ -35,7 +36,7 @@ impl Default for ConnectSettings {
     fn default() -> Self {
         Self {
             max_connections: 4,
-            acquire_timeout: Duration::from_secs(10),
+            acquire_timeout: Duration::from_secs(30),
             call_time: CALL_TIME,
             renewal_time: RENEWAL_TIME,
             application_name: "everytab-worker".into(),

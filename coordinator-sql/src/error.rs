@@ -4,6 +4,9 @@ use std::{error::Error as _, io};
 
 use tokio_postgres::error::SqlState;
 
+/// Class of the SQLSTATEs that functions of this schema raise on purpose.
+const REFUSAL_CLASS: &str = "ET";
+
 /// An error of the coordinator. `Display` is one line that names what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,6 +74,17 @@ impl Error {
             Self::Query(error) => error.code().map(SqlState::code),
             _ => None,
         }
+    }
+
+    /// Returns true if a function of this schema raised the error on purpose, so that its session
+    /// is as it was before the call.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.sqlstate().is_some_and(|code| code.starts_with(REFUSAL_CLASS))
+    }
+
+    /// Returns true if the server cannot write, because it was demoted to a standby.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code())
     }
 
     /// Whether the database has another schema than this program was built with: a function or a

@@ -1,12 +1,20 @@
 //! A few connections to one server, made when needed and kept for the next call.
 //!
 //! The pool is `deadpool`'s. Invariants added here: no caller waits longer than its time for a
-//! connection; a connection that was idle is tried with a limit before it is used; after a call
-//! that did not end well its connection is closed, and every idle one with it, since what broke
-//! one may have broken them all.
+//! connection; a connection that was idle is tried with a limit before it is used. A call that
+//! Postgres refused on purpose keeps its connection. Any other call that did not end well closes
+//! its own connection only, and each idle one is tried before its next use, because what broke one
+//! may have broken them all. The idle ones are closed if one of them does not answer its try, or
+//! if the server has become read-only: they would answer, and be connected to the wrong server.
 //! Must not know: what is called.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use deadpool::managed::{self, Object, PoolError, QueueMode, RecycleError, RecycleResult};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -23,6 +31,9 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 const FRESH: Duration = Duration::from_secs(1);
 /// How long an idle connection may take to answer its try; a round trip takes milliseconds.
 const TRY_TIME: Duration = Duration::from_secs(3);
+/// Maximum time that a call spends with connecting, while a server starts. A call that waits for a
+/// connection that others use may wait longer.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Pause before the second try to connect; doubled for each further try, up to
 /// [`MAX_CONNECT_PAUSE`].
 const MIN_CONNECT_PAUSE: Duration = Duration::from_millis(50);
@@ -34,18 +45,27 @@ const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Kept {
     pub(crate) connection: ServerConnection,
     used_at: Instant,
+    /// The pool's `failures` at that time.
+    failures: u64,
 }
 
 #[derive(Debug)]
-struct Manager(Arc<PostgresServer>);
+struct Manager {
+    server: Arc<PostgresServer>,
+    /// Calls so far that did not end well.
+    failures: AtomicU64,
+}
 
 impl managed::Manager for Manager {
     type Type = Kept;
     type Error = Error;
 
     async fn create(&self) -> Result<Kept, Error> {
-        let connection = self.0.connect().await?;
-        Ok(Kept { connection, used_at: Instant::now() })
+        let failures = self.failures.load(Ordering::Relaxed);
+        let connected = timeout(CONNECT_TIME, self.server.connect()).await;
+        let connection =
+            connected.unwrap_or_else(|_| Err(self.server.no_answer(CONNECT_TIME.as_secs_f32())))?;
+        Ok(Kept { connection, used_at: Instant::now(), failures })
     }
 
     async fn recycle(&self, kept: &mut Kept, _: &managed::Metrics) -> RecycleResult<Error> {
@@ -64,8 +84,7 @@ pub(crate) struct Pool {
     pub(crate) call_time: Duration,
 }
 
-/// A connection that belongs to one call. Unless the call ends well, dropping it closes it and the
-/// idle ones.
+/// A connection that belongs to one call. Unless the call ends well, dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Pooled {
     pool: Pool,
@@ -80,7 +99,7 @@ impl Pool {
         call_time: Duration,
     ) -> Result<Self, Error> {
         let size = usize::try_from(size).unwrap_or(1).max(1);
-        let connections = managed::Pool::builder(Manager(server))
+        let connections = managed::Pool::builder(Manager { server, failures: AtomicU64::new(0) })
             .max_size(size)
             .queue_mode(QueueMode::Lifo)
             .build()
@@ -97,6 +116,7 @@ impl Pool {
     /// server that is starting.
     pub(crate) async fn acquire(&self) -> Result<Pooled, Error> {
         let give_up = Instant::now() + self.acquire_time;
+        let give_up_connecting = Instant::now() + self.acquire_time.min(CONNECT_TIME);
         let mut pause = MIN_CONNECT_PAUSE;
         loop {
             match self.get(give_up).await {
@@ -105,9 +125,12 @@ impl Pool {
                     if pooled.answers().await {
                         return Ok(pooled);
                     }
-                    // Dropping it closes the idle ones too, so the next one is a new connection.
+                    // Otherwise each of them could take its own limit to be found dead.
+                    self.close_idle();
                 }
-                Err(error) if error.is_transient() && Instant::now() + pause < give_up => {
+                Err(error)
+                    if error.is_transient() && Instant::now() + pause < give_up_connecting =>
+                {
                     sleep(pause).await;
                     pause = (pause * 2).min(MAX_CONNECT_PAUSE);
                 }
@@ -129,12 +152,22 @@ impl Pool {
     /// is missing, Postgres did not answer.
     fn none_in_time(&self) -> Error {
         let managed::Status { size, max_size, .. } = self.connections.status();
-        let (server, seconds) = (&self.connections.manager().0, self.acquire_time.as_secs_f32());
+        let server = &self.connections.manager().server;
+        let seconds = self.acquire_time.as_secs_f32();
         if size < max_size {
             server.no_answer(seconds)
         } else {
             server.all_in_use(max_size, seconds)
         }
+    }
+
+    /// Closes the connections that no call uses, without a farewell.
+    fn close_idle(&self) {
+        self.connections.retain(|_, _| false);
+    }
+
+    fn failures(&self) -> &AtomicU64 {
+        &self.connections.manager().failures
     }
 
     /// Closes the connections that no call uses. Calls that are under way end; later ones are
@@ -157,17 +190,29 @@ impl Pooled {
         self.object.as_ref().map(|kept| &kept.connection.client).ok_or(Error::Closed)
     }
 
-    /// The call has ended well: the connection may serve the next one.
+    /// Keeps the connection for the next call, because this one has ended and has left nothing in
+    /// its session.
     pub(crate) fn keep(mut self) {
         if let Some(mut object) = self.object.take() {
             object.used_at = Instant::now();
+            object.failures = self.pool.failures().load(Ordering::Relaxed);
         }
     }
 
-    /// Whether the connection was used a moment ago, or answers now.
+    /// Closes the idle connections if the error says that this server is no longer the primary:
+    /// they would answer a try, but calls over them could not write.
+    pub(crate) fn note(&self, error: &Error) {
+        if error.is_read_only() {
+            self.pool.close_idle();
+        }
+    }
+
+    /// Returns true if the connection was used a moment ago and no call has failed since, or if it
+    /// answers now.
     async fn answers(&self) -> bool {
         let Some(kept) = &self.object else { return false };
-        if kept.used_at.elapsed() < FRESH {
+        let is_trusted = kept.failures == self.pool.failures().load(Ordering::Relaxed);
+        if is_trusted && kept.used_at.elapsed() < FRESH {
             return true;
         }
         let tried = timeout(TRY_TIME, kept.connection.client.simple_query("")).await;
@@ -179,7 +224,7 @@ impl Drop for Pooled {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
             drop(Object::take(object));
-            self.pool.connections.retain(|_, _| false);
+            self.pool.failures().fetch_add(1, Ordering::Relaxed);
         }
     }
 }

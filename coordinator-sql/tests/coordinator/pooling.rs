@@ -1,8 +1,9 @@
 //! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use everytab_coordinator::{ConnectSettings, Coordinator, JobKind};
+use everytab_coordinator::{ApiCaller, ApiError, ConnectSettings, Coordinator, JobKind};
+use everytab_patience::until;
 
 use crate::{
     session::query,
@@ -103,4 +104,99 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
     );
     lock.run("rollback").await;
     waiting.await.unwrap().unwrap();
+}
+
+/// The process ids of the sessions that a role has.
+async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
+    let sql = "select pid from pg_stat_activity
+                where datname = current_database() and usename = $1";
+    let pids: Vec<i32> = query(sql).bind(role.to_owned()).column(&database.pool).await;
+    pids.into_iter().collect()
+}
+
+/// A client with two connections that have ended a call each, and their sessions.
+async fn with_two_sessions(database: &Database) -> (Coordinator, BTreeSet<i32>) {
+    let settings = ConnectSettings { max_connections: 2, ..ConnectSettings::default() };
+    let url = database.worker_url.replace("everytab_worker", "everytab_api");
+    let client = Coordinator::connect(&url, &settings).await.unwrap();
+    let lock = database.session().await;
+    lock.run("begin; lock table everytab.api_keys in access exclusive mode").await;
+    let calls = [(); 2].map(|()| {
+        let client = client.clone();
+        tokio::spawn(async move { client.api_admit(&nobody()).await })
+    });
+    until("two calls that wait", async || {
+        let sql = "select count(*) from pg_stat_activity where datname = current_database()
+                      and usename = 'everytab_api' and wait_event_type = 'Lock' and $1 = 0";
+        database.value::<i64>(sql, 0).await == 2
+    })
+    .await;
+    lock.run("rollback").await;
+    for call in calls {
+        assert!(matches!(call.await.unwrap(), Err(ApiError::Refused(_))));
+    }
+    let sessions = sessions_of(database, "everytab_api").await;
+    assert_eq!(sessions.len(), 2);
+    (client, sessions)
+}
+
+fn nobody() -> ApiCaller {
+    ApiCaller { key: "a".repeat(12), secret_sha256: [0; 32] }
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_on_purpose_keeps_its_connection() {
+    let database = Database::new().await;
+    let (client, sessions) = with_two_sessions(&database).await;
+    for _ in 0..50 {
+        let refused = client.api_admit(&nobody()).await;
+        assert!(matches!(refused, Err(ApiError::Refused(_))), "{refused:?}");
+    }
+    assert_eq!(sessions_of(&database, "everytab_api").await, sessions);
+}
+
+#[tokio::test]
+async fn a_call_that_was_given_up_closes_its_own_connection_alone() {
+    let database = Database::new().await;
+    let (client, sessions) = with_two_sessions(&database).await;
+    let lock = database.session().await;
+    lock.run("begin; lock table everytab.api_keys in access exclusive mode").await;
+    let call = {
+        let client = client.clone();
+        tokio::spawn(async move { client.api_admit(&nobody()).await.is_ok() })
+    };
+    until_someone_waits(&database).await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    lock.run("rollback").await;
+    until("the end of its session", async || {
+        let now = sessions_of(&database, "everytab_api").await;
+        now.len() == 1 && now.is_subset(&sessions)
+    })
+    .await;
+    let left = sessions_of(&database, "everytab_api").await;
+    client.server_version().await.unwrap();
+    assert_eq!(sessions_of(&database, "everytab_api").await, left);
+}
+
+#[tokio::test]
+async fn a_server_that_became_read_only_loses_all_connections() {
+    let database = Database::new().await;
+    let (client, sessions) = with_two_sessions(&database).await;
+    database
+        .run(
+            "create or replace function coordinator.schema_digest() returns text
+             language plpgsql as $$ begin
+                 raise exception 'cannot execute in a read-only transaction'
+                     using errcode = '25006';
+             end $$",
+        )
+        .await;
+    assert!(client.check_schema().await.unwrap_err().is_transient());
+    until("the end of all sessions", async || {
+        sessions_of(&database, "everytab_api").await.is_empty()
+    })
+    .await;
+    client.server_version().await.unwrap();
+    assert!(sessions_of(&database, "everytab_api").await.is_disjoint(&sessions));
 }
