@@ -45,7 +45,7 @@ grant execute on function
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
     coordinator.schema_digest, api.admit, api.admit_named, api.own_key, api.key_ports, api.submit,
-    api.add_links,
+    api.submit_named, api.valid_keys, api.add_links,
     api.start_crawl,
     api.crawls, api.crawl_states, api.move_crawl, api.crawl_hosts, api.change_patterns,
     api.failed_urls, api.add_failed, api.fetch_state,

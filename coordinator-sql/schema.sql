@@ -151,17 +151,27 @@ begin
     select kept.id, kept.owner, kept.name, kept.version, kept.body, kept.changed_at, false;
 end $$;
 
--- Name: add_links(text, bytea, uuid, text, jsonb, boolean, smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
+-- Name: add_links(text, bytea, text, bytea, uuid, text, jsonb, boolean, smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.add_links(p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) RETURNS record
+CREATE FUNCTION api.add_links(p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
     urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
     key_row api_keys := api.check_key(p_key, p_secret, api.cost_of(urls));
+    known jsonb;
     crawl_row crawls;
 begin
+    if p_name is not null then
+        known := api.find_answer(p_key, p_name, p_request);
+    end if;
+    if known is not null then
+        crawl := known ->> 'crawl';
+        crawl_id := known ->> 'crawl_id';
+        crawl_name := known ->> 'crawl_name';
+        return;
+    end if;
     perform api.use_urls(key_row, urls);
     if p_id is null then
         perform from crawls c
@@ -179,6 +189,8 @@ begin
     end if;
     crawl_id := crawl_row.id;
     crawl_name := crawl_row.name;
+    perform api.keep_answer(p_key, p_name, p_request, jsonb_build_object(
+        'crawl', crawl, 'crawl_id', crawl_id, 'crawl_name', crawl_name));
 end $$;
 
 -- Name: add_robots(text, bytea, uuid, text, text, text, integer); Type: FUNCTION; Schema: api; Owner: -
@@ -388,8 +400,10 @@ begin
     new_level := api.leaked(usage.level, usage.at, key_row.requests_per_second, now_at)
                  + least(p_cost, key_row.burst);
     if new_level > key_row.burst then
-        perform api.refuse('throttled', jsonb_build_object('retry_after_s',
-            ceil((new_level - key_row.burst) / key_row.requests_per_second)));
+        perform api.refuse('throttled', jsonb_build_object(
+            'retry_after_s', ceil((new_level - key_row.burst) / key_row.requests_per_second),
+            'free_after_s', (new_level - least(p_cost, key_row.burst) + 1 - key_row.burst)
+                            / key_row.requests_per_second));
     end if;
     update api_usage u set level = new_level, at = now_at where u.key = p_key;
     return key_row;
@@ -1421,6 +1435,41 @@ begin
       left join crawls c on c.crawl = v.crawl;
 end $$;
 
+-- Name: submit_named(text, bytea, text, jsonb, text[], bytea[], uuid[], bigint[], bigint[], integer[], smallint[], integer[], bytea[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.submit_named(p_name text, p_request bytea, p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]) RETURNS TABLE(number bigint, code text, detail jsonb, crawl integer, crawl_id uuid, crawl_name text, is_urgent boolean, is_answered boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    known jsonb;
+    said record;
+begin
+    perform api.check_key(p_keys[1], p_secrets[1], 0);
+    -- Two requests with one name are performed one after the other.
+    perform from api_usage u where u.key = p_keys[1] for no key update;
+    known := api.find_answer(p_keys[1], p_name, p_request);
+    if known is not null then
+        perform api.check_key(p_keys[1], p_secrets[1], 1);
+        return query
+        select 1::bigint, null::text, null::jsonb, (known ->> 'crawl')::integer,
+               (known ->> 'crawl_id')::uuid, known ->> 'crawl_name', false,
+               (known ->> 'is_answered')::boolean;
+        return;
+    end if;
+    select * into said from api.submit(
+        p_store, p_settings, p_keys, p_secrets, p_crawls, p_hosts, p_urls, p_max_ages, p_groups,
+        p_masks, p_data, p_urgent_data);
+    if said.code is null then
+        perform api.keep_answer(p_keys[1], p_name, p_request, jsonb_build_object(
+            'crawl', said.crawl, 'crawl_id', said.crawl_id, 'crawl_name', said.crawl_name,
+            'is_answered', said.is_answered));
+    end if;
+    return query
+    select said.number, said.code, said.detail, said.crawl, said.crawl_id, said.crawl_name,
+           said.is_urgent, said.is_answered;
+end $$;
+
 -- Name: submit_of_key(everytab.api_keys, text, jsonb, bigint[], uuid[], bigint[], bigint[], integer[], boolean[]); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.submit_of_key(p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[]) RETURNS everytab.api_verdict[]
@@ -1459,8 +1508,10 @@ begin
         verdict.is_answered := false;
         if usage.level + 1 > p_key.burst then
             verdict.code := 'throttled';
-            verdict.detail := jsonb_build_object('retry_after_s',
-                ceil((usage.level + 1 - p_key.burst) / p_key.requests_per_second));
+            verdict.detail := jsonb_build_object(
+                'retry_after_s',
+                ceil((usage.level + 1 - p_key.burst) / p_key.requests_per_second),
+                'free_after_s', (usage.level + 1 - p_key.burst) / p_key.requests_per_second);
         else
             verdict := api.find_target(p_key.key, p_store, p_settings, verdict,
                                        p_crawls[place], p_hosts[place],
@@ -1518,6 +1569,16 @@ begin
        set urls = case when u.urls_day = today then u.urls else 0 end + p_urls, urls_day = today
      where u.key = p_key.key;
 end $$;
+
+-- Name: valid_keys(text[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.valid_keys(p_keys text[], p_secrets bytea[]) RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select x.number from unnest(p_keys, p_secrets) with ordinality x (key, secret, number)
+     where api.is_key(x.key, x.secret);
+$$;
 
 -- Name: young_capture(text, bigint, bigint, integer); Type: FUNCTION; Schema: api; Owner: -
 
@@ -7295,10 +7356,10 @@ GRANT ALL ON FUNCTION api.add_failed(p_key text, p_secret bytea, p_id uuid, p_is
 REVOKE ALL ON FUNCTION api.add_filter(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_body jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.add_filter(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_body jsonb) TO everytab_api;
 
--- Name: FUNCTION add_links(p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text); Type: ACL; Schema: api; Owner: -
+-- Name: FUNCTION add_links(p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text); Type: ACL; Schema: api; Owner: -
 
-REVOKE ALL ON FUNCTION api.add_links(p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.add_links(p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) TO everytab_api;
+REVOKE ALL ON FUNCTION api.add_links(p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.add_links(p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[], OUT crawl integer, OUT crawl_id uuid, OUT crawl_name text) TO everytab_api;
 
 -- Name: FUNCTION add_robots(p_key text, p_secret bytea, p_id uuid, p_site text, p_user_agent text, p_rules text, p_delay_ms integer); Type: ACL; Schema: api; Owner: -
 
@@ -7515,6 +7576,11 @@ GRANT ALL ON FUNCTION api.start_crawl(p_key text, p_secret bytea, p_name text, p
 REVOKE ALL ON FUNCTION api.submit(p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.submit(p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]) TO everytab_api;
 
+-- Name: FUNCTION submit_named(p_name text, p_request bytea, p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.submit_named(p_name text, p_request bytea, p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.submit_named(p_name text, p_request bytea, p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[], p_masks integer[], p_data bytea[], p_urgent_data bytea[]) TO everytab_api;
+
 -- Name: FUNCTION submit_of_key(p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[]); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.submit_of_key(p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[]) FROM PUBLIC;
@@ -7526,6 +7592,11 @@ REVOKE ALL ON FUNCTION api.urgent_lane(p_urgent boolean[], p_urls bigint) FROM P
 -- Name: FUNCTION use_urls(p_key everytab.api_keys, p_urls bigint); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.use_urls(p_key everytab.api_keys, p_urls bigint) FROM PUBLIC;
+
+-- Name: FUNCTION valid_keys(p_keys text[], p_secrets bytea[]); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.valid_keys(p_keys text[], p_secrets bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.valid_keys(p_keys text[], p_secrets bytea[]) TO everytab_api;
 
 -- Name: FUNCTION young_capture(p_key text, p_host bigint, p_url bigint, p_max_age_s integer); Type: ACL; Schema: api; Owner: -
 

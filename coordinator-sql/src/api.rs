@@ -13,6 +13,7 @@ pub(crate) mod crawls;
 pub(crate) mod feed;
 pub(crate) mod fetches;
 pub(crate) mod filters;
+pub(crate) mod idempotency;
 pub(crate) mod key;
 pub(crate) mod operator;
 pub(crate) mod overview;

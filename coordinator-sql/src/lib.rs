@@ -45,9 +45,10 @@ mod verbs;
 
 pub use api::{
     caller::{ApiCaller, ApiError, ApiRefusal},
-    crawls::{ApiCrawlState, ApiStarted, IdempotencyKey},
+    crawls::{ApiCrawlState, ApiStarted},
     feed::{FeedPage, FeedPosition},
     fetches::{ApiFetch, FetchId},
+    idempotency::IdempotencyKey,
     key::ApiKey,
     operator::NewApiKey,
     schedules::ApiScheduled,

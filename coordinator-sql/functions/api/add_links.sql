@@ -1,14 +1,26 @@
--- Adds URLs to a key's crawl, or to its standing crawl where p_id is null, all or none.
+-- Adds URLs to a key's crawl, or to its standing crawl where p_id is null, all or none. A request
+-- that the client gave a name is performed once: again it gets the same answer.
 create or replace function api.add_links(
-    p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean,
-    p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[],
-    p_data bytea[], out crawl integer, out crawl_id uuid, out crawl_name text)
+    p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text,
+    p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[],
+    p_urgent boolean[], p_amounts integer[], p_data bytea[],
+    out crawl integer, out crawl_id uuid, out crawl_name text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
     key_row api_keys := api.check_key(p_key, p_secret, api.cost_of(urls));
+    known jsonb;
     crawl_row crawls;
 begin
+    if p_name is not null then
+        known := api.find_answer(p_key, p_name, p_request);
+    end if;
+    if known is not null then
+        crawl := known ->> 'crawl';
+        crawl_id := known ->> 'crawl_id';
+        crawl_name := known ->> 'crawl_name';
+        return;
+    end if;
     perform api.use_urls(key_row, urls);
     if p_id is null then
         perform from crawls c
@@ -26,4 +38,6 @@ begin
     end if;
     crawl_id := crawl_row.id;
     crawl_name := crawl_row.name;
+    perform api.keep_answer(p_key, p_name, p_request, jsonb_build_object(
+        'crawl', crawl, 'crawl_id', crawl_id, 'crawl_name', crawl_name));
 end $$;

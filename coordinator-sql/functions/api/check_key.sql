@@ -1,8 +1,9 @@
 -- Refuses a key that is unknown, whose secret is another, or that was revoked, all with the same
 -- word; and a request that does not fit into the key's leaky bucket: its level falls by
 -- requests_per_second and never exceeds burst. A request that costs more than burst waits for the
--- bucket to be empty. The caller holds the row of the key's usage from then on, so that requests of
--- a key are performed one after the other.
+-- bucket to be empty. The refusal says when this request fits, in whole seconds, and when one does
+-- that costs 1, so that the service need not ask before. The caller holds the row of the key's
+-- usage from then on, so that requests of a key are performed one after the other.
 create or replace function api.check_key(p_key text, p_secret bytea, p_cost double precision)
 returns everytab.api_keys language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -24,8 +25,10 @@ begin
     new_level := api.leaked(usage.level, usage.at, key_row.requests_per_second, now_at)
                  + least(p_cost, key_row.burst);
     if new_level > key_row.burst then
-        perform api.refuse('throttled', jsonb_build_object('retry_after_s',
-            ceil((new_level - key_row.burst) / key_row.requests_per_second)));
+        perform api.refuse('throttled', jsonb_build_object(
+            'retry_after_s', ceil((new_level - key_row.burst) / key_row.requests_per_second),
+            'free_after_s', (new_level - least(p_cost, key_row.burst) + 1 - key_row.burst)
+                            / key_row.requests_per_second));
     end if;
     update api_usage u set level = new_level, at = now_at where u.key = p_key;
     return key_row;

@@ -37,8 +37,10 @@ begin
         verdict.is_answered := false;
         if usage.level + 1 > p_key.burst then
             verdict.code := 'throttled';
-            verdict.detail := jsonb_build_object('retry_after_s',
-                ceil((usage.level + 1 - p_key.burst) / p_key.requests_per_second));
+            verdict.detail := jsonb_build_object(
+                'retry_after_s',
+                ceil((usage.level + 1 - p_key.burst) / p_key.requests_per_second),
+                'free_after_s', (usage.level + 1 - p_key.burst) / p_key.requests_per_second);
         else
             verdict := api.find_target(p_key.key, p_store, p_settings, verdict,
                                        p_crawls[place], p_hosts[place],

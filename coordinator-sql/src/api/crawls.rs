@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         caller::{ApiCaller, ApiError},
+        idempotency::IdempotencyKey,
         submit::LinkColumns,
     },
     bind::bind,
@@ -17,15 +18,6 @@ use crate::{
     },
     row::{FromRow as _, from_row, values},
 };
-
-/// What makes two requests the same, where the client named it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyKey {
-    /// The name that the client gave, 1 to 255 characters.
-    pub name: String,
-    /// SHA-256 of what the request asks: its method, path and body.
-    pub request_sha256: [u8; 32],
-}
 
 /// A crawl that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     caller::{ApiCaller, ApiError},
-    crawls::IdempotencyKey,
+    idempotency::IdempotencyKey,
 };
 use crate::{
     bind::bind,

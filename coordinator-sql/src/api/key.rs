@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     api::{
         caller::{ApiCaller, ApiError},
-        crawls::IdempotencyKey,
+        idempotency::IdempotencyKey,
     },
     bind::bind,
     call::run,
@@ -112,6 +112,27 @@ impl Coordinator {
         let parameters = [bind(&caller.key), bind(&secret), bind(&name), bind(&request)];
         let answers: Vec<(bool,)> = values(&run(&self.work, sql, &parameters).await?)?;
         Ok(answers.first().is_some_and(|(is_answered,)| *is_answered))
+    }
+
+    /// Returns for each caller whether its key is valid. Takes no request from any bucket.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn api_valid_keys(&self, callers: &[ApiCaller]) -> Result<Vec<bool>, Error> {
+        let keys: Vec<&str> = callers.iter().map(|caller| caller.key.as_str()).collect();
+        let secrets: Vec<&[u8]> =
+            callers.iter().map(|caller| caller.secret_sha256.as_slice()).collect();
+        let sql = "select api.valid_keys($1, $2)";
+        let mut are_valid = vec![false; callers.len()];
+        let places: Vec<(i64,)> =
+            values(&run(&self.work, sql, &[bind(&keys), bind(&secrets)]).await?)?;
+        for (place,) in places {
+            let place = usize::try_from(place - 1).ok().and_then(|at| are_valid.get_mut(at));
+            if let Some(is_valid) = place {
+                *is_valid = true;
+            }
+        }
+        Ok(are_valid)
     }
 
     /// Returns the ports that a key's URLs may name. `None` if the key is not valid.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         caller::{ApiCaller, ApiError},
-        crawls::IdempotencyKey,
+        idempotency::IdempotencyKey,
         submit::LinkColumns,
     },
     bind::bind,

@@ -7,6 +7,7 @@ use crate::{
     api::{
         caller::{ApiCaller, ApiError, ApiRefusal},
         fetches::{ApiFetch, FetchId},
+        idempotency::IdempotencyKey,
     },
     bind::bind,
     call::run,
@@ -108,7 +109,33 @@ impl Coordinator {
         standing: &StandingCrawl,
         submissions: &[ApiSubmission],
     ) -> Result<Vec<Result<ApiAccepted, ApiRefusal>>, Error> {
-        let rows = self.submit_rows(standing, submissions).await?;
+        let rows = self.submit_rows(standing, submissions, None).await?;
+        self.accepted(&rows, submissions).await
+    }
+
+    /// Submits one URL as [`Coordinator::api_submit`] does. A request that was seen in the last 24
+    /// hours under the same idempotency key changes nothing and gets the same answer.
+    ///
+    /// # Errors
+    /// Refused: as [`Coordinator::api_submit`], and `idempotency_mismatch`.
+    pub async fn api_submit_named(
+        &self,
+        standing: &StandingCrawl,
+        submission: &ApiSubmission,
+        idempotency: &IdempotencyKey,
+    ) -> Result<ApiAccepted, ApiError> {
+        let submissions = std::slice::from_ref(submission);
+        let rows = self.submit_rows(standing, submissions, Some(idempotency)).await?;
+        let accepted = self.accepted(&rows, submissions).await?.pop();
+        Ok(accepted.ok_or_else(|| Error::Unexpected("no answer".into()))??)
+    }
+
+    /// Reads what Postgres has answered to each submission.
+    async fn accepted(
+        &self,
+        rows: &[tokio_postgres::Row],
+        submissions: &[ApiSubmission],
+    ) -> Result<Vec<Result<ApiAccepted, ApiRefusal>>, Error> {
         let mut answers = Vec::with_capacity(submissions.len());
         let mut answered = Vec::new();
         for (number, (row, submission)) in rows.iter().zip(submissions).enumerate() {
@@ -149,56 +176,77 @@ impl Coordinator {
         &self,
         standing: &StandingCrawl,
         submissions: &[ApiSubmission],
+        idempotency: Option<&IdempotencyKey>,
     ) -> Result<Vec<tokio_postgres::Row>, Error> {
-        let sql = "select * from api.submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-                    order by number";
+        let sql = match idempotency {
+            None => {
+                "select * from api.submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                  order by number"
+            }
+            Some(_) => {
+                "select * from api.submit_named($13, $14, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                                                $11, $12)"
+            }
+        };
         let each = || submissions.iter();
         let keys: Vec<&str> = each().map(|one| one.caller.key.as_str()).collect();
         let secrets: Vec<&[u8]> = each().map(|one| one.caller.secret_sha256.as_slice()).collect();
         let hosts: Vec<i64> = each().map(|one| signed_hash(one.host_hash)).collect();
         let urls: Vec<i64> = each().map(|one| signed_hash(one.url_hash)).collect();
-        run(
-            &self.work,
-            sql,
-            &[
-                bind(&standing.store),
-                bind(&standing.settings),
-                bind(&keys),
-                bind(&secrets),
-                bind(&each().map(|one| one.crawl).collect::<Vec<_>>()),
-                bind(&hosts),
-                bind(&urls),
-                bind(&each().map(|one| one.max_age_s).collect::<Vec<_>>()),
-                bind(&each().map(|one| one.link.slot_group).collect::<Vec<_>>()),
-                bind(&each().map(|one| one.link.slot_mask).collect::<Vec<_>>()),
-                bind(&each().map(|one| one.link.data.as_slice()).collect::<Vec<_>>()),
-                bind(&each().map(|one| one.urgent_data.as_deref()).collect::<Vec<_>>()),
-            ],
-        )
-        .await
+        let crawls: Vec<Option<Uuid>> = each().map(|one| one.crawl).collect();
+        let ages: Vec<Option<i32>> = each().map(|one| one.max_age_s).collect();
+        let groups: Vec<i16> = each().map(|one| one.link.slot_group).collect();
+        let masks: Vec<i32> = each().map(|one| one.link.slot_mask).collect();
+        let data: Vec<&[u8]> = each().map(|one| one.link.data.as_slice()).collect();
+        let urgent: Vec<Option<&[u8]>> = each().map(|one| one.urgent_data.as_deref()).collect();
+        let request = idempotency.map(|key| (key.name.as_str(), key.request_sha256.as_slice()));
+        let mut values = vec![
+            bind(&standing.store),
+            bind(&standing.settings),
+            bind(&keys),
+            bind(&secrets),
+            bind(&crawls),
+            bind(&hosts),
+            bind(&urls),
+            bind(&ages),
+            bind(&groups),
+            bind(&masks),
+            bind(&data),
+            bind(&urgent),
+        ];
+        if let Some((name, request)) = &request {
+            values.extend([bind(name), bind(request)]);
+        }
+        run(&self.work, sql, &values).await
     }
 
     /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction; for one
     /// request, and one more each hundred URLs. The last call for a crawl says so, also without
-    /// links: then it may end; a standing crawl does not.
+    /// links: then it may end; a standing crawl does not. A request that was seen in the last 24
+    /// hours under the same idempotency key adds nothing and gets the same answer.
     ///
     /// # Errors
     /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
-    /// `quota_pages`, `quota_bytes`.
+    /// `quota_pages`, `quota_bytes`, `idempotency_mismatch`.
     pub async fn api_add_links(
         &self,
         caller: &ApiCaller,
-        crawl: Option<Uuid>,
-        standing: &StandingCrawl,
+        (crawl, standing): (Option<Uuid>, &StandingCrawl),
+        idempotency: Option<&IdempotencyKey>,
         rows: &[LinksRow],
         is_last: bool,
     ) -> Result<ApiTarget, ApiError> {
-        let sql = "select * from api.add_links($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let sql = "select * from api.add_links($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                                               $13)";
         let secret = caller.secret_sha256.as_slice();
+        let name = idempotency.map(|key| key.name.as_str());
+        let request = idempotency.map(|key| key.request_sha256.as_slice());
         let links = LinkColumns::new(rows);
         let parameters = [
             bind(&caller.key),
             bind(&secret),
+            bind(&name),
+            bind(&request),
             bind(&crawl),
             bind(&standing.store),
             bind(&standing.settings),

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::Request,
     http::{HeaderMap, header, request::Parts},
 };
@@ -124,6 +124,10 @@ async fn read_within(
         let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
         Problem::with(ProblemCode::BodyTooLarge, detail)
     };
+    // Before the first byte is read, which would tell a client that waits for leave to send it.
+    if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
+        return Err(too_large());
+    }
     let mut bytes = BytesMut::new();
     let mut permit = None;
     while let Some(frame) = body.frame().await {

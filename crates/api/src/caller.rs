@@ -1,11 +1,16 @@
 //! Who calls: the key of the header `Authorization`.
 //!
-//! Invariant: the secret of a key is hashed where the header is read, and never kept, logged or
-//! sent on. Postgres compares the hashes. Must not know: what a key may do.
+//! Invariants: the secret of a key is hashed where the header is read, and never kept, logged or
+//! sent on. Postgres compares the hashes, before a body is read. Must not know: what a key may do.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
-    extract::FromRequestParts,
-    http::{header, request::Parts},
+    extract::{ConnectInfo, FromRequestParts},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
 };
 use everytab_coordinator::ApiCaller;
 use sha2::{Digest as _, Sha256};
@@ -13,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     base32::{base32, is_digit},
     problem::{Problem, ProblemCode},
+    service::Service,
 };
 
 /// What every key begins with.
@@ -52,24 +58,46 @@ pub fn secret_sha256(secret: &str) -> [u8; 32] {
 /// The caller of a request that needs a key.
 pub(crate) struct Caller(pub(crate) ApiCaller);
 
-impl<S: Sync> FromRequestParts<S> for Caller {
+impl FromRequestParts<Arc<Service>> for Caller {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
-        let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = values.next() else {
-            return Err(refused("send the header Authorization: Bearer et_..."));
-        };
-        if values.next().is_some() {
-            return Err(refused("there are several headers Authorization"));
-        }
-        let key = value.to_str().ok().and_then(bearer).and_then(split_key);
-        let Some((id, secret)) = key else {
-            return Err(refused("the header Authorization is not: Bearer et_<id>_<secret>"));
-        };
-        Ok(Self(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) }))
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<Service>,
+    ) -> Result<Self, Problem> {
+        let caller = caller_of(&parts.headers)?;
+        service.key_checks.check(&caller, address_of(parts)).await?;
+        Ok(Self(caller))
     }
+}
+
+/// Reads who calls from the headers of a request.
+///
+/// # Errors
+/// Returns a problem if there is not one key that has the form of a key.
+pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
+    let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Err(refused("send the header Authorization: Bearer et_..."));
+    };
+    if values.next().is_some() {
+        return Err(refused("there are several headers Authorization"));
+    }
+    caller_of_value(value)
+        .ok_or_else(|| refused("the header Authorization is not: Bearer et_<id>_<secret>"))
+}
+
+/// Reads who calls from the value of the header. `None` if it does not have the form of a key.
+pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {
+    let (id, secret) = value.to_str().ok().and_then(bearer).and_then(split_key)?;
+    Some(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) })
+}
+
+/// Returns the address at the other end of the connection, which may be a proxy's.
+fn address_of(parts: &Parts) -> IpAddr {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip())
 }
 
 /// What follows the scheme `Bearer`, which is not case-sensitive (RFC 7235).

@@ -20,13 +20,16 @@ mod failed_seeds;
 mod fetch_document;
 mod filter_body;
 mod idempotency;
+mod key_checks;
 mod key_ports;
+mod malformed;
 mod manners;
 pub mod metrics;
 mod objects_only;
 mod parameters;
 mod path_text;
 mod problem;
+mod request_body;
 mod resources;
 pub mod robots_rules;
 mod routes;
@@ -44,6 +47,7 @@ pub use caller::{
     KEY_ID_LENGTH, KEY_PREFIX, KEY_RANDOM_BYTES, KEY_SECRET_LENGTH, key_of_random, secret_sha256,
     split_key,
 };
+pub use malformed::problem_of_malformed;
 pub use manners::REQUEST_ID;
 pub use problem::{Problem, ProblemCode, ProblemItem};
 pub use routes::description_json;

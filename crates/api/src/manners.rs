@@ -3,13 +3,14 @@
 //!
 //! Invariants: no answer is kept by a cache or shown in a frame, none sets a cookie, none lets
 //! pages of other origins read it; an answer to HEAD is that to GET without its body; OPTIONS names
-//! the methods of a path; a panic is an answer. Must not know: what paths do.
+//! the methods of a path; a panic is an answer; a request names one host. Must not know: what
+//! paths do.
 
-use std::{panic::AssertUnwindSafe, time::Instant};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use axum::{
-    extract::{MatchedPath, Request},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -17,14 +18,17 @@ use futures_util::FutureExt as _;
 use uuid::Uuid;
 
 use crate::{
+    caller::caller_of_value,
     metrics,
     problem::{Problem, ProblemCode},
+    request_body::{UnreadBody, close_after},
+    service::Service,
 };
 
 /// The header with the id of a request, which lines of the log name too.
 pub const REQUEST_ID: &str = "x-request-id";
 /// Headers of answers that have none of their own.
-const HEADERS: [(HeaderName, &str); 6] = [
+pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "private, no-store"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -34,20 +38,37 @@ const HEADERS: [(HeaderName, &str); 6] = [
 ];
 
 /// Answers a request by its route.
-pub(crate) async fn with_manners(request: Request, next: Next) -> Response {
+pub(crate) async fn with_manners(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let began = Instant::now();
     let id = Uuid::now_v7().to_string();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or(metrics::NO_ROUTE, MatchedPath::as_str);
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| {
-        tracing::error!(%id, %method, route, "a request ended in a panic");
-        Problem::new(ProblemCode::Internal).into_response()
-    });
+    let authorization = request.headers().get(header::AUTHORIZATION).cloned();
+    let names_one_host = names_one_host(&request);
+    let (request, unread) = UnreadBody::keep(request);
+    let mut response = if names_one_host {
+        let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+        answered.unwrap_or_else(|_| {
+            tracing::error!(%id, %method, route, "a request ended in a panic");
+            Problem::new(ProblemCode::Internal).into_response()
+        })
+    } else {
+        without_host()
+    };
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response = without_method(&method, response.headers());
     }
+    if response.status().is_client_error()
+        && let Some(caller) = authorization.as_ref().and_then(caller_of_value)
+    {
+        service.key_checks.note(&caller, &response);
+    }
+    unread.finish(&mut response).await;
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -62,6 +83,20 @@ pub(crate) async fn with_manners(request: Request, next: Next) -> Response {
     } else {
         tracing::debug!(%id, %method, route, %status, ?took, "answered");
     }
+    response
+}
+
+/// Returns true if a request has one header `Host`; HTTP/1.0 needs none (RFC 9112 3.2).
+fn names_one_host(request: &Request) -> bool {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    hosts == 1 || (hosts == 0 && request.version() != Version::HTTP_11)
+}
+
+/// The answer to a request that a proxy before this service may read otherwise than the service.
+fn without_host() -> Response {
+    let detail = "a request has exactly one header Host";
+    let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
+    close_after(&mut response);
     response
 }
 

@@ -92,6 +92,22 @@ impl Parameters {
     }
 }
 
+/// Returns the value of a field that may be in the query or in the body.
+///
+/// # Errors
+/// Returns a problem if it is in both.
+pub(crate) fn given_once<T>(
+    name: &str,
+    of_query: Option<T>,
+    of_body: Option<T>,
+) -> Result<Option<T>, Problem> {
+    if of_query.is_some() && of_body.is_some() {
+        let detail = "it is given twice: in the query and in the body";
+        return Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail));
+    }
+    Ok(of_query.or(of_body))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

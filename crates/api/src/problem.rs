@@ -4,6 +4,8 @@
 //! [`ProblemCode::ALL`], which a test pins; no text of Postgres reaches a client. Must not know:
 //! what was asked for.
 
+use std::time::Duration;
+
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -72,6 +74,7 @@ codes! {
     InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has a wrong value",
     InvalidPattern = "invalid_pattern" BAD_REQUEST "A pattern cannot be used",
     TooManyUrls = "too_many_urls" BAD_REQUEST "The request has too many URLs",
+    MalformedRequest = "malformed_request" BAD_REQUEST "The request is not valid HTTP",
     Unauthorized = "unauthorized" UNAUTHORIZED "The request has no valid key",
     NotAllowed = "not_allowed" FORBIDDEN "The operator does not allow this key so much",
     NotFound = "not_found" NOT_FOUND "There is no such thing",
@@ -81,6 +84,7 @@ codes! {
     CrawlEnded = "crawl_ended" CONFLICT "The crawl has ended",
     NameTaken = "name_taken" CONFLICT "The name is in use",
     BodyTooLarge = "body_too_large" PAYLOAD_TOO_LARGE "The body is too large",
+    UriTooLong = "uri_too_long" URI_TOO_LONG "The address of the request is too long",
     UnsupportedMediaType = "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE
         "The content type of the body is not understood",
     NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request is usable",
@@ -90,6 +94,8 @@ codes! {
     QuotaBytes = "quota_bytes" TOO_MANY_REQUESTS "The key has stored all that it may",
     QuotaCrawls = "quota_crawls" TOO_MANY_REQUESTS "The key has as many open crawls as it may",
     TooManyWaiters = "too_many_waiters" TOO_MANY_REQUESTS "The key has too many requests that wait",
+    HeadersTooLarge = "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE
+        "The headers of the request are too large",
     Internal = "internal" INTERNAL_SERVER_ERROR "The service has failed",
     Unavailable = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer at present",
 }
@@ -130,6 +136,10 @@ pub(crate) struct ProblemDocument {
     pub(crate) errors: Vec<ProblemItem>,
 }
 
+/// The time during which every request of the key is refused, as an answer of 429 carries it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BusyFor(pub(crate) Duration);
+
 /// A refusal.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -141,13 +151,15 @@ pub struct Problem {
     pub errors: Vec<ProblemItem>,
     /// Seconds after which the client may try again.
     pub retry_after_s: Option<u64>,
+    /// Time before which no request of the key fits into its bucket, however little it costs.
+    pub(crate) busy_for: Option<BusyFor>,
 }
 
 impl Problem {
     /// A problem without details.
     #[must_use]
     pub const fn new(code: ProblemCode) -> Self {
-        Self { code, detail: None, errors: Vec::new(), retry_after_s: None }
+        Self { code, detail: None, errors: Vec::new(), retry_after_s: None, busy_for: None }
     }
 
     /// A problem and what is wrong.
@@ -170,6 +182,12 @@ impl Problem {
         Self { errors: vec![item], ..Self::with(code, detail) }
     }
 
+    /// The refusal of a key whose bucket has room for no request for so long.
+    pub(crate) fn throttled(time: Duration) -> Self {
+        let retry_after_s = Some(whole_seconds(time.as_secs_f64()));
+        Self { retry_after_s, ..Self::new(ProblemCode::Throttled) }
+    }
+
     /// The same problem, with the reasons of parts.
     #[must_use]
     pub fn listing(mut self, errors: Vec<ProblemItem>) -> Self {
@@ -190,13 +208,21 @@ impl Problem {
             ProblemCode::Throttled => Some(seconds.unwrap_or(1)),
             _ => seconds,
         };
+        let free_after = detail.get("free_after_s").and_then(Value::as_f64);
+        let busy_for = free_after.and_then(|time| Duration::try_from_secs_f64(time).ok());
+        let busy_for = busy_for.map(BusyFor);
         let number = |name: &str| detail.get(name).and_then(Value::as_i64);
         let detail = match (number("used"), number("limit")) {
             (Some(used), Some(limit)) => Some(format!("{used} of {limit} are used")),
             (None, Some(limit)) => Some(format!("the limit is {limit}")),
             _ => detail.get("reason").and_then(Value::as_str).map(str::to_owned),
         };
-        Self { detail, retry_after_s, ..Self::new(code) }
+        Self { detail, retry_after_s, busy_for, ..Self::new(code) }
+    }
+
+    /// Returns the document as bytes.
+    pub(crate) fn body(self) -> Vec<u8> {
+        serde_json::to_vec(&self.document()).unwrap_or_default()
     }
 
     /// What a client reads.
@@ -238,9 +264,12 @@ impl From<ApiError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, retry_after_s, code) = (self.code.status(), self.retry_after_s, self.code);
-        let body = serde_json::to_vec(&self.document()).unwrap_or_default();
-        let mut response = Response::new(Body::from(body));
+        let busy_for = self.busy_for;
+        let mut response = Response::new(Body::from(self.body()));
         *response.status_mut() = status;
+        if let Some(busy_for) = busy_for {
+            response.extensions_mut().insert(busy_for);
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_TYPE));
         if code == ProblemCode::Unauthorized {
@@ -267,11 +296,12 @@ mod tests {
         let expected = "400 invalid_json, 400 unknown_field, 400 invalid_url, \
             400 port_not_allowed, \
             400 invalid_setting, 400 invalid_cursor, 400 invalid_parameter, 400 invalid_pattern, \
-            400 too_many_urls, 401 unauthorized, 403 not_allowed, 404 not_found, \
-            405 method_not_allowed, 409 idempotency_mismatch, 409 crawl_ended, 409 name_taken, \
-            413 body_too_large, 415 unsupported_media_type, 422 nothing_to_crawl, 429 throttled, \
-            429 quota_urls, 429 quota_pages, 429 quota_bytes, 429 quota_crawls, \
-            429 too_many_waiters, 500 internal, 503 unavailable";
+            400 too_many_urls, 400 malformed_request, 401 unauthorized, 403 not_allowed, \
+            404 not_found, 405 method_not_allowed, 409 idempotency_mismatch, 409 crawl_ended, \
+            409 name_taken, 413 body_too_large, 414 uri_too_long, 415 unsupported_media_type, \
+            422 nothing_to_crawl, 429 throttled, 429 quota_urls, 429 quota_pages, \
+            429 quota_bytes, 429 quota_crawls, 429 too_many_waiters, 431 headers_too_large, \
+            500 internal, 503 unavailable";
         assert_eq!(list.join(", "), expected);
         for code in ProblemCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), json!(code.as_str()));

@@ -38,8 +38,8 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .merge(description::routes())
         .merge(page::routes())
         .fallback(manners::no_route)
-        .with_state(service)
-        .layer(middleware::from_fn(manners::with_manners))
+        .with_state(Arc::clone(&service))
+        .layer(middleware::from_fn_with_state(service, manners::with_manners))
 }
 
 /// The description as JSON, as docs/openapi.json has it.

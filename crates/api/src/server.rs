@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::{
     captures::Captures,
+    key_checks::KeyChecks,
     key_ports::KeyPorts,
     metrics, routes,
     service::{ApiSettings, Service},
@@ -39,6 +40,7 @@ impl ApiService {
         let service = Service {
             lists: FilterLists::new(settings.temporary.clone()),
             trials: Arc::default(),
+            key_checks: KeyChecks::start(coordinator.clone()),
             ports: KeyPorts::default(),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),

@@ -13,8 +13,8 @@ use everytab_webpage::PortList;
 use tokio::sync::watch;
 
 use crate::{
-    captures::Captures, key_ports::KeyPorts, problem::Problem, submissions::Submissions,
-    trials::Trials, waiters::Waiters,
+    captures::Captures, key_checks::KeyChecks, key_ports::KeyPorts, problem::Problem,
+    submissions::Submissions, trials::Trials, waiters::Waiters,
 };
 
 /// What the operator has set.
@@ -43,6 +43,7 @@ pub(crate) struct Service {
     pub(crate) standing: StandingCrawl,
     pub(crate) parameters: ParameterList,
     pub(crate) suffixes: SuffixList,
+    pub(crate) key_checks: KeyChecks,
     pub(crate) ports: KeyPorts,
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,

@@ -23,6 +23,8 @@ use crate::{
 
 /// Requests of one key that wait together.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
+/// Seconds after which a client whose key has too many may try again.
+const RETRY_S: u64 = 5;
 /// The time between two polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -120,7 +122,8 @@ impl Waiters {
         let count = table.per_key.get(key).copied().unwrap_or_default();
         if count >= MAX_WAITERS_PER_KEY {
             let detail = format!("{MAX_WAITERS_PER_KEY} requests of this key wait already");
-            return Err(Problem::with(ProblemCode::TooManyWaiters, detail));
+            let problem = Problem::with(ProblemCode::TooManyWaiters, detail);
+            return Err(Problem { retry_after_s: Some(RETRY_S), ..problem });
         }
         table.per_key.insert(key.to_owned(), count + 1);
         table.last += 1;

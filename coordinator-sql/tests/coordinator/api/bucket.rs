@@ -119,7 +119,7 @@ async fn sixty_urls_a_minute_are_urgent_and_the_others_are_not_refused() {
     for row in &mut rows {
         row.is_urgent = true;
     }
-    service.api.api_add_links(&caller, None, &standing(), &rows, false).await.unwrap();
+    service.api.api_add_links(&caller, (None, &standing()), None, &rows, false).await.unwrap();
     let sql = "select count(*) filter (where is_urgent) from everytab.links where $1 = 0";
     assert_eq!(service.database.value::<i64>(sql, 0).await, urgent);
 }

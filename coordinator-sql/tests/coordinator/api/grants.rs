@@ -64,6 +64,8 @@ async fn the_service_executes_these_functions_and_no_others() {
             "api.set_rate",
             "api.start_crawl",
             "api.submit",
+            "api.submit_named",
+            "api.valid_keys",
             "coordinator.schema_digest",
         ]
     );

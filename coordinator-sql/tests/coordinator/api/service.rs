@@ -139,7 +139,7 @@ impl Service {
         crawl: Option<Uuid>,
         urls: &[u64],
     ) -> Result<ApiTarget, ApiError> {
-        self.api.api_add_links(caller, crawl, &standing(), &links(urls), false).await
+        self.api.api_add_links(caller, (crawl, &standing()), None, &links(urls), false).await
     }
 
     /// One crawl's sums, as the operator sees them.

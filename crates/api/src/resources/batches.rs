@@ -20,7 +20,8 @@ use crate::{
     answer,
     body::{self, BodyKind},
     caller::Caller,
-    parameters::Parameters,
+    idempotency,
+    parameters::{Parameters, given_once},
     problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
     service::Service,
     submitted_urls::SubmittedUrls,
@@ -77,8 +78,12 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 #[utoipa::path(
     post, path = "/v1/url/batch", tag = "urls",
     params(
-        ("crawl" = Option<Uuid>, Query, description = "With lines: one of the key's crawls"),
-        ("priority" = Option<u8>, Query, maximum = 7, description = "With lines: 0 to 7"),
+        ("crawl" = Option<Uuid>, Query,
+         description = "One of the key's crawls; here or in the body"),
+        ("priority" = Option<u8>, Query, maximum = 7,
+         description = "0 to 7; here or in the body"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+         description = "The same request within 24 hours adds nothing and gets the same answer"),
     ),
     request_body(
         description = "JSON, or one URL a line; lines that are empty or begin with # are skipped",
@@ -102,29 +107,31 @@ pub(crate) async fn submit_batch(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let kind = body::kind_of(&parts.headers)?;
-    let of_lines: &[&str] = &["crawl", "priority"];
-    let known = if kind == BodyKind::Lines { of_lines } else { &[] };
-    let parameters = Parameters::parse(&parts.uri, known)?;
-    let mut crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
-    let mut priority: u8 = parameters.value("priority", PRIORITY)?.unwrap_or_default();
+    let parameters = Parameters::parse(&parts.uri, &["crawl", "priority"])?;
+    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let bytes = body::read(&service, &caller, body).await?;
+    let idempotency = idempotency::of(&parts, &bytes)?;
     let mut ports = service.ports_of(&caller).await?;
-    let (of_body, urls) = in_background(&service, move |service| match kind {
-        BodyKind::Lines => Ok((None, SubmittedUrls::of_lines(service, &mut ports, &bytes)?)),
+    let (crawl, priority, urls) = in_background(&service, move |service| match kind {
+        BodyKind::Lines => {
+            Ok((crawl, priority, SubmittedUrls::of_lines(service, &mut ports, &bytes)?))
+        }
         BodyKind::Json => {
             let asked: BatchSubmission = body::from_json(&bytes)?;
-            let urls = SubmittedUrls::of_list(service, &mut ports, &asked.urls)?;
-            Ok((Some((asked.crawl, asked.priority)), urls))
+            let crawl = given_once("crawl", crawl, asked.crawl)?;
+            let priority = given_once("priority", priority, asked.priority)?;
+            Ok((crawl, priority, SubmittedUrls::of_list(service, &mut ports, &asked.urls)?))
         }
     })
     .await?;
-    if let Some((crawl_of_body, priority_of_body)) = of_body {
-        (crawl, priority) = (crawl_of_body, priority_of_body.unwrap_or_default());
-    }
+    let priority = priority.unwrap_or_default();
     check_priority(priority)?;
     let (urls, rows) = packed(&service, urls.some()?, priority).await?;
-    let standing = &service.standing;
-    let target = service.coordinator.api_add_links(&caller, crawl, standing, &rows, false).await?;
+    let target = (crawl, &service.standing);
+    let added =
+        service.coordinator.api_add_links(&caller, target, idempotency.as_ref(), &rows, false);
+    let target = added.await?;
     let ApiTarget { crawl: number, crawl_id, .. } = target;
     let accepted = accepted(number, &urls.accepted, &caller.secret_sha256);
     let document = BatchDocument { crawl: crawl_id, accepted, refused: urls.refused };

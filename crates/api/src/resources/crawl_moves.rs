@@ -21,7 +21,8 @@ use crate::{
     answer,
     body::{self, BodyKind},
     caller::Caller,
-    parameters::Parameters,
+    idempotency,
+    parameters::{Parameters, given_once},
     path_text::{PathId, known},
     problem::{Problem, ProblemCode, ProblemDocument},
     service::Service,
@@ -63,8 +64,7 @@ pub(crate) struct MoreUrls {
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
     /// Whether no more URLs come, so that the crawl may end when it has nothing to do.
-    #[serde(default)]
-    pub(crate) last: bool,
+    pub(crate) last: Option<bool>,
 }
 
 /// A host of which something is due.
@@ -219,8 +219,12 @@ async fn moved(
     post, path = "/v1/crawls/{id}/urls", tag = "crawls",
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
-        ("priority" = Option<u8>, Query, maximum = 7, description = "With lines: 0 to 7"),
-        ("last" = Option<bool>, Query, description = "With lines: whether no more URLs come"),
+        ("priority" = Option<u8>, Query, maximum = 7,
+         description = "0 to 7; here or in the body"),
+        ("last" = Option<bool>, Query,
+         description = "Whether no more URLs come; here or in the body"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+         description = "The same request within 24 hours adds nothing and gets the same answer"),
     ),
     request_body(
         description = "JSON, or one URL a line; lines that are empty or begin with # are skipped",
@@ -244,12 +248,11 @@ pub(crate) async fn add_urls(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let kind = body::kind_of(&parts.headers)?;
-    let of_lines: &[&str] = &["priority", "last"];
-    let known_parameters = if kind == BodyKind::Lines { of_lines } else { &[] };
-    let parameters = Parameters::parse(&parts.uri, known_parameters)?;
+    let parameters = Parameters::parse(&parts.uri, &["priority", "last"])?;
     let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let last: Option<bool> = parameters.value("last", "true or false")?;
     let bytes = body::read(&service, &caller, body).await?;
+    let idempotency = idempotency::of(&parts, &bytes)?;
     let mut ports = service.ports_of(&caller).await?;
     let (urls, priority, last) = in_background(&service, move |service| match kind {
         BodyKind::Lines => {
@@ -257,8 +260,9 @@ pub(crate) async fn add_urls(
         }
         BodyKind::Json => {
             let asked: MoreUrls = body::from_json(&bytes)?;
-            let urls = SubmittedUrls::of_list(service, &mut ports, &asked.urls)?;
-            Ok((urls, asked.priority, Some(asked.last)))
+            let priority = given_once("priority", priority, asked.priority)?;
+            let last = given_once("last", last, asked.last)?;
+            Ok((SubmittedUrls::of_list(service, &mut ports, &asked.urls)?, priority, last))
         }
     })
     .await?;
@@ -268,9 +272,10 @@ pub(crate) async fn add_urls(
     let urls = if last && urls.refused.is_empty() { urls } else { urls.some()? };
     let id = known(&service, &caller, id).await?;
     let (urls, rows) = packed(&service, urls, priority).await?;
-    let standing = &service.standing;
-    let target =
-        service.coordinator.api_add_links(&caller, Some(id), standing, &rows, last).await?;
+    let target = (Some(id), &service.standing);
+    let added =
+        service.coordinator.api_add_links(&caller, target, idempotency.as_ref(), &rows, last);
+    let target = added.await?;
     let accepted = accepted(target.crawl, &urls.accepted, &caller.secret_sha256);
     let document = BatchDocument { crawl: target.crawl_id, accepted, refused: urls.refused };
     Ok(answer::json(StatusCode::ACCEPTED, &document))

@@ -9,7 +9,9 @@ use axum::{
     response::Response,
     routing::{get, post},
 };
-use everytab_coordinator::{ApiFetch, ApiSubmission, FetchId, LinksRow};
+use everytab_coordinator::{
+    ApiAccepted, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
+};
 use everytab_crawler::{CrawlSettings, Seed, SeedBatch, new_crawl, parse_seed};
 use everytab_frontier::{MAX_PRIORITY, site_hash};
 use serde::Deserialize;
@@ -21,7 +23,7 @@ use crate::{
     caller::Caller,
     crawl_settings::{MediaWord, SettingsOfCrawl},
     fetch_document::{UrlDocument, is_settled},
-    idempotency,
+    idempotency, metrics,
     parameters::Parameters,
     path_text::{PathText, known},
     problem::{Problem, ProblemCode, ProblemDocument},
@@ -70,7 +72,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 #[utoipa::path(
     post, path = "/v1/url", tag = "urls",
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-        description = "Where the URL opens a crawl: the same request opens no other for a day")),
+        description = "The same request within 24 hours submits nothing and gets the same answer")),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
         (status = 202, description = "It will be fetched", body = UrlDocument),
@@ -97,8 +99,8 @@ pub(crate) async fn submit(
         let id = url_id(FetchId { crawl, host_hash, url_hash }, &caller.secret_sha256);
         answer::json(StatusCode::ACCEPTED, &UrlDocument::due(id, Some(key), crawl_id))
     };
+    let idempotency = idempotency::of(&parts, &bytes)?;
     if asked.opens_crawl() {
-        let idempotency = idempotency::of(&parts, &bytes)?;
         let settings = asked.settings()?;
         let links = packed(&service, seed, false, 0)?;
         let owner = format!("key:{}", caller.key);
@@ -120,11 +122,27 @@ pub(crate) async fn submit(
         urgent_data: Some(packed(&service, seed.clone(), true, priority)?.data),
         link: packed(&service, seed, false, priority)?,
     };
-    let accepted = service.submissions.submit(submission).await?;
+    let accepted = match &idempotency {
+        None => service.submissions.submit(submission).await?,
+        Some(idempotency) => submit_named(&service, &submission, idempotency).await?,
+    };
     match accepted.capture {
         Some(capture) => Ok(answer::ok(&UrlDocument::new(capture, &caller.secret_sha256))),
         None => Ok(due(accepted.crawl, accepted.crawl_id)),
     }
+}
+
+/// Submits a URL by a request that the client has named. Such a request is alone in its
+/// transaction, because it waits for an earlier one with its name.
+async fn submit_named(
+    service: &Service,
+    submission: &ApiSubmission,
+    idempotency: &IdempotencyKey,
+) -> Result<ApiAccepted, Problem> {
+    let submitted =
+        service.coordinator.api_submit_named(&service.standing, submission, idempotency).await;
+    metrics::submitted(1, submitted.is_ok());
+    Ok(submitted?)
 }
 
 impl UrlSubmission {

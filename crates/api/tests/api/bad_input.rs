@@ -135,15 +135,40 @@ async fn parameters_that_a_path_does_not_know_are_refused() {
     ] {
         world.get(&key, path).await.expect_problem(400, code);
     }
-    let json = json!({ "urls": ["a.test"] });
-    let of_lines = world.post(&key, "/v1/url/batch?priority=1", &json).await;
-    of_lines.expect_problem(400, "unknown_field");
     for path in ["/v1/url/batch?priority=8", "/v1/url/batch?crawl=x", "/v1/url/batch?priority=-1"] {
         let answer = world.post_lines(&key, path, "a.test").await;
         answer.expect_problem(400, "invalid_parameter");
     }
     let last = format!("/v1/crawls/{id}/urls?last=yes");
     world.post_lines(&key, &last, "a.test").await.expect_problem(400, "invalid_parameter");
+}
+
+#[tokio::test]
+async fn a_priority_is_in_the_query_or_in_the_body_but_not_in_both() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let settings = json!({ "urls": [], "more": true });
+    let crawl = world.post(&key, "/v1/crawls", &settings).await.expect(201);
+    let add = format!("/v1/crawls/{}/urls", crawl["id"].as_str().unwrap());
+    let plain = json!({ "urls": ["a.test"] });
+    let with_priority = json!({ "urls": ["a.test"], "priority": 1 });
+    for path in ["/v1/url/batch", &add] {
+        let named = format!("{path}?priority=7");
+        world.post_lines(&key, &named, "a.test").await.expect(202);
+        world.post(&key, &named, &plain).await.expect(202);
+        world.post(&key, path, &with_priority).await.expect(202);
+        let twice = world.post(&key, &named, &with_priority).await;
+        let problem = twice.expect_problem(400, "invalid_parameter");
+        assert_eq!(problem["errors"][0]["field"], "priority");
+    }
+    let crawl_twice = json!({ "urls": ["a.test"], "crawl": crawl["id"] });
+    let id = crawl["id"].as_str().unwrap();
+    let twice = world.post(&key, &format!("/v1/url/batch?crawl={id}"), &crawl_twice).await;
+    assert_eq!(twice.expect_problem(400, "invalid_parameter")["errors"][0]["field"], "crawl");
+    let last_twice = json!({ "urls": [], "last": true });
+    let twice = world.post(&key, &format!("{add}?last=true"), &last_twice).await;
+    assert_eq!(twice.expect_problem(400, "invalid_parameter")["errors"][0]["field"], "last");
+    world.post(&key, &format!("{add}?last=true"), &json!({ "urls": [] })).await.expect(202);
 }
 
 #[tokio::test]

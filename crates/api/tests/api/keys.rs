@@ -1,7 +1,7 @@
 //! Who may ask, and how much.
 
 use everytab_coordinator::NewApiKey;
-use everytab_patience::eventually;
+use everytab_patience::{eventually, until};
 use serde_json::json;
 
 use crate::world::{World, generous};
@@ -65,6 +65,29 @@ async fn a_key_that_asks_too_fast_is_told_when_to_come_again() {
     // What is refused for another reason is throttled too: guesses are not free.
     world.get(&key, "/v1/url/x").await.expect_problem(429, "throttled");
     world.get(&key, "/v1/crawls/x").await.expect_problem(429, "throttled");
+}
+
+#[tokio::test]
+async fn a_key_whose_bucket_is_full_is_refused_without_a_call_until_there_is_room() {
+    let world = World::new().await;
+    let with = |requests_per_second, burst| NewApiKey { requests_per_second, burst, ..generous() };
+    let key = world.key_with(with(0.001, 1)).await;
+    world.get(&key, "/v1/url/filter").await.expect(200);
+    world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
+    // What Postgres would say now shows that it is not asked.
+    world.sql("update everytab.api_usage set level = 0");
+    world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
+    // Later there is room.
+    let key = world.key_with(with(2.0, 1)).await;
+    for _ in 0..3 {
+        until("room", async || world.get(&key, "/v1/url/filter").await.status == 200).await;
+    }
+    // A request that costs more than there is room for keeps none from those that cost less.
+    let many = json!({ "urls": (0..150).map(|host| format!("h{host}.test")).collect::<Vec<_>>() });
+    let key = world.key_with(with(0.001, 2)).await;
+    world.get(&key, "/v1/url/filter").await.expect(200);
+    world.post(&key, "/v1/url/batch", &many).await.expect_problem(429, "throttled");
+    world.get(&key, "/v1/url/filter").await.expect(200);
 }
 
 #[tokio::test]

@@ -67,8 +67,8 @@ async fn a_key_may_name_the_ports_of_web_servers_unless_it_has_others() {
     let other = world.key_with(NewApiKey { ports: vec![8081], ..generous() }).await;
     world.post(&other, "/v1/url", &json!({ "url": GOOD })).await.expect(202);
     let forged = format!("{}{}", &other[..other.len() - 4], "aaaa");
-    let answer = world.post(&forged, "/v1/url", &json!({ "url": GOOD })).await;
-    answer.expect_problem(400, "port_not_allowed");
-    let answer = world.post(&forged, "/v1/url", &json!({ "url": "a.test" })).await;
-    answer.expect_problem(401, "unauthorized");
+    for url in [GOOD, "a.test"] {
+        let answer = world.post(&forged, "/v1/url", &json!({ "url": url })).await;
+        answer.expect_problem(401, "unauthorized");
+    }
 }

@@ -21,6 +21,7 @@ async fn take_all_seats<'a>(
 ) -> FuturesUnordered<impl Future<Output = Answer> + 'a> {
     let mut requests: FuturesUnordered<_> = (0..=SEATS).map(|_| world.get(key, path)).collect();
     let refused = in_time("a refusal", requests.next()).await.unwrap();
+    assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
     refused.expect_problem(429, "too_many_waiters");
     requests
 }

@@ -1,5 +1,7 @@
 //! A database with keys, and the service on loopback.
 
+use std::net::SocketAddr;
+
 use everytab_api::{ApiService, ApiSettings, KEY_RANDOM_BYTES, key_of_random, secret_sha256};
 use everytab_coordinator::{ConnectSettings, Coordinator, NewApiKey, schema_digest};
 use everytab_patience::LIMIT;
@@ -118,7 +120,8 @@ impl World {
         let router = ApiService::start(api.clone(), settings, stopped).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
         let client = Client::builder().timeout(LIMIT).no_proxy().build().unwrap();
         Self { owner, base, stop, api, database, client }
     }

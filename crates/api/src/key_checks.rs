@@ -1,0 +1,223 @@
+//! Keys that this process has not seen accepted: Postgres checks them together, up to a hundred
+//! times a second.
+//!
+//! A key that was accepted passes at once from then on, until Postgres refuses it. All others wait
+//! for the next check, which is one statement for every key that waits, of each network at most
+//! [`MAX_PER_NETWORK`]. So a flood of wrong keys costs Postgres the same as one wrong key, delays
+//! nobody whose key was accepted, and delays a new key by the length of the queue of its network,
+//! which the number of connections bounds. Nothing is remembered of a wrong key, so a key works as
+//! soon as it was added. A key whose bucket has room for no request is refused without a call until
+//! the time that Postgres has said. Invariant: memory is bounded by the connections and by
+//! [`MAX_ACCEPTED`], however many addresses call. Does not depend on: what a key may do; Postgres
+//! judges that in each call.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    net::{IpAddr, Ipv6Addr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{http::StatusCode, response::Response};
+use everytab_coordinator::{ApiCaller, Coordinator};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep},
+};
+
+use crate::problem::{BusyFor, Problem, ProblemCode};
+
+/// Minimum pause between two checks. Clients that send wrong keys one after the other get an
+/// answer per pause, and Postgres at most 100 statements a second.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The pause is at least this many times as long as the check before it took, so that checks take
+/// at most a fifth of one connection's time.
+const PAUSE_PER_CHECK: u32 = 4;
+/// Maximum pause, so that one slow check delays nobody for long.
+const MAX_PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of keys per check of one network: an IPv4 address, or 64 bits of an IPv6 address,
+/// which is what one customer has. A network gets at most 6,400 refusals a second.
+const MAX_PER_NETWORK: usize = 64;
+/// Maximum number of keys per check: some milliseconds of Postgres.
+const MAX_PER_CHECK: usize = 1_024;
+/// Maximum number of requests that arrive between two checks. More than there are connections.
+const MAX_ARRIVING: usize = 16_384;
+/// Maximum number of accepted keys that are remembered, 100 bytes each. Beyond it all are checked
+/// again.
+const MAX_ACCEPTED: usize = 10_000;
+/// Seconds after which a client may try again if too many wait.
+const RETRY_S: u64 = 1;
+
+const _: () = assert!(MAX_PER_NETWORK <= MAX_PER_CHECK);
+
+/// A request whose key waits for a check.
+#[derive(Debug)]
+struct Waiting {
+    caller: ApiCaller,
+    network: IpAddr,
+    answer: oneshot::Sender<Result<(), Problem>>,
+}
+
+/// The keys that were accepted, and until when all their requests are refused.
+type Accepted = Arc<Mutex<HashMap<ApiCaller, Instant>>>;
+
+/// Checks of keys.
+#[derive(Debug)]
+pub(crate) struct KeyChecks {
+    accepted: Accepted,
+    arriving: mpsc::Sender<Waiting>,
+}
+
+impl KeyChecks {
+    /// Starts to check, until this value is dropped.
+    pub(crate) fn start(coordinator: Coordinator) -> Self {
+        let (arriving, waiting) = mpsc::channel(MAX_ARRIVING);
+        let accepted = Accepted::default();
+        tokio::spawn(check_all(waiting, coordinator, Arc::clone(&accepted)));
+        Self { accepted, arriving }
+    }
+
+    /// Returns when the key was accepted, now or by an earlier check.
+    ///
+    /// # Errors
+    /// Returns a problem if the key is not valid, has no room for a request, or Postgres cannot be
+    /// reached.
+    pub(crate) async fn check(&self, caller: &ApiCaller, address: IpAddr) -> Result<(), Problem> {
+        let free_at = self.accepted.lock().get(caller).copied();
+        if let Some(free_at) = free_at {
+            let busy_for = free_at.saturating_duration_since(Instant::now());
+            return if busy_for.is_zero() { Ok(()) } else { Err(Problem::throttled(busy_for)) };
+        }
+        let (answer, answered) = oneshot::channel();
+        let waiting = Waiting { caller: caller.clone(), network: network_of(address), answer };
+        let too_many = || Problem::unavailable("too many keys wait for their check", RETRY_S);
+        self.arriving.try_send(waiting).map_err(|_| too_many())?;
+        answered.await.unwrap_or_else(|_| Err(Problem::new(ProblemCode::Internal)))
+    }
+
+    /// Notes how a request of a key was answered: a key that Postgres has refused was not accepted,
+    /// and one whose bucket is full is refused until there is room for a request.
+    pub(crate) fn note(&self, caller: &ApiCaller, response: &Response) {
+        if response.status() == StatusCode::UNAUTHORIZED {
+            self.accepted.lock().remove(caller);
+        } else if let Some(BusyFor(time)) = response.extensions().get()
+            && let Some(free_at) = self.accepted.lock().get_mut(caller)
+            && let Some(later) = Instant::now().checked_add(*time)
+        {
+            *free_at = later;
+        }
+    }
+}
+
+/// Checks keys until there is no way in.
+async fn check_all(
+    mut arriving: mpsc::Receiver<Waiting>,
+    coordinator: Coordinator,
+    accepted: Accepted,
+) {
+    let mut waiting = VecDeque::new();
+    loop {
+        if waiting.is_empty() {
+            let Some(first) = arriving.recv().await else { return };
+            waiting.push_back(first);
+        }
+        while let Ok(next) = arriving.try_recv() {
+            waiting.push_back(next);
+        }
+        let together = take_turns(&mut waiting);
+        let began = Instant::now();
+        check(&coordinator, &accepted, together).await;
+        let pause = began.elapsed().saturating_mul(PAUSE_PER_CHECK);
+        sleep(pause.clamp(PAUSE, MAX_PAUSE)).await;
+    }
+}
+
+/// Takes the requests of the next check, in order, and drops those whose clients have gone.
+fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
+    let mut per_network = HashMap::new();
+    let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
+    for one in waiting.drain(..).filter(|one| !one.answer.is_closed()) {
+        let count: &mut usize = per_network.entry(one.network).or_default();
+        if taken.len() < MAX_PER_CHECK && *count < MAX_PER_NETWORK {
+            *count += 1;
+            taken.push(one);
+        } else {
+            rest.push_back(one);
+        }
+    }
+    *waiting = rest;
+    taken
+}
+
+/// Checks keys by one statement.
+async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Waiting>) {
+    let callers: Vec<ApiCaller> = together.iter().map(|one| one.caller.clone()).collect();
+    let results: Vec<Result<(), Problem>> = match coordinator.api_valid_keys(&callers).await {
+        Ok(are_valid) => {
+            let unauthorized = || Problem::new(ProblemCode::Unauthorized);
+            are_valid
+                .into_iter()
+                .map(|valid| valid.then_some(()).ok_or_else(unauthorized))
+                .collect()
+        }
+        Err(error) => {
+            let problem = Problem::from(error);
+            callers.iter().map(|_| Err(problem.clone())).collect()
+        }
+    };
+    for (one, result) in together.into_iter().zip(results) {
+        if result.is_ok() {
+            let mut accepted = accepted.lock();
+            if accepted.len() >= MAX_ACCEPTED {
+                accepted.clear();
+            }
+            accepted.insert(one.caller, Instant::now());
+        }
+        // The client may have gone.
+        one.answer.send(result).ok();
+    }
+}
+
+/// Returns the part of an address that one customer of a network has.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(address: &str) -> (Waiting, oneshot::Receiver<Result<(), Problem>>) {
+        let caller = ApiCaller { key: address.to_owned(), secret_sha256: [0; 32] };
+        let (answer, answered) = oneshot::channel();
+        let network = network_of(address.parse().unwrap());
+        (Waiting { caller, network, answer }, answered)
+    }
+
+    #[test]
+    fn a_network_has_a_part_of_each_check_and_keeps_its_order() {
+        let (mut queue, mut clients) = (VecDeque::new(), Vec::new());
+        let flood = (0..200).map(|number| format!("2001:db8:0:1::{number:x}"));
+        for address in flood.chain(["192.0.2.1".to_owned(), "::ffff:192.0.2.1".to_owned()]) {
+            let (one, client) = waiting(&address);
+            queue.push_back(one);
+            clients.push(client);
+        }
+        // A client that went away takes no place.
+        clients.remove(0);
+        let first = take_turns(&mut queue);
+        assert_eq!(first.len(), MAX_PER_NETWORK + 2);
+        assert_eq!(first[0].caller.key, "2001:db8:0:1::1");
+        assert_eq!(first[MAX_PER_NETWORK].network, first[MAX_PER_NETWORK + 1].network);
+        let second = take_turns(&mut queue);
+        assert_eq!(second.len(), MAX_PER_NETWORK);
+        assert_eq!(second[0].caller.key, "2001:db8:0:1::41");
+        assert_eq!(queue.len(), 199 - 2 * MAX_PER_NETWORK);
+    }
+}

@@ -1,0 +1,51 @@
+//! Answers to what is not a request of HTTP/1.1, in the place of the HTTP library's own.
+//!
+//! The library answers a malformed head by itself, without a body. Does not depend on: how that
+//! answer is recognised.
+
+use std::{str, time::Duration};
+
+use axum::http::StatusCode;
+use uuid::Uuid;
+
+use crate::{
+    manners::{HEADERS, REQUEST_ID},
+    metrics,
+    problem::{PROBLEM_TYPE, Problem, ProblemCode},
+};
+
+/// Returns the problem document, with its head, that says what the library's answer says. `None` if
+/// that is not one of its refusals.
+#[must_use]
+pub fn problem_of_malformed(answer: &[u8]) -> Option<Vec<u8>> {
+    let head = str::from_utf8(answer).ok()?;
+    let status: u16 = head.split(' ').nth(1)?.parse().ok()?;
+    let problem = match StatusCode::from_u16(status).ok()? {
+        StatusCode::BAD_REQUEST => Problem::with(
+            ProblemCode::MalformedRequest,
+            "the request line or a header is not valid HTTP/1.1",
+        ),
+        StatusCode::URI_TOO_LONG => {
+            Problem::with(ProblemCode::UriTooLong, "an address has at most 65,534 bytes")
+        }
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Problem::with(
+            ProblemCode::HeadersTooLarge,
+            "a request has at most 100 headers, of 400 KB together",
+        ),
+        _ => return None,
+    };
+    let (status, id) = (problem.code.status(), Uuid::now_v7());
+    metrics::answered(metrics::NO_ROUTE, status, Duration::ZERO);
+    tracing::debug!(%id, %status, "a malformed request");
+    let body = problem.body();
+    let mut text = format!("HTTP/1.1 {status}\r\ncontent-type: {PROBLEM_TYPE}\r\n");
+    for (name, value) in HEADERS {
+        text += &format!("{name}: {value}\r\n");
+    }
+    if let Some(date) = head.lines().find(|line| line.starts_with("date: ")) {
+        text += &format!("{date}\r\n");
+    }
+    let length = body.len();
+    text += &format!("{REQUEST_ID}: {id}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    Some([text.into_bytes(), body].concat())
+}

@@ -1,0 +1,127 @@
+//! Bodies that a request's handler has not read to their end.
+//!
+//! Bytes of a body that stay in a connection would be taken for the next request, so an HTTP/1.1
+//! connection can go on only after the whole body was read. Invariant: after an answer, what is
+//! left of a small body was read, or the answer says `Connection: close` (RFC 9112 9.6). Does not
+//! depend on: what a body means.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    Error,
+    body::{Body, HttpBody},
+    extract::Request,
+    http::{HeaderValue, header},
+    response::Response,
+};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+/// Maximum number of unread bytes that are read for the connection's sake. To connect again costs a
+/// client less than to send more.
+const MAX_DRAINED: u64 = 64 << 10;
+/// The time for that: small bodies arrive right behind their heads.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// A body, which its handler may drop.
+#[derive(Debug)]
+struct Kept {
+    body: Body,
+    is_read: bool,
+}
+
+impl Kept {
+    fn is_read(&self) -> bool {
+        self.is_read || self.body.is_end_stream()
+    }
+}
+
+type Shared = Arc<Mutex<Kept>>;
+type NextFrame = Option<Result<Frame<Bytes>, Error>>;
+
+/// Polls for the next part of a body.
+fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
+    let mut kept = shared.lock();
+    let polled = Pin::new(&mut kept.body).poll_frame(context);
+    if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+        kept.is_read = true;
+    }
+    polled
+}
+
+/// The body as a handler gets it.
+struct Lent(Shared);
+
+impl HttpBody for Lent {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<NextFrame> {
+        poll_next(&self.0, context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.lock().is_read()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.lock().body.size_hint()
+    }
+}
+
+/// The body of a request that is being answered. `None` if it has none.
+#[derive(Debug)]
+pub(crate) struct UnreadBody(Option<(Shared, bool)>);
+
+impl UnreadBody {
+    /// Keeps the body of a request. Returns the request for its handler.
+    pub(crate) fn keep(request: Request) -> (Request, Self) {
+        if request.body().is_end_stream() {
+            return (request, Self(None));
+        }
+        let (parts, body) = request.into_parts();
+        // To read the body of a client that waits for leave would give it.
+        let may_drain =
+            !parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() <= MAX_DRAINED;
+        let shared = Arc::new(Mutex::new(Kept { body, is_read: false }));
+        let lent = Body::new(Lent(Arc::clone(&shared)));
+        (Request::from_parts(parts, lent), Self(Some((shared, may_drain))))
+    }
+
+    /// Reads what is left of a small body, or has the connection end with the answer.
+    pub(crate) async fn finish(self, response: &mut Response) {
+        let Some((shared, may_drain)) = self.0 else { return };
+        if shared.lock().is_read() {
+            return;
+        }
+        if may_drain && timeout(DRAIN_TIME, drain(&shared)).await.unwrap_or(false) {
+            return;
+        }
+        close_after(response);
+    }
+}
+
+/// Has the connection end with this answer.
+pub(crate) fn close_after(response: &mut Response) {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+}
+
+/// Reads a body to its end. Returns false if it is larger than [`MAX_DRAINED`].
+async fn drain(shared: &Shared) -> bool {
+    let mut drained = 0;
+    while let Some(Ok(frame)) = poll_fn(|context| poll_next(shared, context)).await {
+        drained += frame.data_ref().map_or(0, |data| data.len() as u64);
+        if drained > MAX_DRAINED {
+            return false;
+        }
+    }
+    true
+}
