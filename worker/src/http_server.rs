@@ -4,10 +4,17 @@
 //! Invariant: every connection ends by itself, whatever its client does, so a client that waits in
 //! the system's queue gets its answer.
 
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+mod refusals;
 
-use axum::Router;
-use hyper::server::conn::http1;
+use std::{future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+
+use axum::{Router, extract::ConnectInfo};
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -19,25 +26,46 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How many connections there are together.
+use self::refusals::{Connection, Replace};
+
+/// How many connections there are together, and how each is served.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
     /// Connections, where the system allows as many files.
     most: usize,
     /// Files that a connection may take, and room for the rest of the process.
     files_each: usize,
+    /// The time for the head of a request, and for an open connection to wait for one.
+    head_time: Duration,
+    /// What takes the place of the HTTP library's own refusals. `None`: they stay.
+    refusals: Option<Replace>,
 }
 
-/// For files of a folder: browsers open six connections to a host, and each sends a file.
-pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits { most: 512, files_each: 4 };
-/// For requests that wait for news: each takes some ten kilobytes.
-pub(crate) const API_CONNECTIONS: ConnectionLimits =
-    ConnectionLimits { most: 8_192, files_each: 2 };
+impl ConnectionLimits {
+    /// The same, with the HTTP library's own refusals replaced.
+    pub(crate) fn replacing_refusals(self, refusals: Replace) -> Self {
+        Self { refusals: Some(refusals), ..self }
+    }
+}
+
+/// For files of a folder: browsers open six connections to a host, and each sends a file. They
+/// connect again when they need to.
+pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
+    most: 512,
+    files_each: 4,
+    head_time: Duration::from_secs(5),
+    refusals: None,
+};
+/// For requests that wait for news: each takes some ten kilobytes. A client that opens thousands of
+/// connections on a busy machine may need seconds until it sends the first request on each.
+pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
+    most: 8_192,
+    files_each: 2,
+    head_time: Duration::from_secs(30),
+    refusals: None,
+};
 /// Connections together where the system says nothing of files.
 const MIN_CONNECTIONS: usize = 16;
-/// The time for the head of a request, and for an open connection to wait for one. Browsers connect
-/// again when they need to.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time after which a connection takes no further request.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The time for a last answer on a connection that takes no further request: a request that waits
@@ -80,8 +108,9 @@ pub(crate) async fn serve(
         // The semaphore is never closed.
         let Ok(permit) = permit else { break };
         match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(serve_one(stream, router.clone(), stopped.clone(), permit));
+            Ok(accepted) => {
+                let router = router.clone();
+                connections.spawn(serve_one(accepted, router, limits, stopped.clone(), permit));
             }
             Err(error) => {
                 tracing::debug!(%error, "a connection was not accepted");
@@ -96,8 +125,9 @@ pub(crate) async fn serve(
 
 /// Answers the requests of one connection.
 async fn serve_one(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, SocketAddr),
     router: Router,
+    limits: ConnectionLimits,
     mut stopped: watch::Receiver<()>,
     _permit: OwnedSemaphorePermit,
 ) {
@@ -106,24 +136,38 @@ async fn serve_one(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY is not set");
     }
-    let connection = http1::Builder::new()
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        Box::pin(router.call(request))
+    });
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    tokio::pin!(connection);
-    tokio::select! {
-        // The client may do what it likes; there is nothing to say about it.
-        _ = connection.as_mut() => return,
+        .header_read_timeout(limits.head_time)
+        .serve_connection(TokioIo::new(Connection::new(stream, limits.refusals)), service);
+    let ended = tokio::select! {
+        ended = &mut connection => Some(ended),
         // The sender was dropped: the server stops.
-        _ = stopped.changed() => {}
-        () = sleep(CONNECTION_LIFETIME) => {}
+        _ = stopped.changed() => None,
+        () = sleep(CONNECTION_LIFETIME) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            Pin::new(&mut connection).graceful_shutdown();
+            let Ok(ended) = timeout(LAST_ANSWER_TIMEOUT, &mut connection).await else { return };
+            ended
+        }
+    };
+    let is_refusal = ended.as_ref().is_err_and(hyper::Error::is_parse);
+    // Otherwise the client has gone or was too slow, and there is no answer to read.
+    if ended.is_ok() || is_refusal {
+        connection.into_parts().io.into_inner().finish(is_refusal).await;
     }
-    connection.as_mut().graceful_shutdown();
-    drop(timeout(LAST_ANSWER_TIMEOUT, connection).await);
 }
 
 /// How many connections the open files of this process allow.
-fn max_connections(ConnectionLimits { most, files_each }: ConnectionLimits) -> usize {
+fn max_connections(ConnectionLimits { most, files_each, .. }: ConnectionLimits) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     open_files(&limits)
         .map_or(MIN_CONNECTIONS, |files| (files / files_each).clamp(MIN_CONNECTIONS, most))

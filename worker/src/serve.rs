@@ -43,8 +43,9 @@ use crate::http_server;
 /// The headers of every answer, by lower-case names; the CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
-/// Connections that wait to be accepted, as `std` sets it.
-const BACKLOG: u32 = 128;
+/// Connections that wait to be accepted. Linux takes as many by default, and a client whose
+/// connection does not fit tries again only after a second.
+const BACKLOG: u32 = 4_096;
 
 /// The page for what is not there.
 const NOT_FOUND: &str = "404.html";

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
-use everytab_api::{ApiService, ApiSettings};
+use everytab_api::{ApiService, ApiSettings, problem_of_malformed};
 use everytab_coordinator::Coordinator;
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
@@ -68,7 +68,8 @@ pub(crate) async fn serve(
         // The sender lives as long as the program.
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    http_server::serve(listener, router, API_CONNECTIONS, stopped).await;
+    let limits = API_CONNECTIONS.replacing_refusals(problem_of_malformed);
+    http_server::serve(listener, router, limits, stopped).await;
     coordinator.close().await;
     tracing::info!("the HTTP service has ended");
     Ok(Exit::Drained)

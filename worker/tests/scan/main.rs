@@ -41,6 +41,7 @@ mod execution_order;
 mod exit_codes;
 mod frozen_worker;
 mod holding_proxy;
+mod http_refusals;
 mod idle_workers;
 mod instance_metadata;
 mod kills;
