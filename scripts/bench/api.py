@@ -6,6 +6,7 @@ one line of JSON a measurement, after its results were checked.
 
 import asyncio
 import base64
+import collections
 import http.client
 import json
 import os
@@ -19,6 +20,8 @@ import time
 from crawl import FOLDER, WORKER, Database, Internet, Workers, processor_seconds, say, setting
 
 SCRIPTS = pathlib.Path(__file__).parent
+# Requests of one key that may wait.
+SEATS = 32
 # Limits that no mode reaches: what is measured is the service, not its bucket.
 GENEROUS = ["--requests-per-second", "100000", "--burst", "1000000", "--min-delay", "0s"]
 
@@ -160,14 +163,23 @@ def submit():
 
 
 async def waiting(key, path, answered):
-    """One request that waits; notes when it is answered, and with which state."""
+    """One request that waits; notes when it is answered, what it got, and with which state."""
+    got, state = "closed", None
     reader, writer = await asyncio.open_connection("127.0.0.1", Service.PORT)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
-                 "Connection: close\r\n\r\n".encode())
-    await writer.drain()
-    text = await reader.read()
-    head, _, body = text.partition(b"\r\n\r\n")
-    answered.append((time.monotonic(), head.split()[1] == b"200", json.loads(body)["state"]))
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
+                     "Connection: close\r\n\r\n".encode())
+        await writer.drain()
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        if body:
+            document, got = json.loads(body), head.split()[1].decode()
+            state = document.get("state")
+            if got != "200":
+                comes_again = b"\r\nretry-after: " in head
+                got += f" {document['code']}" + (" with Retry-After" if comes_again else "")
+    except OSError as error:
+        got = type(error).__name__
+    answered.append((time.monotonic(), got, state))
     writer.close()
 
 
@@ -192,7 +204,7 @@ def record(database, ids):
         sys.exit(ended.stderr[:500])
 
 
-async def answer_all(service, database, ids):
+async def answer_all(service, database, ids, refused):
     """Opens the requests that wait; returns the memory with them and the times of the answers."""
     answered = []
     tasks = [asyncio.create_task(waiting(key, f"/v1/url/{url_id}?wait=60", answered))
@@ -202,30 +214,39 @@ async def answer_all(service, database, ids):
     server = database.processor()
     await asyncio.sleep(10)
     own, server = service.processor() - own, database.processor() - server
-    if answered:
-        sys.exit(f"{len(answered)} requests did not wait: {answered[0]}")
+    if len(answered) != refused:
+        print(collections.Counter(got for _, got, _ in answered), file=sys.stderr)
+        sys.exit(f"{len(answered)} requests did not wait, {refused} of them as they should")
     record(database, [url_id for _, url_id in ids])
     recorded = time.monotonic()
     await asyncio.gather(*tasks)
-    if any(not is_well or state != "failed" for _, is_well, state in answered):
-        sys.exit(f"not all were told: {answered}")
-    return with_them, [at - recorded for at, _, _ in answered], own / 10, server / 10
+    got = collections.Counter(got for _, got, _ in answered)
+    expected = {"200": len(ids) - refused, "429 too_many_waiters with Retry-After": refused}
+    if got != collections.Counter(expected):
+        sys.exit(f"not all were told: {dict(got)}")
+    if any(state != "failed" for _, got, state in answered if got == "200"):
+        sys.exit("not all were told how their URL ended")
+    took = [at - recorded for at, got, _ in answered if got == "200"]
+    return with_them, took, own / 10, server / 10, dict(got)
 
 
 def waiters():
     """Many requests that wait, and how soon all are told."""
     database, number = Database("waiters"), setting("WAITERS", 1000)
     with Service(database) as service:
-        ids = []
-        for key in service.keys(-(-number // 32)):
-            client = Client(key)
-            for place in range(min(32, number - len(ids))):
-                url = f"https://site-{place}.test/{place}"
-                ids.append((key, client.must("POST", "/v1/url", {"url": url})["id"]))
+        keys = service.keys(setting("KEYS", -(-number // SEATS)))
+        ids, seats = [], collections.Counter()
+        for place in range(number):
+            key = keys[place % len(keys)]
+            url = f"https://site-{place % 20}.test/{place}"
+            ids.append((key, Client(key).must("POST", "/v1/url", {"url": url})["id"]))
+            seats[key] += 1
+        refused = sum(max(0, taken - SEATS) for taken in seats.values())
         before = memory(service.process.pid)
-        with_them, took, own, server = asyncio.run(answer_all(service, database, ids))
-    say(what="waiters", waiters=len(ids), api_mib=before, api_mib_with_them=with_them,
-        kib_each=round((with_them - before) * 1024 / len(ids), 1),
+        with_them, took, own, server, got = asyncio.run(
+            answer_all(service, database, ids, refused))
+    say(what="waiters", waiters=len(ids), keys=len(keys), got=got, api_mib=before,
+        api_mib_with_them=with_them, kib_each=round((with_them - before) * 1024 / len(ids), 1),
         api_cores_while_they_wait=round(own, 3), postgres_cores_while_they_wait=round(server, 3),
         **percentiles(took))
 

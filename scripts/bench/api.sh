@@ -4,17 +4,21 @@
 #
 #   RATES="1157 2300" SECONDS_A_RATE=300 scripts/bench/api.sh submit
 #   WAITERS=1000 scripts/bench/api.sh waiters
+#   WAITERS=2000 KEYS=64 scripts/bench/api.sh waiters
+#   SECONDS_A_FLOOD=15 scripts/bench/api.sh flood
 #   HOSTS=400 PAGES=1000000 SINGLES=60 scripts/bench/api.sh urgent
 #   HOSTS=400 PAGES=200000 scripts/bench/api.sh fair
 #   SECONDS_A_LOAD=20 scripts/bench/api.sh load
 #
-# submit and load run wrk. Needs the right to make namespaces; touches no other network.
+# submit, load and flood run wrk. Needs the right to make namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 mode="${1:-submit}"
 if [ -z "${BENCH_FOLDER:-}" ]; then
-    case "$mode" in submit | load) have wrk || die "no wrk (scripts/install/bench.sh)" ;; esac
+    case "$mode" in
+        submit | load | flood) have wrk || die "no wrk (scripts/install/bench.sh)" ;;
+    esac
     export BENCH_FOLDER="$target/$me"
     mkdir -p "$BENCH_FOLDER"
     build_bench --package everytab-worker --bin everytab-worker \
@@ -24,8 +28,10 @@ if [ -z "${BENCH_FOLDER:-}" ]; then
     in_namespace "$self" "$mode"
 fi
 
+script=api
+[ "$mode" != flood ] || script=api_flood
 make_network "$BENCH_FOLDER"
 say "$mode: $(circumstances)"
 rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
 exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
-    python3 scripts/bench/api.py "$mode"
+    python3 "scripts/bench/$script.py" "$mode"

@@ -64,7 +64,8 @@ bench origins BENCH_PROGRAMS="$BUILT" HOSTS=10 PAGES=10 SINGLES=10 TARGETS=0 \
 bench worst-page BENCH_PROGRAMS="$BUILT" HOSTS=1 SINGLES=4 SINGLE_HOSTS=2 TARGETS=0 \
     scripts/bench/origins.sh worst_page
 bench api-submit RATES=100 SECONDS_A_RATE=5 scripts/bench/api.sh submit
-bench api-waiters WAITERS=64 scripts/bench/api.sh waiters
+bench api-waiters WAITERS=70 KEYS=2 scripts/bench/api.sh waiters
+bench api-flood SECONDS_A_FLOOD=3 CONNECTIONS=16 scripts/bench/api.sh flood
 bench api-urgent HOSTS=100 PAGES=20000 WARM_SECONDS=5 SINGLES=3 scripts/bench/api.sh urgent
 bench api-fair HOSTS=100 PAGES=20000 URLS=40000 WARM_SECONDS=5 WINDOW_SECONDS=5 \
     scripts/bench/api.sh fair
