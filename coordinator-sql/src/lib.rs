@@ -69,7 +69,10 @@ pub use frontier::{
     changes::{CrawlChange, CrawlChanged, FoundCrawl, PatternChange, PatternsChanged, RateChange},
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawl_fetches::{CrawlFetch, FetchFilter, FetchesPage},
-    crawls::{CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl},
+    crawls::{
+        CRAWL_ENDS, CRAWL_STATES, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl,
+        NewCrawl, OpenCrawl,
+    },
     dropped::{DropCounts, DropObstacle, DroppedCrawl},
     earlier::{CrawlSeed, EarlierCrawl, EarlierFetch, FailedUrl},
     fetch_position::{FetchPosition, NoFetchPosition},

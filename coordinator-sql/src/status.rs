@@ -30,7 +30,8 @@ pub enum ScanState {
 }
 
 impl ScanState {
-    const ALL: [Self; 5] =
+    /// Every state.
+    pub const ALL: [Self; 5] =
         [Self::Running, Self::Paused, Self::Finished, Self::FinishedWithDiscards, Self::Cancelled];
 
     /// The state's name in SQL and JSON.

@@ -71,6 +71,12 @@ pub struct OpenCrawl {
     pub patterns_version: i32,
 }
 
+/// Every state of a crawl.
+pub const CRAWL_STATES: [&str; 3] = ["running", "paused", "ended"];
+
+/// Everything that ends a crawl; the URLs that are pending then are left for this reason.
+pub const CRAWL_ENDS: [&str; 5] = ["empty", "limit", "cancel", "time", "store"];
+
 /// A crawl and its sums over all slots.
 /// known = pending + captured + failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -18,6 +18,7 @@ mod load;
 pub mod metrics;
 mod origin_health;
 mod origins;
+mod outcomes;
 mod own_hosts;
 mod progress;
 mod puts_under_way;
@@ -42,6 +43,7 @@ pub use filters::{
     load::FilterLists,
 };
 pub use holder::CrawlerEnd;
+pub use outcomes::outcomes_of;
 pub use own_hosts::OwnHosts;
 pub use settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MAX_DURATION_S, MAX_LIST_SITES,

@@ -54,6 +54,10 @@ pub(crate) enum GivenUp {
 }
 
 impl GivenUp {
+    /// The reasons for which URLs are left; the other one makes them fail.
+    pub(crate) const LEFT: [Self; 4] =
+        [Self::RobotsUnreachable, Self::HostDead, Self::OriginDead, Self::RetryAfterTooLong];
+
     /// The stable name, by which URLs are counted.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

@@ -234,12 +234,10 @@ pub(crate) fn record_of(
 
 #[cfg(test)]
 mod tests {
-    use everytab_filters::DecidedBy;
-    use everytab_frontier::TurnedAway;
     use everytab_postgres::shared_for_tests;
 
-    use super::{CRASHED, CRAWL_DELAY_TOO_LONG, DUPLICATE, Ending, Outcome, ending_of};
-    use crate::{filters::judge::NOARCHIVE, holder::traps::TRAP_SHAPE, origins::GivenUp};
+    use super::{CRASHED, Ending, Outcome, ending_of};
+    use crate::outcomes::{NO_RECORD, outcomes_of};
 
     /// What the HTTP service tells of a URL is what the crawl counted.
     #[test]
@@ -259,20 +257,11 @@ mod tests {
             [("null", false), ("0", false), ("1", true)]
                 .map(|(bytes, has)| (outcome.as_str(), bytes, word(ending_of(*outcome, has))))
         });
-        let given_up = [
-            GivenUp::RobotsUnreachable,
-            GivenUp::HostDead,
-            GivenUp::OriginDead,
-            GivenUp::RetryAfterTooLong,
-        ];
-        let left = given_up.iter().map(|left| left.as_str());
-        let patterns = [TurnedAway::Excluded, TurnedAway::NotIncluded].map(TurnedAway::as_str);
-        let left = left.chain([CRAWL_DELAY_TOO_LONG, TRAP_SHAPE]).chain(patterns);
-        let unasked = left.map(|outcome| (outcome, "null", "left"));
-        let refused = DecidedBy::OUTCOMES.into_iter().chain([NOARCHIVE, DUPLICATE]);
-        let refused = refused.map(|outcome| (outcome, "1", "refused"));
-        let crashed = (CRASHED, "null", "failed");
-        for (outcome, bytes, expected) in all.chain(unasked).chain(refused).chain([crashed]) {
+        let others = [Ending::Refused, Ending::Left].into_iter().flat_map(|ending| {
+            outcomes_of(ending).into_iter().map(move |outcome| (outcome, "1", word(ending)))
+        });
+        let failed = [(CRASHED, "null", "failed"), (NO_RECORD, "1", "failed")];
+        for (outcome, bytes, expected) in all.chain(others).chain(failed) {
             let sql = format!("select coordinator.ending_of('{outcome}', {bytes})");
             assert_eq!(server.psql(&database, &sql).unwrap().trim(), expected, "{outcome}");
         }

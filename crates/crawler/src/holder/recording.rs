@@ -25,6 +25,7 @@ use crate::{
     },
     known::SiteKey,
     metrics,
+    outcomes::{NO_RECORD, outcomes_of},
     rows::{name_body, named_via},
     slot::{Taken, links_rows},
 };
@@ -88,6 +89,8 @@ impl Holder {
     /// A fetch is where it stays, or leaves nothing: its URL is answered. If the robots.txt of its
     /// origin was asked for this crawl, that is put before.
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
+        let (ending, outcome) = (fetched.ending, fetched.row.outcome.as_str());
+        debug_assert!(outcomes_of(ending).contains(&outcome), "{ending:?}: {outcome}");
         let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
         let host = self.state.hosts.get(&host_hash);
         let waits = Origin::of(&fetched.row.url)
@@ -188,7 +191,7 @@ impl Holder {
                     }
                 } else {
                     fetched.ending = Ending::Failed;
-                    fetched.row.outcome = "no_record".to_owned();
+                    fetched.row.outcome = NO_RECORD.to_owned();
                 }
                 self.record_fetch(*fetched);
             }

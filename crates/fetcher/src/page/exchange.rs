@@ -16,27 +16,36 @@ use url::Url;
 
 use crate::request::message;
 
-/// Why a body is not all that the server sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutReason {
-    /// It was longer than what is read of it: nothing of redirects and refused types, a little of
-    /// error pages, of others what the purpose allows.
-    Length,
-    /// It did not come in the time that the purpose allows.
-    Time,
-    /// It ended before its end: the connection did, or the bytes of its coding.
-    Disconnect,
+macro_rules! cut_reasons {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
+        /// Why a body is not all that the server sent.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum CutReason {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl CutReason {
+            /// Every reason.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The value of `WARC-Truncated`.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl CutReason {
-    /// The value of `WARC-Truncated`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Time => "time",
-            Self::Disconnect => "disconnect",
-        }
-    }
+cut_reasons! {
+    /// It was longer than what is read of it: nothing of redirects and refused types, a little of
+    /// error pages, of others what the purpose allows.
+    Length = "length",
+    /// It did not come in the time that the purpose allows.
+    Time = "time",
+    /// It ended before its end: the connection did, or the bytes of its coding.
+    Disconnect = "disconnect",
 }
 
 /// A request that was sent, and its answer if one came.

@@ -1,0 +1,61 @@
+//! The closed list of outcomes of a live crawl's URLs, by the state in which each leaves its URL.
+//!
+//! Invariant: no URL is recorded with an outcome that is not in the list of its state. Does not
+//! depend on how a URL is fetched.
+
+use everytab_fetcher::Outcome;
+use everytab_filters::DecidedBy;
+use everytab_frontier::{Ending, TurnedAway};
+
+use crate::{
+    filters::judge::NOARCHIVE,
+    origins::GivenUp,
+    rows::{CRAWL_DELAY_TOO_LONG, ending_of},
+    visit::DUPLICATE,
+};
+
+/// The outcome of a URL whose record no archive took.
+pub(crate) const NO_RECORD: &str = "no_record";
+
+/// The reasons of links for which a URL that became known before is left.
+const LEFT_BY_RULES: [TurnedAway; 3] =
+    [TurnedAway::Excluded, TurnedAway::NotIncluded, TurnedAway::TrapShape];
+
+/// Returns every outcome that leaves its URL in this state, in alphabetical order. Some outcomes
+/// are in two lists: what came of a page that ended early is kept.
+#[must_use]
+pub fn outcomes_of(ending: Ending) -> Vec<&'static str> {
+    let ends_so = |outcome: &&Outcome| {
+        [false, true].into_iter().any(|has_body| ending_of(**outcome, has_body) == ending)
+    };
+    let fetched = Outcome::ALL.iter().filter(|outcome| !is_of_icons(**outcome)).filter(ends_so);
+    let mut outcomes: Vec<_> = fetched.map(|outcome| outcome.as_str()).collect();
+    match ending {
+        Ending::Captured => {}
+        Ending::Failed => outcomes.push(NO_RECORD),
+        Ending::Refused => {
+            outcomes.extend(DecidedBy::OUTCOMES);
+            outcomes.extend([NOARCHIVE, DUPLICATE]);
+        }
+        Ending::Left => {
+            outcomes.extend(GivenUp::LEFT.map(GivenUp::as_str));
+            outcomes.extend(LEFT_BY_RULES.map(TurnedAway::as_str));
+            outcomes.push(CRAWL_DELAY_TOO_LONG);
+        }
+    }
+    outcomes.sort_unstable();
+    outcomes
+}
+
+/// Returns true for outcomes that only the icons of a scan have.
+const fn is_of_icons(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::EndpointDead
+            | Outcome::NotImageHtml
+            | Outcome::NotImageOther
+            | Outcome::ImageCorrupt
+            | Outcome::ImageTooBig
+            | Outcome::SvgRejected
+    )
+}
