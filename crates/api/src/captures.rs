@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 use self::record::ArchivedRecord;
 pub(crate) use self::{
-    parts::{CaptureForm, CaptureKind, CaptureParts, has_text},
+    parts::{CaptureForm, CaptureKind, CaptureParts, capture_types, has_text},
     record::MAX_RECORD_BYTES,
 };
 

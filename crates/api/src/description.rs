@@ -3,6 +3,8 @@
 //! Invariant: docs/openapi.json is what this makes (a test compares), and each example in it is
 //! sent by a test to the real service. Must not know: single paths.
 
+mod refusals;
+
 use std::sync::Arc;
 
 use axum::{
@@ -32,6 +34,7 @@ use crate::{problem::ProblemDocument, service::Service};
             (RFC 9457) whose `code` is from a closed list.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
+    servers((url = "/", description = "The service that this description is of")),
     components(schemas(ProblemDocument)),
     security(("key" = [])),
     modifiers(&KeyScheme),
@@ -62,9 +65,14 @@ impl Modify for KeyScheme {
     }
 }
 
-/// The description without paths.
-pub(crate) fn head() -> openapi::OpenApi {
-    Head::openapi()
+/// The description of these parts together.
+pub(crate) fn of(parts: impl IntoIterator<Item = openapi::OpenApi>) -> openapi::OpenApi {
+    let mut whole = Head::openapi();
+    for part in parts {
+        whole.merge(part);
+    }
+    refusals::describe(&mut whole);
+    whole
 }
 
 /// The route of the description.

@@ -9,7 +9,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::url_id::url_id;
+use crate::{
+    closed_lists::{CertificateFault, CrawlEnd, FetchOutcome, Truncation},
+    url_id::url_id,
+};
 
 /// How a URL stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -64,9 +67,11 @@ pub(crate) struct UrlDocument {
     pub(crate) state: UrlState,
     /// One word: how it ended, such as ok, http_404_410 or robots_disallowed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<FetchOutcome>)]
     pub(crate) outcome: Option<String>,
     /// What ended the crawl, where the URL was left because of it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) reason: Option<String>,
     /// When it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,9 +112,11 @@ pub(crate) struct UrlDocument {
     /// What is wrong with the certificate of its server: expired, self_signed, wrong_name,
     /// unknown_issuer or faulty.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CertificateFault>)]
     pub(crate) certificate: Option<String>,
     /// Why the body is not whole: a limit (`length`, `time`), or it ended early (`disconnect`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Truncation>)]
     pub(crate) truncated: Option<String>,
     /// Where its record is.
     #[serde(skip_serializing_if = "Option::is_none")]

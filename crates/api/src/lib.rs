@@ -13,6 +13,7 @@ mod base32;
 mod body;
 mod caller;
 mod captures;
+mod closed_lists;
 mod crawl_settings;
 mod cursor;
 mod description;

@@ -51,7 +51,9 @@ macro_rules! codes {
                 match self { $(Self::$code => StatusCode::$status,)+ }
             }
 
-            const fn title(self) -> &'static str {
+            /// The code in words.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
                 match self { $(Self::$code => $title,)+ }
             }
 
@@ -121,6 +123,7 @@ pub struct ProblemItem {
 pub(crate) struct ProblemDocument {
     /// `urn:everytab:problem:` and the code.
     #[serde(rename = "type")]
+    #[schema(format = "uri")]
     pub(crate) urn: String,
     /// The code in words.
     pub(crate) title: String,

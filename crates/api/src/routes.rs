@@ -70,8 +70,5 @@ fn described() -> openapi::OpenApi {
         overview::OverviewDescription::openapi(),
         health::HealthDescription::openapi(),
     ];
-    parts.into_iter().fold(description::head(), |mut whole, part| {
-        whole.merge(part);
-        whole
-    })
+    description::of(parts)
 }

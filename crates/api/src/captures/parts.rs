@@ -51,6 +51,14 @@ const SERVED_TYPES: [&str; 31] = [
 
 /// The type of bytes of which nothing is said.
 const BYTES_TYPE: &str = "application/octet-stream";
+/// The type of a record as it is stored.
+const RECORD_TYPE: &str = "application/gzip";
+
+/// Every type with which a capture may be served, without parameters. Bytes come first: makers of
+/// clients take the first type that they know, and text would lose the bytes of other charsets.
+pub(crate) fn capture_types() -> impl Iterator<Item = &'static str> {
+    [BYTES_TYPE, RECORD_TYPE].into_iter().chain(SERVED_TYPES)
+}
 
 /// As what a capture is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -141,7 +149,7 @@ impl ArchivedRecord {
         let Self { member, response } = self;
         match form {
             CaptureForm::Warc => CaptureParts {
-                content_type: "application/gzip".to_owned(),
+                content_type: RECORD_TYPE.to_owned(),
                 file_name: "capture.warc.gz",
                 body: member,
                 truncated,

@@ -22,7 +22,7 @@ use crate::{
     caller::Caller,
     idempotency,
     parameters::{Parameters, given_once},
-    problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
+    problem::{Problem, ProblemCode, ProblemItem},
     service::Service,
     submitted_urls::SubmittedUrls,
     url_id::url_id,
@@ -77,6 +77,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Submit many URLs
 #[utoipa::path(
     post, path = "/v1/url/batch", tag = "urls",
+    operation_id = "batch_submit",
+    extensions(("x-problem-codes" = json!([
+        "too_many_urls", "nothing_to_crawl", "not_found", "crawl_ended", "idempotency_mismatch",
+        "quota_urls", "quota_pages", "quota_bytes"
+    ]))),
     params(
         ("crawl" = Option<Uuid>, Query,
          description = "One of the key's crawls; here or in the body"),
@@ -96,8 +101,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     responses(
         (status = 202, description = "Those that are accepted will be fetched",
          body = BatchDocument),
-        (status = "default", description = "A problem; none will be fetched",
-         body = ProblemDocument, content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn submit_batch(

@@ -17,14 +17,18 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use everytab_coordinator::ApiFetch;
 use everytab_crawler::parse_seed;
 use everytab_frontier::site_hash;
-use utoipa::{IntoParams, OpenApi};
+use utoipa::{
+    IntoParams, OpenApi, ToResponse,
+    openapi::{self, Content, Header, ObjectBuilder, RefOr, ResponseBuilder, SchemaFormat, Type},
+};
 use uuid::Uuid;
 
 use crate::{
     caller::Caller,
-    captures::{CaptureError, CaptureForm, CaptureKind, CaptureParts, has_text},
+    captures::{CaptureError, CaptureForm, CaptureKind, CaptureParts, capture_types, has_text},
+    closed_lists::CaptureAs,
     parameters::Parameters,
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
 };
 
@@ -67,11 +71,40 @@ struct CaptureQuery {
     /// The capture nearest to this time (RFC 3339 or 14 digits); else the newest
     at: Option<String>,
     /// html: as it is; raw: as bytes; text: what people read; warc: the record
+    #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
 }
 
+/// The answer that is a capture.
+struct Capture;
+
+impl ToResponse<'_> for Capture {
+    fn response() -> (&'static str, RefOr<openapi::Response>) {
+        let binary = SchemaFormat::Custom("binary".to_owned());
+        let bytes = ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).build();
+        let headers = [
+            (&ARCHIVED_URL, "The URL"),
+            (&ARCHIVED_STATUS, "The status that its host answered"),
+            (&ARCHIVED_CRAWL, "The crawl's id"),
+            (&MEMENTO_DATETIME, "When it was asked for (RFC 7089)"),
+            (&TRUNCATED, "Why it is not whole"),
+        ];
+        let mut answer =
+            ResponseBuilder::new().description("The capture, to be saved and not shown");
+        for content_type in capture_types() {
+            answer = answer.content(content_type, Content::new(Some(bytes.clone())));
+        }
+        for (name, description) in headers {
+            let mut header = Header::new(ObjectBuilder::new().schema_type(Type::String).build());
+            header.description = Some(description.to_owned());
+            answer = answer.header(name.as_str(), header);
+        }
+        ("Capture", answer.build().into())
+    }
+}
+
 #[derive(OpenApi)]
-#[openapi(paths(html, media))]
+#[openapi(paths(html, media), components(schemas(CaptureAs), responses(Capture)))]
 pub(crate) struct CapturedDescription;
 
 /// The routes of captures.
@@ -82,12 +115,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// A captured page
 #[utoipa::path(
     get, path = "/v1/crawled/html", tag = "captures",
+    operation_id = "page_get",
+    extensions(("x-problem-codes" = json!(["invalid_url"]))),
     params(CaptureQuery),
     responses(
-        (status = 200, description = "The capture, to be saved and not shown",
-         content_type = "application/octet-stream"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
+        (status = 200, response = Capture),
     )
 )]
 pub(crate) async fn html(
@@ -101,12 +133,11 @@ pub(crate) async fn html(
 /// A captured requisite of pages
 #[utoipa::path(
     get, path = "/v1/crawled/media", tag = "captures",
+    operation_id = "media_get",
+    extensions(("x-problem-codes" = json!(["invalid_url"]))),
     params(CaptureQuery),
     responses(
-        (status = 200, description = "The capture, to be saved and not shown",
-         content_type = "application/octet-stream"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
+        (status = 200, response = Capture),
     )
 )]
 pub(crate) async fn media(

@@ -19,7 +19,7 @@ use crate::{
     caller::Caller,
     crawl_settings::setting_problem,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     short_text::check_no_nul,
 };
@@ -80,14 +80,16 @@ pub(crate) struct CrawlChangesDescription;
 /// left, as `excluded` or `not_included`. What was left stays so.
 #[utoipa::path(
     patch, path = "/v1/crawls/{id}", tag = "crawls",
+    operation_id = "crawls_change",
+    extensions(("x-problem-codes" = json!([
+        "invalid_setting", "invalid_pattern", "not_allowed", "crawl_ended"
+    ]))),
     params(("id" = Uuid, Path, description = "The crawl's id")),
     request_body(content = CrawlChanges, example = json!({
         "exclude": ["*.example.com/calendar/*"],
     })),
     responses(
         (status = 200, description = "Workers obey it within seconds", body = ChangedCrawl),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn change(

@@ -21,10 +21,11 @@ use crate::{
     answer,
     body::{self, BodyKind},
     caller::Caller,
+    closed_lists::{CrawlEnd, CrawlState, FetchOutcome},
     idempotency,
     parameters::{Parameters, given_once},
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     submitted_urls::SubmittedUrls,
 };
@@ -40,9 +41,11 @@ pub(crate) struct MovedCrawl {
     /// Its id.
     pub(crate) id: Uuid,
     /// running, paused or ended.
+    #[schema(value_type = CrawlState)]
     pub(crate) state: String,
     /// What ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) ended_by: Option<String>,
 }
 
@@ -108,6 +111,7 @@ pub(crate) struct OriginDocument {
     /// Failures in a row.
     pub(crate) failures: i32,
     /// How the last request ended.
+    #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
 }
 
@@ -135,11 +139,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Ask nothing more for a crawl; everything is kept
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/pause", tag = "crawls",
+    operation_id = "crawls_pause",
+    extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
     params(("id" = Uuid, Path, description = "The crawl's id")),
     responses(
         (status = 200, description = "How it stands", body = MovedCrawl),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn pause(
@@ -154,11 +158,11 @@ pub(crate) async fn pause(
 /// Go on with a paused crawl
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/resume", tag = "crawls",
+    operation_id = "crawls_resume",
+    extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
     params(("id" = Uuid, Path, description = "The crawl's id")),
     responses(
         (status = 200, description = "How it stands", body = MovedCrawl),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn resume(
@@ -173,11 +177,11 @@ pub(crate) async fn resume(
 /// End a crawl; what is captured stays
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/cancel", tag = "crawls",
+    operation_id = "crawls_cancel",
+    extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
     params(("id" = Uuid, Path, description = "The crawl's id")),
     responses(
         (status = 200, description = "How it stands", body = MovedCrawl),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn cancel(
@@ -217,6 +221,11 @@ async fn moved(
 /// Add URLs to a crawl that has not ended
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/urls", tag = "crawls",
+    operation_id = "crawl_urls_add",
+    extensions(("x-problem-codes" = json!([
+        "too_many_urls", "nothing_to_crawl", "not_found", "crawl_ended", "idempotency_mismatch",
+        "quota_urls", "quota_pages", "quota_bytes"
+    ]))),
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("priority" = Option<u8>, Query, maximum = 7,
@@ -236,8 +245,6 @@ async fn moved(
     responses(
         (status = 202, description = "Those that are accepted will be fetched",
          body = BatchDocument),
-        (status = "default", description = "A problem; none was added", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn add_urls(
@@ -284,6 +291,7 @@ pub(crate) async fn add_urls(
 /// Hosts of which something is due, soonest first
 #[utoipa::path(
     get, path = "/v1/crawls/{id}/hosts", tag = "crawls",
+    operation_id = "crawl_hosts_list",
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
@@ -291,8 +299,6 @@ pub(crate) async fn add_urls(
     ),
     responses(
         (status = 200, description = "Hosts", body = HostList),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn hosts(

@@ -26,13 +26,14 @@ use crate::{
     asked_crawl::AskedCrawl,
     body,
     caller::Caller,
+    closed_lists::{CrawlEnd, CrawlState, FailureOutcome, LeftReason, LinkRefusal, RefusalReason},
     crawl_settings::SettingsOfCrawl,
     cursor::{crawls_before, crawls_cursor},
     failed_seeds::{FailedSeeds, OnlyWord},
     idempotency,
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
+    problem::{Problem, ProblemCode, ProblemItem},
     service::Service,
     submitted_urls::SubmittedUrls,
     waiters::Question,
@@ -85,9 +86,11 @@ pub(crate) struct CrawlDocument {
     /// Its name.
     pub(crate) name: String,
     /// running, paused or ended.
+    #[schema(value_type = CrawlState)]
     pub(crate) state: String,
     /// What ended it: empty, limit, cancel, time or store.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) ended_by: Option<String>,
     /// Whether more URLs may come.
     pub(crate) seeding: bool,
@@ -115,16 +118,16 @@ pub(crate) struct CrawlDocument {
     /// Those that failed.
     pub(crate) failed: i64,
     /// Those that failed, by outcome.
-    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) failures: Value,
     /// Those that were refused, by reason.
-    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    #[schema(value_type = BTreeMap<RefusalReason, i64>)]
     pub(crate) refused: Value,
     /// Those that were given up, by reason.
-    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    #[schema(value_type = BTreeMap<LeftReason, i64>)]
     pub(crate) left: Value,
     /// Links that never became known, by reason.
-    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    #[schema(value_type = BTreeMap<LinkRefusal, i64>)]
     pub(crate) links_refused: Value,
     /// Bytes kept.
     pub(crate) stored_bytes: i64,
@@ -201,6 +204,12 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Start a crawl
 #[utoipa::path(
     post, path = "/v1/crawls", tag = "crawls",
+    operation_id = "crawls_start",
+    extensions(("x-problem-codes" = json!([
+        "too_many_urls", "nothing_to_crawl", "invalid_setting", "invalid_pattern",
+        "not_found", "not_allowed", "quota_crawls", "quota_urls", "quota_pages",
+        "quota_bytes"
+    ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours starts no other crawl")),
     request_body(content = CrawlSubmission, example = json!({
@@ -210,8 +219,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     responses(
         (status = 201, description = "It was started", body = StartedCrawl),
         (status = 200, description = "The same request started it before", body = StartedCrawl),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn start(
@@ -272,6 +279,8 @@ pub(crate) async fn start(
 /// List the key's crawls, newest first
 #[utoipa::path(
     get, path = "/v1/crawls", tag = "crawls",
+    operation_id = "crawls_list",
+    extensions(("x-problem-codes" = json!(["invalid_cursor"]))),
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Crawls at most; 20"),
@@ -279,8 +288,6 @@ pub(crate) async fn start(
     ),
     responses(
         (status = 200, description = "Crawls", body = CrawlList),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn list(
@@ -303,6 +310,7 @@ pub(crate) async fn list(
 /// Where a crawl stands
 #[utoipa::path(
     get, path = "/v1/crawls/{id}", tag = "crawls",
+    operation_id = "crawls_get",
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
@@ -310,8 +318,6 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The crawl", body = CrawlDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn look(

@@ -15,11 +15,12 @@ use uuid::Uuid;
 use crate::{
     answer,
     caller::Caller,
+    closed_lists::{CrawlState, FetchOutcome, is_outcome},
     cursor::{feed_cursor, feed_position},
     fetch_document::UrlDocument,
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     waiters::Question,
 };
@@ -42,6 +43,7 @@ pub(crate) struct FeedDocument {
     /// Whether more may be there already.
     pub(crate) has_more: bool,
     /// running, paused or ended. Nothing comes after a page of an ended crawl without more.
+    #[schema(value_type = CrawlState)]
     pub(crate) crawl_state: String,
 }
 
@@ -57,6 +59,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// What was recorded, each URL once
 #[utoipa::path(
     get, path = "/v1/crawls/{id}/feed", tag = "crawls",
+    operation_id = "crawl_feed_get",
+    extensions(("x-problem-codes" = json!(["invalid_cursor"]))),
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("after" = Option<String>, Query,
@@ -67,15 +71,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
          description = "URLs at most; 100"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait while there is nothing"),
-        ("outcome" = Option<String>, Query, description = "Only URLs with this outcome"),
+        ("outcome" = Option<FetchOutcome>, Query, description = "Only URLs with this outcome"),
         ("host" = Option<String>, Query, description = "Only URLs of this host"),
         ("status" = Option<i32>, Query, minimum = 100, maximum = 999,
          description = "Only URLs with this HTTP status"),
     ),
     responses(
         (status = 200, description = "A page", body = FeedDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn feed(
@@ -129,8 +131,12 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
         let status: Option<i16> = text.parse().ok().filter(|status| (100..=999).contains(status));
         status.ok_or_else(|| refused("status", "an HTTP status, 100 to 999"))
     });
+    let outcome = parameters.text("outcome");
+    if outcome.is_some_and(|outcome| !is_outcome(outcome)) {
+        return Err(refused("outcome", "no URL ends so; GET /openapi.json has the list"));
+    }
     Ok(FetchFilter {
-        outcome: parameters.text("outcome").map(str::to_owned),
+        outcome: outcome.map(str::to_owned),
         host_hash: host.transpose()?.map(|host| site_hash(&host)),
         status: status.transpose()?,
     })

@@ -30,7 +30,7 @@ use crate::{
     answer, body,
     caller::Caller,
     filter_body::{FilterBody, VerdictWord},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     submitted_urls::MAX_URLS,
 };
@@ -102,14 +102,16 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Which part of a filter decides each URL
 #[utoipa::path(
     post, path = "/v1/url/filter/test", tag = "filters",
+    operation_id = "filters_test",
+    extensions(("x-problem-codes" = json!([
+        "invalid_pattern", "too_many_urls", "not_found", "quota_urls"
+    ]))),
     request_body(content = FilterTrial, example = json!({
         "filter": { "rules": [{ "pattern": "*/shop/*", "verdict": "drop" }] },
         "urls": ["https://example.com/shop/1", "https://example.com/news/1"],
     })),
     responses(
         (status = 200, description = "What becomes of each URL", body = FilterTrialDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn test(

@@ -27,7 +27,7 @@ use crate::{
     idempotency,
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
 };
 
@@ -93,6 +93,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Keep a filter
 #[utoipa::path(
     post, path = "/v1/url/filter", tag = "filters",
+    operation_id = "filters_add",
+    extensions(("x-problem-codes" = json!(["invalid_pattern", "not_allowed", "name_taken"]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours keeps no other filter")),
     request_body(content = FilterSubmission, example = json!({
@@ -103,8 +105,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     responses(
         (status = 201, description = "It is kept", body = FilterDocument),
         (status = 200, description = "The same request kept it before", body = FilterDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn add(
@@ -129,10 +129,9 @@ pub(crate) async fn add(
 /// List the key's filters by name
 #[utoipa::path(
     get, path = "/v1/url/filter", tag = "filters",
+    operation_id = "filters_list",
     responses(
         (status = 200, description = "Filters", body = FilterDocuments),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn list(
@@ -149,11 +148,10 @@ pub(crate) async fn list(
 /// A filter as it is now
 #[utoipa::path(
     get, path = "/v1/url/filter/{id}", tag = "filters",
+    operation_id = "filters_get",
     params(("id" = Uuid, Path, description = "The filter's id")),
     responses(
         (status = 200, description = "The filter", body = FilterDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn look(
@@ -172,14 +170,14 @@ pub(crate) async fn look(
 /// Write a filter anew; crawls that were started keep what it was
 #[utoipa::path(
     put, path = "/v1/url/filter/{id}", tag = "filters",
+    operation_id = "filters_replace",
+    extensions(("x-problem-codes" = json!(["invalid_pattern", "not_allowed"]))),
     params(("id" = Uuid, Path, description = "The filter's id")),
     request_body(content = FilterChange, example = json!({
         "filter": { "rules": [{ "pattern": "*/basket/*", "verdict": "drop" }] },
     })),
     responses(
         (status = 200, description = "The filter as it is from now on", body = FilterDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn change(
@@ -200,11 +198,10 @@ pub(crate) async fn change(
 /// Remove a filter; crawls that were started keep it
 #[utoipa::path(
     delete, path = "/v1/url/filter/{id}", tag = "filters",
+    operation_id = "filters_remove",
     params(("id" = Uuid, Path, description = "The filter's id")),
     responses(
         (status = 204, description = "It was removed"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn remove(

@@ -6,21 +6,24 @@ use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
-use crate::{
-    answer,
-    parameters::Parameters,
-    problem::{Problem, ProblemDocument},
-    service::Service,
-};
+use crate::{answer, parameters::Parameters, problem::Problem, service::Service};
 
 /// Seconds after which a probe may ask again.
 const RETRY_S: u64 = 2;
+
+/// How a process is that answers.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HealthWord {
+    /// It can do its work.
+    Ok,
+}
 
 /// That all is well.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HealthDocument {
     /// Always ok.
-    pub(crate) status: String,
+    pub(crate) status: HealthWord,
 }
 
 #[derive(OpenApi)]
@@ -33,12 +36,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 }
 
 fn well() -> Response {
-    answer::ok(&HealthDocument { status: "ok".to_owned() })
+    answer::ok(&HealthDocument { status: HealthWord::Ok })
 }
 
 /// Whether the process lives
 #[utoipa::path(
-    get, path = "/healthz", tag = "service", security(()),
+    get, path = "/healthz", tag = "service",
+    operation_id = "health_check", security(()),
     responses((status = 200, description = "It does", body = HealthDocument))
 )]
 pub(crate) async fn healthz(uri: Uri) -> Result<Response, Problem> {
@@ -48,11 +52,11 @@ pub(crate) async fn healthz(uri: Uri) -> Result<Response, Problem> {
 
 /// Whether the service can answer: it has its database, with this program's schema
 #[utoipa::path(
-    get, path = "/readyz", tag = "service", security(()),
+    get, path = "/readyz", tag = "service",
+    operation_id = "readiness_check",
+    extensions(("x-problem-codes" = json!(["unavailable"]))), security(()),
     responses(
         (status = 200, description = "It can", body = HealthDocument),
-        (status = "default", description = "It cannot", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn readyz(

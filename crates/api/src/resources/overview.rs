@@ -11,8 +11,9 @@ use uuid::Uuid;
 use crate::{
     answer,
     caller::Caller,
+    closed_lists::{FailureOutcome, JobEvent, ScanStateWord, StageKind},
     parameters::Parameters,
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
 };
 
@@ -32,6 +33,7 @@ pub(crate) struct PaceDocument {
     pub(crate) rate: Option<f64>,
     /// How many origins (scheme, host and port) of these hosts are paused, by the outcome of their
     /// last request. A host whose other origins go on does not rest.
+    #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) paused_origins: BTreeMap<String, i64>,
     /// Seconds that one host takes for its pending URLs, one after the other, of all these hosts
     /// the longest: the crawl takes at least as long.
@@ -46,6 +48,7 @@ pub(crate) struct PaceDocument {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct StageDocument {
     /// The kind of its jobs.
+    #[schema(value_type = StageKind)]
     pub(crate) kind: String,
     /// Jobs that have not ended.
     pub(crate) outstanding: i64,
@@ -71,6 +74,7 @@ pub(crate) struct ScanDocument {
     /// The archive's crawl that it reads; LIVE: a live crawl.
     pub(crate) crawl: String,
     /// running, paused, finished, finished_with_discards or cancelled.
+    #[schema(value_type = ScanStateWord)]
     pub(crate) state: String,
     /// When it was started.
     pub(crate) started_at: DateTime<Utc>,
@@ -81,6 +85,7 @@ pub(crate) struct ScanDocument {
     pub(crate) workers: i64,
     /// Jobs of the last five minutes that failed and are performed again (retry), were given up
     /// (discard) or given back (release), or whose worker was not heard of (expired).
+    #[schema(value_type = BTreeMap<JobEvent, i64>)]
     pub(crate) errors: BTreeMap<String, i64>,
     /// Its stages, in the order in which they begin.
     pub(crate) stages: Vec<StageDocument>,
@@ -116,12 +121,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Workers, slots and scans in numbers
 #[utoipa::path(
     get, path = "/v1/overview", tag = "service",
+    operation_id = "overview_get",
     params(("crawl" = Option<Uuid>, Query,
         description = "One of the key's crawls, to learn how fast politeness allows it to be")),
     responses(
         (status = 200, description = "What the installation does", body = OverviewDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn overview(

@@ -14,7 +14,7 @@ use crate::{
     caller::Caller,
     crawl_settings::SettingsOfCrawl,
     parameters::{MAX_WAIT_S, Parameters},
-    problem::{Problem, ProblemDocument},
+    problem::Problem,
     service::Service,
     submitted_urls::MAX_URLS,
     waiters::MAX_WAITERS_PER_KEY,
@@ -105,10 +105,9 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Defaults, limits, and what the key has used of them
 #[utoipa::path(
     get, path = "/v1/settings", tag = "service",
+    operation_id = "settings_get",
     responses(
         (status = 200, description = "The service as the key sees it", body = SettingsDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn settings(

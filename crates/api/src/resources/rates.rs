@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     answer, body,
     caller::Caller,
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
 };
 
@@ -77,11 +77,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Ask more slowly, or as fast as the operator allows
 #[utoipa::path(
     post, path = "/v1/rate", tag = "manners",
+    operation_id = "rate_set",
+    extensions(("x-problem-codes" = json!(["not_found", "not_allowed", "crawl_ended"]))),
     request_body(content = RateSubmission, example = json!({ "rate": 5, "min_delay_ms": 2000 })),
     responses(
         (status = 200, description = "Workers obey it within seconds", body = RateDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn set(

@@ -19,7 +19,7 @@ use crate::{
     caller::Caller,
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     robots_rules::{check_delay, check_rules, check_user_agent, site_of},
     service::Service,
 };
@@ -87,14 +87,14 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Obey more than robots.txt asks for, in all crawls of the key
 #[utoipa::path(
     post, path = "/v1/url/robots", tag = "manners",
+    operation_id = "robots_add",
+    extensions(("x-problem-codes" = json!(["not_allowed"]))),
     request_body(content = RobotsSubmission, example = json!({
         "site": "example.com", "user_agent": "GPTBot", "rules": "Disallow: /private/",
         "delay_ms": 5000,
     })),
     responses(
         (status = 201, description = "It is obeyed within seconds", body = RobotsOverrideDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn add(
@@ -129,10 +129,9 @@ impl RobotsSubmission {
 /// List what the key's crawls obey beside robots.txt
 #[utoipa::path(
     get, path = "/v1/url/robots", tag = "manners",
+    operation_id = "robots_list",
     responses(
         (status = 200, description = "The overrides", body = RobotsOverrideList),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn list(
@@ -149,11 +148,10 @@ pub(crate) async fn list(
 /// Show one override
 #[utoipa::path(
     get, path = "/v1/url/robots/{id}", tag = "manners",
+    operation_id = "robots_get",
     params(("id" = Uuid, Path, description = "The override's id")),
     responses(
         (status = 200, description = "The override", body = RobotsOverrideDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn look(
@@ -173,11 +171,10 @@ pub(crate) async fn look(
 /// Remove an override
 #[utoipa::path(
     delete, path = "/v1/url/robots/{id}", tag = "manners",
+    operation_id = "robots_remove",
     params(("id" = Uuid, Path, description = "The override's id")),
     responses(
         (status = 204, description = "It was removed"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn remove(

@@ -29,7 +29,7 @@ use crate::{
     idempotency,
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
+    problem::{Problem, ProblemCode, ProblemItem},
     schedule_times::{DayWord, TimesInWords},
     service::Service,
     short_text::check_name,
@@ -156,6 +156,11 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Start crawls on a schedule
 #[utoipa::path(
     post, path = "/v1/url/schedule", tag = "schedules",
+    operation_id = "schedules_add",
+    extensions(("x-problem-codes" = json!([
+        "too_many_urls", "nothing_to_crawl", "invalid_setting", "invalid_pattern",
+        "not_found", "not_allowed", "name_taken"
+    ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours adds no other schedule")),
     request_body(content = ScheduleSubmission, example = json!({
@@ -165,8 +170,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     responses(
         (status = 201, description = "It was added", body = AddedSchedule),
         (status = 200, description = "The same request added it before", body = AddedSchedule),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn add(
@@ -217,10 +220,9 @@ pub(crate) async fn add(
 /// List the key's schedules, the next one first
 #[utoipa::path(
     get, path = "/v1/url/schedule", tag = "schedules",
+    operation_id = "schedules_list",
     responses(
         (status = 200, description = "Schedules", body = ScheduleList),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn list(
@@ -237,11 +239,10 @@ pub(crate) async fn list(
 /// When a schedule is due, and what it has done
 #[utoipa::path(
     get, path = "/v1/url/schedule/{id}", tag = "schedules",
+    operation_id = "schedules_get",
     params(("id" = Uuid, Path, description = "The schedule's id")),
     responses(
         (status = 200, description = "The schedule", body = ScheduleDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn look(
@@ -260,11 +261,10 @@ pub(crate) async fn look(
 /// Remove a schedule; the crawls that it started stay
 #[utoipa::path(
     delete, path = "/v1/url/schedule/{id}", tag = "schedules",
+    operation_id = "schedules_remove",
     params(("id" = Uuid, Path, description = "The schedule's id")),
     responses(
         (status = 204, description = "It was removed"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn remove(

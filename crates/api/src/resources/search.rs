@@ -13,7 +13,7 @@ use crate::{
     caller::Caller,
     fetch_document::UrlDocument,
     parameters::Parameters,
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
 };
 
@@ -72,6 +72,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Pages with words
 #[utoipa::path(
     get, path = "/v1/crawled/search", tag = "captures",
+    operation_id = "pages_search",
     params(
         ("q" = String, Query, min_length = 1, max_length = 1000,
          description = "Words; \"some words\" together, or, -without"),
@@ -82,8 +83,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     ),
     responses(
         (status = 200, description = "The pages", body = SearchDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn search(

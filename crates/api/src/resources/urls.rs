@@ -26,7 +26,7 @@ use crate::{
     idempotency, metrics,
     parameters::Parameters,
     path_text::{PathText, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     submitted_urls::code_of,
     url_id::{parse_url_id, url_id},
@@ -71,14 +71,17 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Submit a URL
 #[utoipa::path(
     post, path = "/v1/url", tag = "urls",
+    operation_id = "url_submit",
+    extensions(("x-problem-codes" = json!([
+        "invalid_url", "port_not_allowed", "invalid_setting", "not_found", "crawl_ended",
+        "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
+    ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "The same request within 24 hours submits nothing and gets the same answer")),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
         (status = 202, description = "It will be fetched", body = UrlDocument),
         (status = 200, description = "A capture is young enough", body = UrlDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn submit(
@@ -200,6 +203,7 @@ fn packed(
 /// What became of a URL
 #[utoipa::path(
     get, path = "/v1/url/{id}", tag = "urls",
+    operation_id = "url_get",
     params(
         ("id" = String, Path, description = "The URL's id"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
@@ -207,8 +211,6 @@ fn packed(
     ),
     responses(
         (status = 200, description = "How it stands", body = UrlDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn find(

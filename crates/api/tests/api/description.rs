@@ -1,7 +1,8 @@
 //! The description of the service: it is committed, true, and its examples work.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
+use everytab_api::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{schema::problems_of, world::World};
@@ -47,7 +48,7 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
     let whole = served.expect(200);
     assert!(whole["openapi"].as_str().unwrap().starts_with("3.1."));
     let codes = whole["components"]["schemas"]["ProblemCode"]["enum"].as_array().unwrap();
-    assert_eq!(codes.len(), everytab_api::ProblemCode::ALL.len());
+    assert_eq!(codes.len(), ProblemCode::ALL.len());
     let operations = operations(&whole);
     assert!(operations.len() >= 30, "{}", operations.len());
     for (path, method, operation) in operations {
@@ -57,6 +58,100 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
         let answer = world.send(&method, &path, &[("content-type", "application/json")], "").await;
         let expected = if is_open { 200 } else { 401 };
         assert_eq!(answer.status.as_u16(), expected, "{method} {path}: {answer:?}");
+    }
+}
+
+/// What the last word of an operation's id may be; before it is what it is done to.
+const VERBS: [&str; 16] = [
+    "add", "cancel", "change", "check", "get", "list", "pause", "remove", "replace", "resume",
+    "search", "set", "start", "stop", "submit", "test",
+];
+
+#[test]
+fn ids_of_operations_are_unique_and_say_what_is_done_to_what() {
+    let whole = description();
+    let operations = operations(&whole);
+    let ids: Vec<&str> =
+        operations.iter().map(|(.., one)| one["operationId"].as_str().unwrap()).collect();
+    for id in &ids {
+        let words: Vec<&str> = id.split('_').collect();
+        let is_word =
+            |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
+        let is_named = words.len() >= 2 && words.iter().all(is_word);
+        assert!(is_named && VERBS.contains(words.last().unwrap()), "{id} is not noun_verb");
+    }
+    let unique: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(unique.len(), ids.len(), "an id comes twice: {ids:?}");
+}
+
+#[test]
+fn each_operation_lists_its_refusals_and_codes_that_exist() {
+    let whole = description();
+    for (path, method, operation) in operations(&whole) {
+        let named = operation["x-problem-codes"].as_array().unwrap().iter();
+        let codes: Vec<ProblemCode> = named
+            .map(|name| {
+                let name = name.as_str().unwrap();
+                ProblemCode::parse(name).unwrap_or_else(|| panic!("{method} {path}: {name}"))
+            })
+            .collect();
+        let expected: BTreeSet<String> =
+            codes.iter().map(|code| code.status().as_str().to_owned()).collect();
+        let responses = operation["responses"].as_object().unwrap();
+        let found = responses.keys().filter(|status| !status.starts_with('2')).cloned();
+        assert_eq!(found.collect::<BTreeSet<_>>(), expected, "{method} {path}");
+    }
+}
+
+/// The words in quotes, or between braces, of what Postgres prints.
+fn words(text: &str) -> BTreeSet<String> {
+    let quoted = text.split('\'').skip(1).step_by(2).map(str::to_owned);
+    match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        Some(list) => list.split(',').map(str::to_owned).collect(),
+        None => quoted.collect(),
+    }
+}
+
+#[tokio::test]
+async fn closed_lists_are_those_of_the_database() {
+    let world = World::new().await;
+    let whole = description();
+    let listed = |name: &str| -> BTreeSet<String> {
+        let list = whole["components"]["schemas"][name]["enum"].as_array();
+        let list = list.unwrap_or_else(|| panic!("{name} is no list"));
+        list.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    let constraint = |column: &str| {
+        world.sql(&format!(
+            "select pg_get_constraintdef(c.oid) from pg_constraint c
+              where c.conrelid = 'everytab.crawls'::regclass
+                and c.conname = 'crawls_{column}_check'"
+        ))
+    };
+    assert_eq!(listed("CrawlState"), words(&constraint("state")));
+    assert_eq!(listed("CrawlEnd"), words(&constraint("ended_by")));
+    for (name, kind) in [("ScanStateWord", "run_state"), ("StageKind", "job_kind")] {
+        let range = world.sql(&format!("select enum_range(null::everytab.{kind})"));
+        assert_eq!(listed(name), words(&range), "{name}");
+    }
+    let overview = world.sql(
+        "select substring(prosrc from 'ev.event in (\\([^)]*\\))') from pg_proc
+          where proname = 'overview' and pronamespace = 'api'::regnamespace",
+    );
+    let events = &whole["components"]["schemas"]["ScanDocument"]["properties"]["errors"];
+    let events = events["propertyNames"]["enum"].as_array().unwrap().iter();
+    let events = events.map(|event| event.as_str().unwrap().to_owned());
+    assert_eq!(events.collect::<BTreeSet<_>>(), words(&overview));
+    // Each outcome is of the state in which Postgres has URLs that ended so.
+    let counts = &whole["components"]["schemas"]["CrawlDocument"]["properties"];
+    for (field, state) in [("failures", "failed"), ("refused", "refused"), ("left", "left")] {
+        let ends = listed("CrawlEnd");
+        for outcome in counts[field]["propertyNames"]["enum"].as_array().unwrap() {
+            let outcome = outcome.as_str().unwrap();
+            assert!(ends.contains(outcome) || listed("FetchOutcome").contains(outcome));
+            let sql = format!("select coordinator.ending_of('{outcome}', null)");
+            assert!(ends.contains(outcome) || world.sql(&sql) == state, "{field}: {outcome}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 mod bad_input;
 mod captures;
 mod changes;
+mod conformance;
 mod connections;
 mod crawls;
 mod description;

@@ -12,6 +12,8 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch};
 use uuid::Uuid;
 
+use crate::conformance;
+
 pub(crate) struct World {
     pub owner: Coordinator,
     pub base: String,
@@ -156,6 +158,7 @@ impl World {
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
     ) -> Answer {
+        let name = method.to_owned();
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let mut request = self.client.request(method, format!("{}{path}", self.base));
         for (name, value) in headers {
@@ -169,6 +172,8 @@ impl World {
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.bytes().await.unwrap().to_vec();
         let text = String::from_utf8_lossy(&bytes).into_owned();
+        let content_type = headers.get("content-type").map(|value| value.to_str().unwrap());
+        conformance::check((&name, path), (status, content_type), &text);
         Answer { status, headers, text, bytes }
     }
 
