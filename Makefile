@@ -19,7 +19,7 @@ WITH_POSTGRES := $(TARGET)/debug/with-postgres
 # Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
 # twice. `cargo clippy` passes the options in this variable, in this form.
 LINTED := bench-smoke build-tests check-features dashboards-check docs judges lint metrics openapi \
-	schema test test-infra test-rust test-scripts test-site verify weather
+	schema schemathesis test test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Cargo keeps what it compiles incrementally apart. Whichever of these targets runs, and by whichever
@@ -148,6 +148,7 @@ test-scripts: ## Show that the lints find mistakes, and that what make dist list
 	scripts/lint/self-test
 	scripts/git/self-test
 	scripts/docs/check --self-test
+	scripts/docs/openapi.sh --self-test
 	scripts/dist/self-test
 	scripts/demo/self-test
 
@@ -182,6 +183,7 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/check
 	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
+	scripts/docs/openapi.sh
 	@if [ -n "$(DENY)" ] || $(PYTHON) -c 'import license_expression' 2>/dev/null; then \
 		$(MAKE) deny; \
 	else \
@@ -347,6 +349,11 @@ chaos-crawl: ## The same for a live crawl (FAULTS=200 HOSTS=2000 PAGES=200000 PO
 weather: ## A scan whose source answers 403, then one of 503, for minutes (STORM_SECONDS=600)
 	$(CARGO) test --quiet --locked --workspace --test scan -- --ignored --nocapture \
 		weather::the_weather_of_an_hour_is_waited_out
+
+.PHONY: schemathesis
+schemathesis: ## Send a live HTTP service requests made of its description (SECONDS_A_KEY=120)
+	$(BUILD_TESTS)
+	@scripts/stress/schemathesis.sh
 
 .PHONY: fuzz
 fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)

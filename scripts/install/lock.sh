@@ -19,6 +19,7 @@ lock() {
 lock scripts/install/python-requirements.txt
 lock scripts/judge/requirements.txt
 lock packaging/requirements.txt
+lock scripts/stress/requirements.txt
 lock terraform/offline/requirements.txt
 # These come into the same folder as the ones before.
 lock ansible/tests/requirements.txt --constraint terraform/offline/requirements.lock

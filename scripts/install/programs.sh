@@ -49,7 +49,8 @@ install_caddy() {
         say "no caddy ($folder/log): the check of the proxy is skipped"
 }
 
-# What checks the page: axe and an HTML validator, into target/node. No script of a package runs.
+# What checks the page (axe, an HTML validator) and the description of the HTTP service (linters, a
+# compiler of TypeScript), into target/node. No script of a package runs.
 install_node_packages() {
     local folder="$target/node" wanted=scripts/install/node
     cmp --silent "$wanted/package-lock.json" "$folder/installed" && return

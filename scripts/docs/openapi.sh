@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Has programs of other people read docs/openapi.json: Redocly and Spectral lint it,
+# openapi-generator validates it, and what openapi-typescript makes of it is compiled. A linter's
+# warning is a failure, and so is a program that is missing. Exceptions, with their reasons, are in
+# scripts/docs/openapi/.
+#
+#   scripts/docs/openapi.sh               prints what each program says
+#   scripts/docs/openapi.sh --self-test   shows that each finds an id that two operations have
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+node="${EVERYTAB_NODE:-$target/node}/node_modules"
+generator="$target/python/bin/openapi-generator-cli"
+rules=scripts/docs/openapi
+# None asks the network for anything.
+export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_COLOR=1
+for program in "$node"/.bin/{redocly,spectral,openapi-typescript,tsc} "$generator"; do
+    [ -x "$program" ] || die "no $program: scripts/install/test.sh installs it"
+done
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+redocly() {
+    "$node/.bin/redocly" lint --config "$rules/redocly.yaml" --format stylish "$1"
+}
+spectral() {
+    "$node/.bin/spectral" lint --ruleset "$rules/spectral.yaml" --fail-severity hint "$1"
+}
+openapi_generator() {
+    "$generator" validate --input-spec "$1"
+}
+openapi_typescript() {
+    "$node/.bin/openapi-typescript" "$1" --output "$work/everytab.ts" &&
+        "$node/.bin/tsc" --strict --noEmit "$work/everytab.ts" &&
+        echo "tsc --strict: no errors"
+}
+programs=(redocly spectral openapi_generator openapi_typescript)
+
+# read_by_all FILE: has all programs read it at once. What a program says is then in a file of its
+# name, and a file NAME.failed is there if it found something.
+read_by_all() {
+    local program
+    for program in "${programs[@]}"; do
+        { "$program" "$1" >"$work/$program" 2>&1 || touch "$work/$program.failed"; } &
+    done
+    wait
+}
+
+case "${1:-}" in
+    '') ;;
+    --self-test)
+        jq '.paths["/v1/settings"].get.operationId = "overview_get"' docs/openapi.json \
+            >"$work/openapi.json"
+        read_by_all "$work/openapi.json"
+        for program in "${programs[@]}"; do
+            [ -e "$work/$program.failed" ] || die "$program does not find an id that comes twice"
+        done
+        exit 0
+        ;;
+    *) echo "usage: scripts/docs/openapi.sh [--self-test]" >&2; exit 2 ;;
+esac
+
+read_by_all docs/openapi.json
+failed=()
+for program in "${programs[@]}"; do
+    sed "s/^/$program: /" "$work/$program"
+    [ ! -e "$work/$program.failed" ] || failed+=("$program")
+done
+[ ${#failed[@]} = 0 ] || die "docs/openapi.json: findings of ${failed[*]}"

@@ -1,0 +1,100 @@
+//! Schemathesis sends a live service requests that it makes of the description, good and bad ones,
+//! with three keys: a valid one, one that was revoked, and one to which nothing belongs.
+//!
+//! What it makes depends on chance and takes minutes: scripts/stress/schemathesis.sh runs it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    api_client::Client,
+    api_walkthrough::{key, service},
+    environment::{Database, Stores},
+    live_crawls::{crawler, graph, graph_of_sites},
+    setup::run,
+};
+
+/// What Schemathesis may report, by its number: a request that its schema allows was refused.
+/// That a text is a URL, a pattern, a cursor or a hostname, which fields exclude each other, and
+/// that an integer is not written as 6.0, no schema says.
+const NO_FAULTS: [&str; 1] = ["ST202"];
+/// Seconds for one answer: the longest that a request may wait, and some.
+const ANSWER_S: &str = "90";
+
+/// Sends requests for a while; returns those that were answered, as HAR has them. With an id it
+/// is that of each path.
+fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value> {
+    let program = std::env::var("SCHEMATHESIS").unwrap_or("schemathesis".to_owned());
+    let seconds = std::env::var("SECONDS_A_KEY").unwrap_or("120".to_owned());
+    let config = har.with_extension("toml");
+    let ids = id.map(|id| format!("[parameters]\n\"path.id\" = \"{id}\"\n"));
+    std::fs::write(&config, ids.unwrap_or_default()).unwrap();
+    let mut command = Command::new(program);
+    command.arg("--config-file").arg(config).arg("run");
+    command.arg(format!("http://{address}/openapi.json"));
+    command.arg("--header").arg(format!("Authorization: Bearer {key}"));
+    command.args(["--checks", "all", "--max-time", &seconds, "--continue-on-failure"]);
+    command.args(["--max-response-time", ANSWER_S, "--request-timeout", ANSWER_S]);
+    command.args(["--suppress-health-check", "all", "--generation-database", "none"]);
+    command.arg("--report-har-path").arg(har).arg("--no-color");
+    let ended = run(command);
+    println!("{}", ended.stdout);
+    let (_, summary) = ended.stdout.split_once("= SUMMARY =").unwrap_or_default();
+    let numbers = summary.lines().filter_map(|line| line.trim().strip_prefix('\u{274c}'));
+    let numbers = numbers.filter_map(|line| line.split_whitespace().next());
+    let faults: Vec<&str> =
+        numbers.filter(|word| word.starts_with("ST") && !NO_FAULTS.contains(word)).collect();
+    assert_eq!(faults, Vec::<&str>::new(), "Schemathesis reports faults");
+    let text = std::fs::read_to_string(har).unwrap();
+    let har: Value = serde_json::from_str(&text).unwrap();
+    har["log"]["entries"].as_array().unwrap().clone()
+}
+
+/// Fails where the status of an answer to such a request is another one.
+fn expect(entries: &[Value], is_meant: impl Fn(&str) -> bool, is_right: impl Fn(u64) -> bool) {
+    assert!(!entries.is_empty(), "no request was answered");
+    for entry in entries {
+        let url = entry["request"]["url"].as_str().unwrap();
+        let status = entry["response"]["status"].as_u64().unwrap();
+        assert!(!is_meant(url) || is_right(status), "{status}: {entry}");
+    }
+}
+
+#[test]
+#[ignore = "it takes minutes: make schemathesis"]
+fn no_key_gets_what_is_not_its_own_and_nothing_fails() {
+    let internet = graph_of_sites(25, 6, 120);
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let (folder, store) = (internet.folder.path(), internet.folder.path().join("crawls"));
+    let (service, address) = service(&database, &store, &[]);
+    let worker = crawler(&internet, &database, &[]);
+    let fast = ["--requests-per-second", "1000", "--burst", "10000"];
+    let [own, revoked, foreign] =
+        ["valid", "revoked", "foreign"].map(|name| key(&database, name, &fast));
+    run(database.owner(&["keys", "revoke", &revoked[3..15]])).expect_code(0);
+    let client = Client { address: address.clone(), key: own.clone() };
+    let site = graph(&internet).url(graph(&internet).home(0));
+    let crawl = client.post("/v1/crawls", &json!({ "urls": [site], "settings": { "depth": 1 } }));
+    let id = crawl["id"].as_str().unwrap();
+    let har = |name: &str| -> PathBuf { folder.join(name) };
+
+    // Whatever is sent, the service does not fail.
+    let entries = answered(&address, &own, &har("valid.har"), None);
+    expect(&entries, |_| true, |status| status < 500);
+    // Nothing but what needs no key is answered with a success.
+    let entries = answered(&address, &revoked, &har("revoked.har"), None);
+    let needs_key = |url: &str| !url.ends_with("/healthz") && !url.ends_with("/readyz");
+    expect(&entries, needs_key, |status| (400..500).contains(&status));
+    // What belongs to another key does not exist.
+    let entries = answered(&address, &foreign, &har("foreign.har"), Some(id));
+    assert!(entries.iter().any(|entry| entry["request"]["url"].as_str().unwrap().contains(id)));
+    expect(&entries, |url| url.contains(id), |status| (400..500).contains(&status));
+    worker.terminate();
+    worker.finish().expect_code(4);
+    service.terminate();
+    service.finish().expect_code(4);
+}
