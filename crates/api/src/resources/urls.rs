@@ -74,6 +74,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "url_submit",
     extensions(("x-problem-codes" = json!([
         "invalid_url", "port_not_allowed", "invalid_setting", "not_found", "crawl_ended",
+        "idempotency_mismatch",
         "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
     ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
