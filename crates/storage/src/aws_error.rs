@@ -1,6 +1,6 @@
 //! What an error code of AWS means for a store or the CDN, and what the operator can do.
 
-use crate::error::{StorageError, StorageErrorKind};
+use crate::error::{ACCESS_DENIED, StorageError, StorageErrorKind};
 
 /// S3's answer to a conditional put that ran beside another one.
 pub(crate) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
@@ -36,7 +36,7 @@ pub(crate) fn from_code(
             (Kind::Denied, "; the session has expired, sign in again")
         }
         "RequestTimeTooSkewed" => (Kind::Denied, "; set this machine's clock"),
-        "AccessDenied" | "AllAccessDisabled" => (
+        ACCESS_DENIED | "AllAccessDisabled" => (
             Kind::Denied,
             "; grant this key the right (S3 says the same of a missing object to one who may \
              not list the bucket)",

@@ -100,6 +100,10 @@ impl Store for Directory {
         self.blocking(key, move |root, key| root.read_range(key, &range)).await
     }
 
+    async fn check(&self, key: &str) -> Result<(), StorageError> {
+        self.blocking(key, |root, _| root.check()).await
+    }
+
     async fn put(&self, key: &str, bytes: Bytes, _: PutOptions) -> Result<(), StorageError> {
         self.blocking(key, move |root, key| {
             root.commit(key, &NewContent::Bytes(&bytes), None).map(|_| ())

@@ -4,6 +4,11 @@
 
 use std::fmt;
 
+/// S3's answer to a request that the credentials do not allow. It is also the answer for a missing
+/// object if they do not allow to list the bucket.
+#[cfg(any(feature = "s3", feature = "cdn"))]
+pub(crate) const ACCESS_DENIED: &str = "AccessDenied";
+
 /// What went wrong, from a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageErrorKind {
@@ -122,6 +127,12 @@ impl StorageError {
     /// True if the same call may succeed later although nothing is changed.
     pub fn is_retryable(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable
+    }
+
+    /// True if S3 denied one object rather than the credentials.
+    #[cfg(feature = "s3")]
+    pub(crate) fn is_access_denied(&self) -> bool {
+        self.cause.starts_with(ACCESS_DENIED)
     }
 
     /// True if there is no such object.

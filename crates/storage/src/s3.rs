@@ -155,6 +155,14 @@ impl Store for S3Store {
         self.fetch(key, Some(&range)).await.map(|tagged| tagged.bytes)
     }
 
+    async fn check(&self, key: &str) -> Result<(), StorageError> {
+        match none_if_missing(self.bucket.fetch(key, Some(&(0..1))).await) {
+            // The bucket exists and knows the credentials, which may not list it.
+            Err(error) if error.is_access_denied() => Ok(()),
+            checked => checked.map(drop),
+        }
+    }
+
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError> {
         if bytes.len() as u64 > PART_BYTES {
             return self.bucket.put_parts(key, &UploadSource::Bytes(bytes), options).await;

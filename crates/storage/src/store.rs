@@ -111,6 +111,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// `Invalid`.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
+    /// Checks that the store exists and accepts reads, by reading the first byte of an object that
+    /// need not exist.
+    async fn check(&self, key: &str) -> Result<(), StorageError> {
+        none_if_missing(self.get_range(key, 0..1).await).map(drop)
+    }
+
     /// Writes or replaces an object, atomically.
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError>;
 

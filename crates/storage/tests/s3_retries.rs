@@ -91,6 +91,20 @@ async fn refusals_are_not_tried_again() {
 }
 
 #[tokio::test]
+async fn a_bucket_that_may_not_be_listed_is_there_and_wrong_credentials_are_told() {
+    let checked = async |status: u16, code: &'static str| {
+        let server = Scripted::start(move |_, _| fault(status, code)).await;
+        store(&server).await.check("crawl-data/any").await.map_err(|error| error.kind())
+    };
+    assert_eq!(checked(404, "NoSuchKey").await, Ok(()));
+    assert_eq!(checked(403, "AccessDenied").await, Ok(()));
+    for code in ["SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken"] {
+        assert_eq!(checked(403, code).await, Err(StorageErrorKind::Denied), "{code}");
+    }
+    assert_eq!(checked(503, "SlowDown").await, Err(StorageErrorKind::Unreachable));
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_off_is_read_again() {
     let body: Vec<u8> = (0..200_000_u32).map(|at| at as u8).collect();
     let expected = body.clone();

@@ -22,6 +22,19 @@ use crate::{
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
+    /// Checks that the directory exists and can be read.
+    pub(super) fn check(&self) -> Result<(), StorageError> {
+        let Err(error) = fs::read_dir(&self.path) else { return Ok(()) };
+        let place = self.path.display().to_string();
+        Err(match error.kind() {
+            ErrorKind::NotFound => {
+                let cause = "there is no such directory; make it or correct the URL";
+                StorageError::new(StorageErrorKind::NotFound, "use", place, cause)
+            }
+            _ => io_error::from_io("use", &self.path, &error),
+        })
+    }
+
     pub(super) fn head(&self, key: &str) -> Result<ObjectInfo, StorageError> {
         let (file, metadata, path) = self.open_object(key)?;
         let etag =

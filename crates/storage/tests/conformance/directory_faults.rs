@@ -67,6 +67,16 @@ async fn writes_leave_nothing_in_the_staging_folder_but_locks() {
 }
 
 #[tokio::test]
+async fn a_directory_that_is_not_there_is_told_by_a_check() {
+    let place = directory().await;
+    let error = place.store.check("k").await.expect_err("nothing was put yet");
+    assert_eq!(error.kind(), StorageErrorKind::NotFound, "{error}");
+    assert!(error.to_string().contains("no such directory"), "{error}");
+    place.store.put("other", "x".into(), PutOptions::default()).await.expect("put");
+    place.store.check("k").await.expect("it is there, without the object");
+}
+
+#[tokio::test]
 async fn no_link_leads_out_of_the_store() {
     let place = directory().await;
     let outside = tempfile::TempDir::new().expect("the temporary directory can be written");

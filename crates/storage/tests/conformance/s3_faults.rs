@@ -63,7 +63,9 @@ async fn a_missing_bucket_is_not_a_missing_object() {
     let place = bucket().await;
     let server = place.server.as_ref().expect("a bucket has a server");
     let store = open("s3://nowhere/x", &s3_settings(&server.endpoint)).await.expect("open");
-    for error in every_error(&*store).await {
+    let checked = store.check("k").await.expect_err("there is no bucket");
+    place.store.check("k").await.expect("there is a bucket, and no object");
+    for error in every_error(&*store).await.into_iter().chain([checked]) {
         assert_eq!(error.kind(), StorageErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains("s3://nowhere/x"), "{error}");
         assert!(error.to_string().contains("bucket does not exist, create it"), "{error}");
