@@ -38,6 +38,7 @@ mod schedule_times;
 mod server;
 mod service;
 mod short_text;
+mod store_health;
 mod submissions;
 mod submitted_urls;
 mod trials;

@@ -14,6 +14,7 @@ use crate::{
     key_ports::KeyPorts,
     metrics, routes,
     service::{ApiSettings, Service},
+    store_health,
     submissions::{Submissions, standing_crawl},
     waiters::Waiters,
 };
@@ -44,6 +45,12 @@ impl ApiService {
             ports: KeyPorts::default(),
             submissions: Submissions::start(coordinator.clone(), standing.clone()),
             captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),
+            store: store_health::start(
+                settings.from.clone(),
+                settings.stores.clone(),
+                stop.clone(),
+            ),
+            last_probe: parking_lot::Mutex::default(),
             description: routes::description_json()?.into(),
             coordinator,
             settings,

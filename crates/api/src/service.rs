@@ -10,11 +10,12 @@ use everytab_crawler::{FilterLists, SeedPorts};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
 use everytab_webpage::PortList;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
     captures::Captures, key_checks::KeyChecks, key_ports::KeyPorts, problem::Problem,
-    submissions::Submissions, trials::Trials, waiters::Waiters,
+    store_health::StoreHealth, submissions::Submissions, trials::Trials, waiters::Waiters,
 };
 
 /// What the operator has set.
@@ -48,6 +49,10 @@ pub(crate) struct Service {
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
+    /// The state of the store that captures are read from.
+    pub(crate) store: StoreHealth,
+    /// What the last probe was told, for the log.
+    pub(crate) last_probe: Mutex<Option<&'static str>>,
     /// The lists that tests of filters ask.
     pub(crate) lists: FilterLists,
     /// Turns of requests that test URLs against a filter.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
+use everytab_coordinator::Error;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
@@ -50,7 +51,7 @@ pub(crate) async fn healthz(uri: Uri) -> Result<Response, Problem> {
     Ok(well())
 }
 
-/// Whether the service can answer: it has its database, with this program's schema
+/// Whether the service can answer: it has its database, with this program's schema, and its store
 #[utoipa::path(
     get, path = "/readyz", tag = "service",
     operation_id = "readiness_check",
@@ -64,18 +65,33 @@ pub(crate) async fn readyz(
     uri: Uri,
 ) -> Result<Response, Problem> {
     Parameters::parse(&uri, &[])?;
-    if *service.stop.borrow() {
-        return Err(not_ready("the process stops"));
+    let reason = why_not_ready(&service).await;
+    let before = std::mem::replace(&mut *service.last_probe.lock(), reason);
+    match reason {
+        None if before.is_some() => tracing::info!("ready again"),
+        Some(reason) if before != Some(reason) => tracing::warn!("not ready: {reason}"),
+        _ => {}
     }
-    match service.coordinator.check_schema().await {
-        Ok(()) => Ok(well()),
-        Err(error) => {
-            tracing::warn!(%error, "not ready");
-            Err(not_ready("the database is away, or has another schema"))
-        }
-    }
+    reason.map_or_else(|| Ok(well()), |reason| Err(Problem::unavailable(reason, RETRY_S)))
 }
 
-fn not_ready(detail: &str) -> Problem {
-    Problem::unavailable(detail, RETRY_S)
+/// Returns what the service lacks. `None` if it is ready.
+async fn why_not_ready(service: &Service) -> Option<&'static str> {
+    if *service.stop.borrow() {
+        return Some("the process stops");
+    }
+    match service.coordinator.check_schema().await {
+        Ok(()) => {}
+        Err(Error::Schema { .. } | Error::NoSchema) => {
+            return Some("the database has another schema than this program");
+        }
+        Err(error) => {
+            tracing::debug!(%error, "the database does not answer");
+            return Some("the database does not answer");
+        }
+    }
+    let mut store = service.store.clone();
+    // The sender is dropped when the process stops.
+    let checked = store.wait_for(Option::is_some).await.ok().and_then(|checked| *checked);
+    checked.unwrap_or(Err("the process stops")).err()
 }

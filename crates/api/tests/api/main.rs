@@ -16,6 +16,7 @@ mod named_requests;
 mod page;
 mod ports;
 mod rates;
+mod readiness;
 mod reasons;
 mod refusals;
 mod robots;

@@ -9,6 +9,7 @@ use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use everytab_storage::StoreSettings;
 use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::Value;
+use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch};
 use uuid::Uuid;
 
@@ -21,6 +22,7 @@ pub(crate) struct World {
     pub api: Coordinator,
     database: String,
     client: Client,
+    _folder: Option<TempDir>,
 }
 
 /// An answer of the service.
@@ -98,7 +100,9 @@ fn template() -> String {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with_store("file:///no/such/store").await
+        let folder = tempfile::tempdir().unwrap();
+        let store = format!("file://{}", folder.path().display());
+        Self { _folder: Some(folder), ..Self::with_store(&store).await }
     }
 
     /// As [`Self::new`], with the store of the keys' crawls.
@@ -125,7 +129,7 @@ impl World {
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, service).await });
         let client = Client::builder().timeout(LIMIT).no_proxy().build().unwrap();
-        Self { owner, base, stop, api, database, client }
+        Self { owner, base, stop, api, database, client, _folder: None }
     }
 
     /// Makes a key with these limits; returns it as a client sends it.

@@ -1,0 +1,85 @@
+//! Whether the store of the keys' crawls can be read.
+//!
+//! Invariants: the store gets one request at a time and at most one each [`POLL_INTERVAL`], however
+//! many probes there are; a store that does not answer within [`CHECK_TIME`] is unreachable; each
+//! change is one line of the log. Does not depend on HTTP or on what is kept.
+
+use std::time::Duration;
+
+use everytab_storage::{StorageError, StorageErrorKind, StoreSettings};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+/// The time between two checks: proxies probe every few seconds, and a request to S3 costs money.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// The time for a check with its retry. Probes wait for the first one alone, and give up after 5 to
+/// 10 seconds themselves.
+const CHECK_TIME: Duration = Duration::from_secs(4);
+/// The object that is read, which need not exist. It is below the only prefix that the service may
+/// read.
+const PROBE: &str = "crawl-data/probe";
+
+/// The state of the store: `None` until the first check has ended, then what is wrong, if anything.
+/// The text is for clients, so it does not name the store.
+pub(crate) type StoreHealth = watch::Receiver<Option<Result<(), &'static str>>>;
+
+/// Starts the task that checks the store at `url` until `stop` turns true.
+pub(crate) fn start(
+    url: String,
+    settings: StoreSettings,
+    mut stop: watch::Receiver<bool>,
+) -> StoreHealth {
+    let (sender, health) = watch::channel(None);
+    tokio::spawn(async move {
+        let polling = async {
+            loop {
+                let found = check(&url, &settings).await;
+                report(&url, *sender.borrow(), &found);
+                sender.send_replace(Some(found.map_err(|(told, _)| told)));
+                sleep(POLL_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            () = polling => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+    });
+    health
+}
+
+/// Checks the store once. The error has a text for clients, and one for the log.
+async fn check(url: &str, settings: &StoreSettings) -> Result<(), (&'static str, String)> {
+    let checking = async { everytab_storage::open(url, settings).await?.check(PROBE).await };
+    match timeout(CHECK_TIME, checking).await {
+        Ok(checked) => checked.map_err(|error| (told(&error), error.to_string())),
+        Err(_) => {
+            let seconds = CHECK_TIME.as_secs();
+            Err(("the store does not answer", format!("no answer within {seconds} s")))
+        }
+    }
+}
+
+fn told(error: &StorageError) -> &'static str {
+    match error.kind() {
+        StorageErrorKind::NotFound | StorageErrorKind::Invalid => "the store does not exist",
+        StorageErrorKind::Denied => "the store refuses this service",
+        _ => "the store does not answer",
+    }
+}
+
+/// Logs a change.
+fn report(
+    store: &str,
+    before: Option<Result<(), &'static str>>,
+    found: &Result<(), (&'static str, String)>,
+) {
+    match found {
+        Err((told, error)) if before != Some(Err(*told)) => {
+            tracing::error!(store, error, "not ready: {told}");
+        }
+        Ok(()) if matches!(before, Some(Err(_))) => tracing::info!(store, "the store is back"),
+        _ => {}
+    }
+}
