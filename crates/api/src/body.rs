@@ -90,8 +90,21 @@ pub(crate) async fn json_request(
     caller: &ApiCaller,
     request: Request,
 ) -> Result<(Parts, Bytes), Problem> {
+    json_request_with(service, caller, request, &[]).await
+}
+
+/// As [`json_request`]; the request may have these parameters.
+///
+/// # Errors
+/// As [`json_request`].
+pub(crate) async fn json_request_with(
+    service: &Service,
+    caller: &ApiCaller,
+    request: Request,
+    parameters: &[&str],
+) -> Result<(Parts, Bytes), Problem> {
     let (parts, body) = request.into_parts();
-    Parameters::parse(&parts.uri, &[])?;
+    Parameters::parse(&parts.uri, parameters)?;
     if kind_of(&parts.headers)? != BodyKind::Json {
         let detail = "this path takes application/json";
         return Err(Problem::with(ProblemCode::UnsupportedMediaType, detail));

@@ -10,7 +10,7 @@ use axum::{
     routing::{get, post},
 };
 use everytab_coordinator::{
-    ApiAccepted, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
+    ApiAccepted, ApiCaller, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
 };
 use everytab_crawler::{CrawlSettings, Seed, SeedBatch, new_crawl, parse_seed};
 use everytab_frontier::{MAX_PRIORITY, site_hash};
@@ -74,15 +74,19 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "url_submit",
     extensions(("x-problem-codes" = json!([
         "invalid_url", "port_not_allowed", "invalid_setting", "not_found", "crawl_ended",
-        "idempotency_mismatch",
-        "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
+        "idempotency_mismatch", "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
     ]))),
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-        description = "The same request within 24 hours submits nothing and gets the same answer")),
+    params(
+        ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
+         description = "Seconds to wait until the URL is settled; then the status is 200"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+         description = "The same request within 24 hours submits nothing and gets the same answer"),
+    ),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
         (status = 202, description = "It will be fetched", body = UrlDocument),
-        (status = 200, description = "A capture is young enough", body = UrlDocument),
+        (status = 200, description = "A capture is young enough, or the URL was settled while the \
+         request waited", body = UrlDocument),
     )
 )]
 pub(crate) async fn submit(
@@ -90,7 +94,8 @@ pub(crate) async fn submit(
     Caller(caller): Caller,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, bytes) = body::json_request(&service, &caller, request).await?;
+    let (parts, bytes) = body::json_request_with(&service, &caller, request, &["wait"]).await?;
+    let wait = Parameters::parse(&parts.uri, &["wait"])?.wait()?;
     let asked: UrlSubmission = body::from_json(&bytes)?;
     asked.check()?;
     let mut ports = service.ports_of(&caller).await?;
@@ -99,8 +104,13 @@ pub(crate) async fn submit(
         .map_err(|reason| Problem::of_field(code_of(reason), "url", reason))?;
     let (host_hash, url_hash) = (site_hash(seed.url.host()), seed.url.hash().0);
     let key = seed.url.key().to_owned();
-    let due = |crawl, crawl_id| {
-        let id = url_id(FetchId { crawl, host_hash, url_hash }, &caller.secret_sha256);
+    let due = async |crawl, crawl_id| {
+        let id = FetchId { crawl, host_hash, url_hash };
+        // The URL is submitted, so a key with too many waiting requests does not wait.
+        if let Ok(Some(settled)) = settled(&service, &caller, id, wait).await {
+            return answer::ok(&UrlDocument::new(settled, &caller.secret_sha256));
+        }
+        let id = url_id(id, &caller.secret_sha256);
         answer::json(StatusCode::ACCEPTED, &UrlDocument::due(id, Some(key), crawl_id))
     };
     let idempotency = idempotency::of(&parts, &bytes)?;
@@ -114,7 +124,7 @@ pub(crate) async fn submit(
             .coordinator
             .api_start_crawl(&caller, &crawl, idempotency.as_ref(), &[links], true)
             .await?;
-        return Ok(due(started.crawl, started.crawl_id));
+        return Ok(due(started.crawl, started.crawl_id).await);
     }
     let priority = asked.priority.unwrap_or_default();
     let submission = ApiSubmission {
@@ -132,7 +142,7 @@ pub(crate) async fn submit(
     };
     match accepted.capture {
         Some(capture) => Ok(answer::ok(&UrlDocument::new(capture, &caller.secret_sha256))),
-        None => Ok(due(accepted.crawl, accepted.crawl_id)),
+        None => Ok(due(accepted.crawl, accepted.crawl_id).await),
     }
 }
 
@@ -147,6 +157,23 @@ async fn submit_named(
         service.coordinator.api_submit_named(&service.standing, submission, idempotency).await;
     metrics::submitted(1, submitted.is_ok());
     Ok(submitted?)
+}
+
+/// Waits until a URL is settled, at most so long, and returns its fetch. `None` if it is still due.
+async fn settled(
+    service: &Service,
+    caller: &ApiCaller,
+    id: FetchId,
+    wait: Duration,
+) -> Result<Option<ApiFetch>, Problem> {
+    if wait.is_zero() {
+        return Ok(None);
+    }
+    let news = service.waiters.wait(caller, Question::Url(id), wait, &service.stop).await?;
+    Ok(match news {
+        Some(News::Url(settled)) => Some(*settled),
+        _ => None,
+    })
 }
 
 impl UrlSubmission {
@@ -223,12 +250,10 @@ pub(crate) async fn find(
     let wait = Parameters::parse(&uri, &["wait"])?.wait()?;
     let id = known(&service, &caller, parse_url_id(&id, &caller.secret_sha256)).await?;
     let mut found: ApiFetch = service.coordinator.api_fetch(&caller, id).await?;
-    if !is_settled(&found) && wait > Duration::ZERO {
-        let question = Question::Url(id);
-        let news = service.waiters.wait(&caller, question, wait, &service.stop).await?;
-        if let Some(News::Url(settled)) = news {
-            found = *settled;
-        }
+    if !is_settled(&found)
+        && let Some(settled) = settled(&service, &caller, id, wait).await?
+    {
+        found = settled;
     }
     Ok(answer::ok(&UrlDocument::new(found, &caller.secret_sha256)))
 }

@@ -55,6 +55,46 @@ async fn who_waits_for_a_url_a_crawl_or_its_feed_hears_of_its_end() {
 }
 
 #[tokio::test]
+async fn who_submits_a_url_may_wait_for_its_end_in_the_same_request() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let deep = json!({ "url": "a.test", "depth": 1 });
+    let mut waiting = Box::pin(world.post(&key, "/v1/url?wait=50", &deep));
+    let crawl = async {
+        until("the crawl", async || {
+            let crawls = world.get(&key, "/v1/crawls").await.expect(200);
+            crawls["crawls"].as_array().is_some_and(|crawls| !crawls.is_empty())
+        })
+        .await;
+        let crawls = world.get(&key, "/v1/crawls").await.expect(200);
+        crawls["crawls"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let crawl = tokio::select! {
+        early = &mut waiting => panic!("it did not wait: {early:?}"),
+        crawl = crawl => crawl,
+    };
+    world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
+    let settled = in_time("the answer", waiting).await.expect(200);
+    assert_eq!((&settled["state"], &settled["crawl"]), (&json!("left"), &json!(crawl)));
+    // What is due when the time is over is accepted all the same.
+    let due = world.post(&key, "/v1/url?wait=0.1", &json!({ "url": "b.test" })).await.expect(202);
+    assert_eq!(due["state"], "due");
+    let wrong = world.post(&key, "/v1/url?wait=61", &json!({ "url": "b.test" })).await;
+    wrong.expect_problem(400, "invalid_parameter");
+}
+
+#[tokio::test]
+async fn a_submission_is_accepted_although_its_key_has_too_many_waiting_requests() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let id = world.crawl(&key).await;
+    let path = format!("/v1/crawls/{id}?wait=50");
+    let _waiting = take_all_seats(&world, &key, &path).await;
+    let due = world.post(&key, "/v1/url?wait=50", &json!({ "url": "a.test" })).await.expect(202);
+    assert_eq!(due["state"], "due");
+}
+
+#[tokio::test]
 async fn a_key_has_32_waiting_requests_and_a_client_that_goes_away_frees_its_own() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
