@@ -54,6 +54,9 @@ class Service:
         url = database.url.replace("postgres@", "everytab_api@")
         url = url.replace("user=postgres", "user=everytab_api")
         command = [WORKER, "run", "--role", "api", "--listen", f"127.0.0.1:{self.PORT}"]
+        command += ["--internet", "small"]
+        # A service is ready when its store is there.
+        (FOLDER / "store").mkdir(exist_ok=True)
         environment = {**os.environ, "DATABASE_URL": url, "EVERYTAB_LOG": "warn"}
         with open(FOLDER / "api.log", "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(

@@ -158,7 +158,7 @@ class Workers:
         address = internet.address
         command = [WORKER, "run", "--role", "crawl"]
         command += ["--own", ",".join(own)] if own else []
-        command += ["--user-agent", "everytab-bench/1.0 (+https://bot.test)"]
+        command += ["--user-agent", "everytab-bench/1.0 (+https://bot.test)", "--internet", "small"]
         command += ["--dns", address["dns"], "--ca-file", address["ca_file"]]
         for allowed in address["allow_ranges"]:
             command += ["--allow-range", allowed]

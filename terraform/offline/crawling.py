@@ -147,9 +147,9 @@ def settings(role, files, text):
             yield f"{role}: {url} does not prove who Postgres is"
         if f"//{signs_in[role]}@" not in url:
             yield f"{role}: signs in by {url}"
-    # The console's doctor looks at it, too.
-    agent = {"crawl": "crawl.env", "console": "crawls.env"}.get(role)
-    if agent and not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
+    # The service tells clients, and the console's doctor looks at it.
+    agent = {"crawl": "crawl.env", "api": "api.env", "console": "crawls.env"}[role]
+    if not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
                                   files[agent].get("EVERYTAB_USER_AGENT", "")):
         yield f"{role}: nobody can be reached: {files[agent].get('EVERYTAB_USER_AGENT')}"
     if role == "api":

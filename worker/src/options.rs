@@ -3,6 +3,7 @@
 //!
 //! Must not know: which commands there are.
 
+mod identity;
 mod quantities;
 mod scan_options;
 
@@ -23,8 +24,9 @@ use everytab_webpage::PortList;
 use ipnet::IpNet;
 
 pub(crate) use self::quantities::{Bytes, parse_bytes, parse_time, whole_seconds};
-pub use self::scan_options::{
-    RobotsOption, ScanOptionArgs, parse_distribution, parse_duration, parse_site_url,
+pub use self::{
+    identity::{IdentityArgs, InternetOption, parse_site_url},
+    scan_options::{RobotsOption, ScanOptionArgs, parse_distribution, parse_duration},
 };
 use crate::cli_error::CliError;
 
@@ -85,8 +87,8 @@ pub struct FetchArgs {
     /// Requests in flight at most
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
     pub in_flight: usize,
-    /// User-Agent of live crawls, and where a scan has none of its own: scans of the small
-    /// internet, and those that an older version started
+    /// User-Agent of live crawls, instead of one made of --site-url and --contact, and where a scan
+    /// has none of its own: scans of the small internet, and those that an older version started
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
     /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is
@@ -125,6 +127,10 @@ pub struct FetchArgs {
     /// Whether answers of names and dead endpoints are remembered; a diagnosis, for it only costs
     #[arg(long, env = "EVERYTAB_REMEMBER", value_enum, default_value = "on", hide = true)]
     pub remember: Remember,
+    /// Whether nothing but addresses in --allow-range is dialled: with `--internet small`, which
+    /// another process is told by that option.
+    #[arg(skip)]
+    pub is_confined: bool,
 }
 
 /// Whether the fetcher remembers.
@@ -161,6 +167,7 @@ impl FetchArgs {
             ports,
             dial_ports,
             remember,
+            is_confined,
         } = self.clone();
         let defaults = FetchSettings::default();
         let signing_key = signing_key.as_deref().map(read_signing_key).transpose()?.flatten();
@@ -175,6 +182,7 @@ impl FetchArgs {
             user_agent: user_agent.unwrap_or(defaults.user_agent.clone()),
             signing_key: signing_key.map(Arc::new),
             remembers: remember == Remember::On,
+            is_confined,
             ..defaults
         })
     }
@@ -228,6 +236,7 @@ impl FetchArgs {
             ports,
             dial_ports,
             remember,
+            is_confined: _,
         } = self;
         let mut arguments = vec!["--in-flight".to_owned(), in_flight.to_string()];
         let mut add = |name: &str, value: Option<String>| {

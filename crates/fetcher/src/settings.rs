@@ -68,6 +68,9 @@ pub struct FetchSettings {
     pub address_distance: Duration,
     /// The name of the robot, with the address of a page about it.
     pub user_agent: String,
+    /// Whether only addresses in `allow_ranges` are requested, because all sites are the operator's
+    /// own. A robot that a shard names has its own rule.
+    pub is_confined: bool,
     /// The key that signs requests of shards that name a site; without it none is signed.
     pub signing_key: Option<Arc<SigningKey>>,
     /// The time for one question to the resolver, which is asked twice at most.
@@ -129,6 +132,7 @@ impl Default for FetchSettings {
             per_cdn_address: 256,
             address_distance: Duration::from_millis(100),
             user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot.html)".to_owned(),
+            is_confined: false,
             signing_key: None,
             dns_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(5),

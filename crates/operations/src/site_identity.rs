@@ -1,8 +1,8 @@
-//! As whom a scan asks sites: the address of its own site, a contact, and the User-Agent that is
-//! made of both.
+//! Identity of a scan or a crawling process: the address of its own site, a contact, and the
+//! User-Agent that is made of both.
 //!
-//! Invariant: no scan of the public internet starts without an address and a contact that exist.
-//! Must not know: how a scan is started.
+//! Invariant: no request goes to the public internet without an address and a contact that exist.
+//! Does not depend on how a scan or a process is started.
 
 use std::net::IpAddr;
 
@@ -41,11 +41,54 @@ pub fn user_agent(
     Ok(Some(format!("{ROBOT} (+{site_url}{slash}{ROBOT_PAGE}; {contact})")))
 }
 
+/// Returns the User-Agent of a process that crawls: `user_agent` if there is one, else that of the
+/// site and the contact. `None` as for [`user_agent`].
+///
+/// # Errors
+/// Returns an error for the public internet if the site's owner cannot be reached by what the
+/// User-Agent names.
+pub fn of_process(
+    internet: Internet,
+    own_user_agent: Option<&str>,
+    site_url: Option<&str>,
+    contact: Option<&str>,
+) -> Result<Option<String>, OperationError> {
+    let Some(own) = own_user_agent else { return user_agent(internet, site_url, contact) };
+    if internet != Internet::Small {
+        check_user_agent(own)?;
+    }
+    Ok(Some(own.to_owned()))
+}
+
+/// Checks that a User-Agent names an address of a page or of mail, and that each one that it names
+/// can exist.
+///
+/// # Errors
+/// Returns an error that names the address, or that there is none.
+pub fn check_user_agent(user_agent: &str) -> Result<(), OperationError> {
+    let parts = user_agent.split([' ', ';', ',', '(', ')', '<', '>']);
+    let parts = parts.map(|part| part.trim_start_matches('+'));
+    let contacts: Vec<&str> =
+        parts.filter(|part| part.contains("://") || part.contains('@')).collect();
+    if contacts.is_empty() {
+        return Err(OperationError::usage(format!(
+            "--user-agent {user_agent:?}: it names neither a page nor a mail address, and owners \
+             of sites must be able to find out who sends requests; write NAME/1.0 \
+             (+https://your.page/; you@your.page), or give --site-url and --contact"
+        )));
+    }
+    for contact in contacts {
+        check("--user-agent", contact, host_of_contact(contact))?;
+    }
+    Ok(())
+}
+
 fn missing(option: &str, variable: &str) -> OperationError {
     OperationError::usage(format!(
-        "a scan asks millions of strangers' servers, and their owners must be able to find out who \
-         asks: give {option} (or {variable}); both the site's address and a contact stand in the \
-         User-Agent and on the page about the robot"
+        "requests go to strangers' servers, and their owners must be able to find out who sends \
+         them: give {option} (or {variable}); both the site's address and a contact stand in the \
+         User-Agent and on the page about the robot. If all the sites are on a network of yours, \
+         --internet small needs neither, and requests nothing but addresses in --allow-range"
     ))
 }
 
@@ -120,6 +163,32 @@ mod tests {
         assert!(user_agent(Internet::Small, None, None).unwrap().is_none());
         let both = user_agent(Internet::Small, site, contact).unwrap();
         assert!(both.is_some_and(|agent| agent.contains("tabs.page")));
+    }
+
+    #[test]
+    fn a_process_is_named_by_its_own_user_agent_or_by_the_site_and_the_contact() {
+        let of = |own, site, contact| {
+            of_process(Internet::Public, own, site, contact).map_err(|error| error.message)
+        };
+        let made = of(None, Some("https://tabs.page/"), Some("bot@tabs.page")).unwrap().unwrap();
+        check_user_agent(&made).unwrap();
+        for own in [made.as_str(), "Bot/1.0 (+https://tabs.page/bot)", "Bot/1.0 (me@tabs.page)"] {
+            assert_eq!(of(Some(own), None, None), Ok(Some(own.to_owned())));
+        }
+        assert!(of(None, None, None).unwrap_err().contains("--site-url"));
+        for (own, named) in [
+            ("Bot/1.0", "Bot/1.0"),
+            ("EveryTabBot/1.0 (+https://everytab.example/bot.html)", "reserved"),
+            ("Bot/1.0 (+https://tabs.page/bot; me@example.com)", "me@example.com"),
+            ("Bot/1.0 (+http://192.0.2.1/)", "domain name"),
+            ("Bot/1.0 (+https://)", "host"),
+        ] {
+            let error = of(Some(own), None, None).unwrap_err();
+            assert!(error.contains("--user-agent") && error.contains(named), "{error}");
+        }
+        let small = of_process(Internet::Small, Some("Bot/1.0"), None, None).unwrap();
+        assert_eq!(small.as_deref(), Some("Bot/1.0"));
+        assert_eq!(of_process(Internet::Small, None, None, None).unwrap(), None);
     }
 
     #[test]

@@ -21,6 +21,8 @@ locals {
     AWS_REGION        = var.region
     EVERYTAB_API_TO   = local.store
     EVERYTAB_API_FROM = local.store
+    # The crawlers' own: the service tells clients who requests pages.
+    EVERYTAB_USER_AGENT = local.user_agent
   }
   owner_environment = {
     DATABASE_URL          = "postgres://everytab_owner@${local.database}?${local.proves_who}"

@@ -38,32 +38,54 @@ pub struct ApiArgs {
     pub from: Option<String>,
 }
 
-/// Serves until `stop` turns true, then answers what is under way.
+/// Returns the settings of the service that the options mean.
 ///
 /// # Errors
-/// When there is no store, or the address is taken.
-pub(crate) async fn serve(
-    (args, temporary): (&ApiArgs, Option<PathBuf>),
-    coordinator: Coordinator,
+/// Returns an error if there is no store.
+pub(crate) fn settings(
+    args: &ApiArgs,
+    temporary: Option<PathBuf>,
     user_agent: String,
-    mut stop: watch::Receiver<bool>,
-) -> CliResult {
+) -> Result<ApiSettings, CliError> {
     let store = scan_start::absolute(store(args)?.to_owned())?;
     let from = match &args.from {
         Some(from) => scan_start::absolute(from.clone())?,
         None => store.clone(),
     };
-    let reserved = ReservedAddress::new(args.listen)
-        .map_err(|error| CliError::new(format!("--listen: {error}")))?;
-    let address = reserved.address();
-    http_server::warn_if_public("--listen", address);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let stores = StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() };
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
-    let settings = ApiSettings { store, from, stores, temporary, version, user_agent };
+    Ok(ApiSettings { from, temporary, ..settings_for(&store, user_agent) })
+}
+
+/// Returns the settings of a service with a store that it also reads.
+pub(crate) fn settings_for(store: &str, user_agent: String) -> ApiSettings {
+    ApiSettings {
+        store: store.to_owned(),
+        from: store.to_owned(),
+        stores: StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() },
+        temporary: std::env::temp_dir(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        user_agent,
+    }
+}
+
+/// Serves until `stop` turns true, then answers what is under way. Calls `listening` once clients
+/// can connect.
+///
+/// # Errors
+/// Returns an error if the address is taken.
+pub(crate) async fn serve(
+    reserved: ReservedAddress,
+    settings: ApiSettings,
+    coordinator: Coordinator,
+    mut stop: watch::Receiver<bool>,
+    listening: impl FnOnce(SocketAddr) -> Result<(), CliError>,
+) -> CliResult {
+    let address = reserved.address();
+    http_server::warn_if_public("the HTTP service", address);
     let router = ApiService::start(coordinator.clone(), settings, stop.clone())?;
     let listener = reserved.listen()?;
     tracing::info!(%address, "serving the HTTP service");
+    listening(address)?;
     let stopped = async move {
         // The sender lives as long as the program.
         let _ = stop.wait_for(|stop| *stop).await;

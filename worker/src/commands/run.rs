@@ -7,7 +7,7 @@ use everytab_coordinator::{Coordinator, Digests};
 use everytab_crawler::{CrawlerEnd, CrawlerSettings, HOST_PATIENCE, OwnHosts};
 use everytab_fetcher::{Fetcher, capacity};
 use everytab_icon::test_vectors::encoder_digest_hex;
-use everytab_jobs::{Context, STORE_ATTEMPTS};
+use everytab_jobs::{Context, STORE_ATTEMPTS, scan_settings::Internet};
 use everytab_operations::database::connect_patiently;
 use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, worker_id};
 use everytab_storage::StoreSettings;
@@ -20,7 +20,8 @@ use crate::{
         api::{self, ApiArgs},
         database, stop,
     },
-    options::{DatabaseArgs, FetchArgs, Role, parse_duration},
+    options::{DatabaseArgs, FetchArgs, IdentityArgs, Role, parse_duration},
+    serve::ReservedAddress,
     spot_notice::InstanceMetadata,
     telemetry,
 };
@@ -79,6 +80,8 @@ pub struct RunArgs {
     #[command(flatten)]
     api: ApiArgs,
     #[command(flatten)]
+    identity: IdentityArgs,
+    #[command(flatten)]
     fetch: FetchArgs,
 }
 
@@ -86,8 +89,9 @@ pub struct RunArgs {
 ///
 /// # Errors
 /// When the database cannot be reached for good, or a setting makes no sense.
-pub async fn run(args: RunArgs) -> CliResult {
+pub async fn run(mut args: RunArgs) -> CliResult {
     check_roles(&args)?;
+    identify(&mut args)?;
     let metadata = args.instance_metadata.endpoint().map_err(CliError::usage)?;
     let mut stop = stop::on_signal_or_notice(metadata)?;
     if let Some(address) = args.metrics {
@@ -97,8 +101,11 @@ pub async fn run(args: RunArgs) -> CliResult {
     if args.roles.contains(&Role::Api) {
         let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
         telemetry::begin_at_zero();
-        let (user_agent, api) = (args.fetch.settings()?.user_agent, (&args.api, args.temporary));
-        return api::serve(api, coordinator, user_agent, stop).await;
+        let user_agent = args.fetch.settings()?.user_agent;
+        let reserved = ReservedAddress::new(args.api.listen)
+            .map_err(|error| CliError::new(format!("--listen: {error}")))?;
+        let settings = api::settings(&args.api, args.temporary, user_agent)?;
+        return api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await;
     }
     if args.fetch.user_agent.is_some() && !args.roles.contains(&Role::Crawl) {
         tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
@@ -135,6 +142,19 @@ pub async fn run(args: RunArgs) -> CliResult {
         return crawl(coordinator, for_jobs, (fetcher, crawler, settings), stop).await;
     }
     work(coordinator, context, settings, stop).await
+}
+
+/// Sets as whom a process that crawls, or that says so to clients, sends requests. What scans send
+/// is frozen with them.
+///
+/// # Errors
+/// Returns an error if owners of sites cannot find out who that is.
+fn identify(args: &mut RunArgs) -> Result<(), CliError> {
+    if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
+        args.fetch.user_agent = args.identity.user_agent(args.fetch.user_agent.as_deref())?;
+        args.fetch.is_confined = args.identity.internet() == Internet::Small;
+    }
+    Ok(())
 }
 
 /// Finds roles that go with no other, and options that one lacks.

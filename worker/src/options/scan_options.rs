@@ -7,10 +7,10 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_icon::png::Colours;
-use everytab_jobs::scan_settings::{ENTRIES_PER_BUNDLE, Internet};
+use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{archive_rate::ArchiveRate, host_ranks::LATEST, scan_start::ScanOptions};
 
-use url::Url;
+use super::identity::IdentityArgs;
 
 /// Whether robots.txt is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -19,15 +19,6 @@ pub enum RobotsOption {
     Obey,
     /// Do not ask
     Off,
-}
-
-/// The internet that a scan asks for icons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum InternetOption {
-    /// The public one
-    Public,
-    /// A small one that the operator runs
-    Small,
 }
 
 /// What makes one scan different from another.
@@ -62,16 +53,9 @@ pub struct ScanOptionArgs {
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     pub distribution: Option<String>,
-    /// Address at which people find the site, such as https://tabs.example/
-    #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
-    pub site_url: Option<String>,
-    /// Where people write to about their sites: a mail address or an https address
-    #[arg(long, env = "EVERYTAB_CONTACT", value_name = "ADDRESS", value_parser = parse_contact)]
-    pub contact: Option<String>,
-    /// The internet that is asked for icons: the public one, which needs --site-url and --contact,
-    /// or a small one of yours, of which only the addresses in --allow-range are dialled
-    #[arg(long, env = "EVERYTAB_INTERNET", value_enum, default_value = "public")]
-    pub internet: InternetOption,
+    /// Who sends the requests.
+    #[command(flatten)]
+    pub identity: IdentityArgs,
     /// Ranks of hosts by which search orders names: the newest of the source (latest), none, or a
     /// file in Common Crawl's format, by its path in the source, its path here (/ or ./) or a URL
     #[arg(long, env = "EVERYTAB_HOST_RANKS", value_name = "FILE", default_value = LATEST)]
@@ -97,13 +81,13 @@ impl ScanOptionArgs {
             bundle_format: _,
             lease,
             distribution,
-            site_url,
-            contact,
-            internet,
+            identity,
             host_ranks,
             shuffle,
             archive_rate,
         } = self.clone();
+        let internet = identity.internet();
+        let IdentityArgs { site_url, contact, .. } = identity;
         ScanOptions {
             limit,
             obey_robots: robots == RobotsOption::Obey,
@@ -113,25 +97,12 @@ impl ScanOptionArgs {
             distribution,
             site_url,
             contact,
-            internet: match internet {
-                InternetOption::Public => Internet::Public,
-                InternetOption::Small => Internet::Small,
-            },
+            internet,
             host_ranks,
             shuffle,
             archive_rate,
         }
     }
-}
-
-/// An https (or http) address, with a slash at the end.
-pub fn parse_site_url(text: &str) -> Result<String, String> {
-    let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
-    if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
-        return Err(format!("{text:?} is not an address such as https://tabs.example/"));
-    }
-    let slash = if url.path().ends_with('/') { "" } else { "/" };
-    Ok(format!("{url}{slash}"))
 }
 
 /// The id of a CloudFront distribution, in a program that can invalidate one.
@@ -143,18 +114,6 @@ pub fn parse_distribution(text: &str) -> Result<String, String> {
     is_id
         .then(|| text.to_owned())
         .ok_or_else(|| format!("{text:?} is not the id of a distribution, such as E2QWRUHAPOMQZL"))
-}
-
-/// A mail address, or an https address.
-fn parse_contact(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
-    let is_mail = text.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && host.contains('.') && name.chars().chain(host.chars()).all(is_plain)
-    });
-    if is_mail || Url::parse(text).is_ok_and(|url| url.scheme() == "https") {
-        return Ok(text.to_owned());
-    }
-    Err(format!("{text:?} is neither a mail address nor an https address"))
 }
 
 /// `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
@@ -181,20 +140,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_that_pages_show_are_checked() {
-        assert_eq!(parse_site_url("https://a.example").as_deref(), Ok("https://a.example/"));
-        assert_eq!(parse_site_url("https://a.example/x").as_deref(), Ok("https://a.example/x/"));
-        assert!(parse_site_url("javascript:alert(1)").is_err());
-        assert!(
-            parse_contact("me@a.example").is_ok() && parse_contact("https://a.example/w").is_ok()
-        );
-        for bad in ["me", "me@", "@a.example", "a b@c.example", "\"@c.example", "http://a.example"]
-        {
-            assert!(parse_contact(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn durations_have_units_and_bounds() {

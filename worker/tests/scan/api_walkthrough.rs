@@ -9,6 +9,9 @@ use std::{
     process::Command,
 };
 
+use everytab_api::ProblemCode;
+use everytab_crawler::outcomes_of;
+use everytab_frontier::Ending;
 use everytab_postgres::shared_for_tests;
 use serde_json::{Value, json};
 
@@ -21,9 +24,19 @@ use crate::{
 
 /// The service on a free port, with its address; more arguments.
 pub(crate) fn service(database: &Database, store: &Path, more: &[&str]) -> (Running, String) {
-    let store = store.display().to_string();
-    let arguments = ["--role", "api", "--listen", "127.0.0.1:0", "--to", &store];
+    service_with(database, &store.display().to_string(), more, |_| ())
+}
+
+/// As [`service`], with any store, and what `change` makes of the command.
+pub(crate) fn service_with(
+    database: &Database,
+    store: &str,
+    more: &[&str],
+    change: impl FnOnce(&mut Command),
+) -> (Running, String) {
+    let arguments = ["--role", "api", "--listen", "127.0.0.1:0", "--to", store];
     let mut command = worker([&["run"], &arguments[..], more].concat());
+    change(&mut command);
     command.env("DATABASE_URL", shared_for_tests().url(&database.name, "everytab_api"));
     let running = Running::start(command);
     let address = wait_for("the service's address", || {
@@ -40,15 +53,45 @@ pub(crate) fn key(database: &Database, name: &str, more: &[&str]) -> String {
     made.stdout.trim().to_owned()
 }
 
-/// The commands of the document, without the block that names the reader's own service and key.
+/// The commands of the document, without those that set a service up.
 fn commands() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let (given, commands): (Vec<_>, Vec<_>) =
-        blocks.partition(|block| block.starts_with("export API="));
-    assert_eq!((given.len(), commands.len()), (1, 12), "blocks of docs/api.md");
+    let commands: Vec<_> = blocks.collect();
+    assert_eq!(commands.len(), 12, "blocks of docs/api.md");
     commands.concat()
+}
+
+/// The names and the column beside them of the table of the document that begins with this header.
+fn table(text: &str, header: &str) -> BTreeSet<(String, String)> {
+    let rows = text.split_once(&format!("| {header} |")).unwrap().1.lines().skip(2);
+    let rows = rows.take_while(|row| row.starts_with('|'));
+    rows.flat_map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let names = cells[1].split(", ").map(|name| name.trim_matches('`').to_owned());
+        names.map(|name| (name, cells[2].to_owned())).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+#[test]
+fn the_page_lists_every_outcome_with_its_state_and_every_code_with_its_status() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let states = [
+        (Ending::Captured, "captured"),
+        (Ending::Failed, "failed"),
+        (Ending::Refused, "refused"),
+        (Ending::Left, "left"),
+    ];
+    let outcomes = states.into_iter().flat_map(|(ending, state)| {
+        outcomes_of(ending).into_iter().map(move |name| (name.to_owned(), state.to_owned()))
+    });
+    assert_eq!(table(&text, "outcome"), outcomes.collect());
+    let codes = ProblemCode::ALL.iter();
+    let codes = codes.map(|code| (code.as_str().to_owned(), code.status().as_u16().to_string()));
+    assert_eq!(table(&text, "code"), codes.collect());
 }
 
 fn document(folder: &Path, name: &str) -> Value {

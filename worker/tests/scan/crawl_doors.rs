@@ -143,7 +143,9 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         submit(&client, &hosts);
         database.psql("update everytab.schedules set next_at = now()");
         // It has no range of the small internet, which is loopback.
-        let mut crawler = worker(["run", "--role", "crawl", "--dns", &resolver]);
+        let public = ["--internet", "public", "--user-agent", "Bot/1.0 (+https://bot.page)"];
+        let mut crawler =
+            worker([&["run", "--role", "crawl", "--dns", &resolver], &public[..]].concat());
         crawler.env("DATABASE_URL", &database.worker_url);
         let crawler = Running::start(crawler);
         wait_for("five crawls", || have_answered(&client, 5).then_some(()));

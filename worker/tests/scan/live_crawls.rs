@@ -217,7 +217,7 @@ fn doctor_says_what_a_crawl_lacks() {
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let says = |expected: &[&str]| {
         let mut command =
-            database.owner(&["doctor", "--user-agent", "Bot/1.0 (+https://bot.test)"]);
+            database.owner(&["doctor", "--user-agent", "Bot/1.0 (+https://bot.page)"]);
         command.env("DATABASE_URL", &database.worker_url);
         let said = run(command).stdout;
         for line in expected {

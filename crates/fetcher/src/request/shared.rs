@@ -56,6 +56,7 @@ impl Shared {
     /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         let robot = Robot::new(&settings.user_agent)?;
+        let robot = if settings.is_confined { robot.confined() } else { robot };
         let guard = Guard {
             allow: settings.allow_ranges.clone(),
             deny: settings.deny_ranges.clone(),

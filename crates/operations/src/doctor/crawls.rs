@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
 
 use super::{check::Check, stores};
+use crate::site_identity;
 
 /// How far this machine's clock may be from the server's: the delays of hosts are kept by both.
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::seconds(2);
@@ -129,22 +130,21 @@ fn clock(server: DateTime<Utc>, here: DateTime<Utc>) -> Check {
 }
 
 fn contact(user_agent: &str) -> Check {
-    let names_somebody = user_agent.contains("+http") || user_agent.contains('@');
-    if names_somebody && !user_agent.contains(".example") {
-        return Check::ok("User-Agent", user_agent);
+    match site_identity::check_user_agent(user_agent) {
+        Ok(()) => Check::ok("User-Agent", user_agent),
+        Err(error) => Check::fail(
+            "User-Agent",
+            error.message,
+            "crawl workers start with --site-url and --contact, or with --user-agent",
+        ),
     }
-    Check::fail(
-        "User-Agent",
-        format!("{user_agent:?} names nobody whom the owner of a site can turn to"),
-        "set --user-agent 'NAME/1.0 (+https://your.page)' with a page or an address of yours",
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const USER_AGENT: &str = "Bot/1.0 (+https://bot.test/about)";
+    const USER_AGENT: &str = "Bot/1.0 (+https://bot.page/about)";
 
     fn health() -> FrontierHealth {
         FrontierHealth {
@@ -192,7 +192,7 @@ mod tests {
         for user_agent in ["EveryTabBot/1.0 (+https://everytab.example/bot.html)", "Bot/1.0"] {
             assert_eq!(failed(&health(), user_agent)[0].check, "User-Agent");
         }
-        assert_eq!(failed(&health(), "Bot/1.0 (me@bot.test)"), []);
+        assert_eq!(failed(&health(), "Bot/1.0 (me@bot.page)"), []);
         let slow = clock(health().server_time, health().server_time - TimeDelta::seconds(3));
         assert!(!slow.ok && slow.found.starts_with("-3000 ms"), "{slow:?}");
     }
