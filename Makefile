@@ -50,7 +50,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Scan some hosts here and serve the page (DEMO=live|recorded|generated|sites SITE_URL= CONTACT=)
+demo: ## Scan hosts and serve the page, or DEMO=api (DEMO=live|recorded|generated|sites|api SITE_URL= CONTACT=)
 	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # One whole scan on this machine, from parquet index to a page of tabs in the browser.
 #
-#   DEMO=live|recorded|generated|sites scripts/demo/demo.sh [worker's options]      (make demo)
+#   DEMO=live|recorded|generated|sites|api scripts/demo/demo.sh [worker's options]  (make demo)
 #
 # live: the newest crawl, 400 hosts of it, over the real internet, in your name: SITE_URL (where
 # bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
 # the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. sites: a
 # live crawl of that internet's hosts, then the page of what it captured; SITES=FILE crawls the real
-# sites of a list, in your name. Without DEMO the first that this machine can do. Run again, a scan
-# goes on where it stopped.
+# sites of a list, in your name. api: no scan but the crawl service, which crawls what is submitted of
+# that internet; it prints two commands that submit a page and read it. Without DEMO the first that
+# this machine can do. Run again, a scan or the service goes on where it stopped.
 # --exit-when-done ends it after the scan; all options: everytab-worker local --help.
 #
 # On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the
@@ -117,11 +118,13 @@ case "$choice" in
         fi
         takes="about a minute"
         ;;
-    *) say "DEMO=$choice is none of live, recorded, generated, sites"; exit 2 ;;
+    api) source=(--sample --sample-mix none) ;;
+    *) say "DEMO=$choice is none of live, recorded, generated, sites, api"; exit 2 ;;
 esac
-address="${SERVE:-127.0.0.1:8080}"
+[ "$choice" = api ] && port=8088 || port=8080
+address="${SERVE:-127.0.0.1:$port}"
 ! is_taken "$address" || die "$address is taken: SERVE=127.0.0.1:8081 make demo takes another"
-step "1 of 4: the source is $choice ($why); DEMO=live|recorded|generated|sites chooses another"
+step "1 of 4: the source is $choice ($why); DEMO=live|recorded|generated|sites|api chooses another"
 
 step "2 of 4: installing what is missing (nothing, if all is there)"
 scripts/install/demo.sh
@@ -129,10 +132,16 @@ scripts/install/demo.sh
 step "3 of 4: building ($(build_time) on this machine the first time, then seconds)"
 build
 
-step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
+serve=(--serve "$address")
+if [ "$choice" = api ]; then
+    step "4 of 4: the service on http://$address/ until Ctrl-C"
+    serve=(--api "$address")
+else
+    step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
+fi
 dir="everytab-data/demo-$choice"
 # The small internet is on loopback, and on some kernels root alone may filter its packets.
 as=()
 [ "$choice" != live ] && [ -z "${SITES:-}" ] || as=(scripts/demo/unprivileged.sh "$dir")
 exec "${as[@]}" "$target/demo/everytab-worker" local "${source[@]}" --dir "$dir" \
-    --serve "$address" "$@"
+    "${serve[@]}" "$@"

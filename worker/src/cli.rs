@@ -27,7 +27,7 @@ pub struct Cli {
 pub enum Command {
     /// Take jobs from the database and do them (the default)
     Run(Box<run::RunArgs>),
-    /// Run a whole scan on this machine, with a private Postgres
+    /// Run a whole scan, or a crawl service, on this machine, with a private Postgres
     Local(Box<local::LocalArgs>),
     /// Start, watch and change scans
     Scan(scan::ScanArgs),

@@ -1,6 +1,7 @@
 //! A whole scan on one machine: a private Postgres, worker processes and, for samples, the small
-//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then; and what
-//! else starts a private Postgres: verifying a backup, and `doctor`.
+//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then. A crawl
+//! service on one machine, of the same parts. And what else starts a private Postgres: verifying a
+//! backup, and `doctor`.
 //!
 //! Killed or stopped at any moment, a scan goes on from there when it is started again in the same
 //! folder.
@@ -18,10 +19,12 @@
 //! # }
 //! ```
 
+mod folder;
 mod parent_death;
 mod private_server;
 mod sample;
 mod scan;
+mod service;
 mod sites;
 mod verify_backup;
 mod watch;
@@ -31,6 +34,7 @@ pub use self::{
     private_server::check_private_server,
     sample::{SampleNetwork, SampleOptions},
     scan::{LocalOptions, LocalScan, LocalScanEnd},
+    service::{LocalService, ServiceSample},
     sites::SitesOptions,
     verify_backup::verify_backup,
     worker_processes::WorkerProcesses,

@@ -1,34 +1,26 @@
 //! One scan in a folder: its database, its sample, its workers, from the start to the end.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use everytab_coordinator::{ConnectSettings, Coordinator, ScanState, ScanStatus};
+use everytab_coordinator::{Coordinator, ScanState, ScanStatus};
 use everytab_operations::{
     LineSink, OperationError, crawl, progress,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
     site_identity, source,
 };
-use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::DRAIN;
 use everytab_testbed::Running;
 use tokio::sync::watch;
-use url::Url;
 use uuid::Uuid;
 
 use crate::{
+    folder::{self, LocalFolder},
     sample::{self, SampleNetwork, SampleOptions},
     sites::{self, CrawledSites, SitesOptions},
     watch::watch_scan,
-    worker_processes::{WorkerProcesses, WorkerStart},
+    worker_processes::WorkerProcesses,
 };
 
-/// The database of the scans in the private Postgres.
-const DATABASE: &str = "everytab";
-/// The folder of the private Postgres in the scan's folder.
-const POSTGRES: &str = "postgres";
 /// The option of a worker that says as whom it asks.
 const USER_AGENT: &str = "--user-agent";
 /// For how long a host of a list of sites that does not answer is asked again: a person waits.
@@ -73,7 +65,7 @@ impl LocalOptions {
         }
         match &self.sample {
             Some(sample) => sample::settings(sample, PathBuf::new()).map(drop),
-            None if self.scans_something() && dir.join(POSTGRES).exists() => Ok(()),
+            None if self.scans_something() && folder::holds_database(dir) => Ok(()),
             None if self.scans_something() => {
                 site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())
                     .map(drop)
@@ -101,13 +93,10 @@ pub enum LocalScanEnd {
     },
 }
 
-/// A scan's folder with its private Postgres.
+/// A scan in a folder.
 #[derive(Debug)]
 pub struct LocalScan {
-    dir: PathBuf,
-    /// The folder as the options name it.
-    named_dir: PathBuf,
-    postgres: PrivatePostgres,
+    folder: LocalFolder,
 }
 
 /// The crawl and the stores that the options mean.
@@ -131,10 +120,7 @@ impl LocalScan {
                 OperationError::usage(format!("--sites {}: {error}", file.display()))
             })?;
         }
-        let named_dir = dir.to_owned();
-        let dir = prepare_dir(dir)?;
-        let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
-        Ok(Self { dir, named_dir, postgres })
+        Ok(Self { folder: LocalFolder::open(dir)? })
     }
 
     /// Stops Postgres.
@@ -142,7 +128,7 @@ impl LocalScan {
     /// # Errors
     /// When it does not stop.
     pub fn close(self) -> Result<(), OperationError> {
-        Ok(self.postgres.stop()?)
+        self.folder.close()
     }
 
     /// Starts or goes on with the scan, watches it, and gives its summary as lines of data.
@@ -159,9 +145,9 @@ impl LocalScan {
         mut stop: watch::Receiver<bool>,
         sink: &dyn LineSink,
     ) -> Result<LocalScanEnd, OperationError> {
-        let coordinator = prepare_database(&self.postgres).await?;
+        let coordinator = self.folder.prepare_database().await?;
         let internet = match &options.sample {
-            Some(sample) => Some(sample::start(sample, &self.dir).await?),
+            Some(sample) => Some(sample::start(sample, self.folder.dir()).await?),
             None => None,
         };
         let network = internet.as_ref().map(sample::network).transpose()?;
@@ -170,7 +156,8 @@ impl LocalScan {
             Some(sites) => {
                 let list = sites::read_list(sites, internet.as_ref())?;
                 let started = (options.again, sink);
-                let id = sites::find_or_start(&coordinator, &self.dir, sites, &list, started);
+                let id =
+                    sites::find_or_start(&coordinator, self.folder.dir(), sites, &list, started);
                 let crawl = (id.await?, &arguments[..]);
                 match self.crawl(options, &coordinator, processes, crawl, &mut stop, sink).await? {
                     Some(crawled) => Some(crawled),
@@ -179,13 +166,15 @@ impl LocalScan {
             }
             None => None,
         };
-        let plan = plan(options, &self.dir, internet.as_ref(), crawled).await?;
-        prepare_folder("--archive", &plan.stores.archive)?;
-        prepare_folder("--site", &plan.stores.site)?;
-        let number = find_or_start(options, &coordinator, &self.named_dir, &plan, sink).await?;
+        let plan = plan(options, self.folder.dir(), internet.as_ref(), crawled).await?;
+        folder::prepare_store("--archive", &plan.stores.archive)?;
+        folder::prepare_store("--site", &plan.stores.site)?;
+        let number =
+            find_or_start(options, &coordinator, self.folder.named_dir(), &plan, sink).await?;
         if !*stop.borrow() {
-            let start = self.worker_start(options.workers, arguments, sink.log_writer())?;
-            processes.start(start)?;
+            let mode = ["--exit-when-done".to_owned()];
+            let arguments = [&mode[..], &arguments].concat();
+            processes.start(self.folder.worker_start(options.workers, arguments, sink)?)?;
         }
         let watched = watch_scan(&coordinator, number, processes, &mut stop, sink).await;
         sink.end_painting();
@@ -218,7 +207,10 @@ impl LocalScan {
         let user_agent =
             site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())?;
         let mut arguments = arguments.to_vec();
-        arguments.extend(["--role".to_owned(), "crawl".to_owned()]);
+        arguments.extend(["--exit-when-done", "--role", "crawl"].map(str::to_owned));
+        if options.scan.is_confined() {
+            arguments.extend(["--internet", "small"].map(str::to_owned));
+        }
         if std::env::var_os("EVERYTAB_HOST_PATIENCE").is_none() {
             arguments.extend(["--host-patience".to_owned(), HOST_PATIENCE.to_owned()]);
         }
@@ -226,8 +218,7 @@ impl LocalScan {
             arguments.extend([USER_AGENT.to_owned(), user_agent]);
         }
         if !*stop.borrow() {
-            let start = self.worker_start(options.workers, arguments, sink.log_writer())?;
-            processes.start(start)?;
+            processes.start(self.folder.worker_start(options.workers, arguments, sink)?)?;
         }
         let crawled = sites::watch_crawl(coordinator, id, processes, stop, sink).await;
         sink.end_painting();
@@ -241,65 +232,6 @@ impl LocalScan {
         }
         Ok(crawled)
     }
-
-    fn worker_start(
-        &self,
-        workers: u16,
-        fetch_arguments: Vec<String>,
-        log_writer: Option<fn(&[u8])>,
-    ) -> Result<WorkerStart, OperationError> {
-        let mut arguments: Vec<OsString> = vec![
-            "run".into(),
-            "--exit-when-done".into(),
-            "--temporary".into(),
-            temporary_in(&self.dir).into(),
-            // This process is asked to stop, and asks its workers.
-            "--instance-metadata".into(),
-            "off".into(),
-        ];
-        arguments.extend(fetch_arguments.into_iter().map(OsString::from));
-        Ok(WorkerStart {
-            program: std::env::current_exe()?,
-            arguments,
-            database_url: self.postgres.url(DATABASE, "everytab_worker"),
-            workers,
-            log_writer,
-        })
-    }
-}
-
-fn temporary_in(dir: &Path) -> PathBuf {
-    dir.join("temporary")
-}
-
-/// Makes the folder, and removes the temporary files of a worker that was killed.
-fn prepare_dir(dir: &Path) -> Result<PathBuf, OperationError> {
-    let about =
-        |error: std::io::Error| OperationError::new(format!("--dir {}: {error}", dir.display()));
-    std::fs::create_dir_all(dir).map_err(about)?;
-    let dir = dir.canonicalize().map_err(about)?;
-    std::fs::create_dir_all(temporary_in(&dir)).map_err(about)?;
-    for entry in std::fs::read_dir(temporary_in(&dir)).map_err(about)? {
-        let path = entry.map_err(about)?.path();
-        if path.is_file() {
-            std::fs::remove_file(path).map_err(about)?;
-        }
-    }
-    Ok(dir)
-}
-
-async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, OperationError> {
-    let exists =
-        postgres.psql("postgres", "select 1 from pg_database where datname = 'everytab'")?;
-    if exists.trim().is_empty() {
-        postgres.psql("postgres", "create database everytab")?;
-    }
-    let url = postgres.url(DATABASE, everytab_postgres::ADMIN_USER);
-    let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
-    coordinator.migrate().await?;
-    // The workers that held leases ended before this Postgres was started.
-    coordinator.revoke_leases(None, "local was started again").await?;
-    Ok(coordinator)
 }
 
 /// The crawl and the stores that the options mean; `crawled` is the crawl of a list of sites.
@@ -334,20 +266,6 @@ async fn plan(
     }
     .absolute()?;
     Ok(LocalPlan { crawl, stores })
-}
-
-/// Checks that a store's folder can be written, before the first job needs it.
-fn prepare_folder(option: &str, place: &str) -> Result<(), OperationError> {
-    let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
-        .map_err(|error| {
-            OperationError::new(format!(
-                "{option} {place}: {error}; choose a folder that can be written"
-            ))
-        })
 }
 
 /// The scan to work on: the one that the folder holds, if it is the same, else a new one.

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
 /// The folder of the records in the scan's folder.
-const CRAWLS: &str = "crawls";
+pub(crate) const CRAWLS: &str = "crawls";
 /// The folder with a file for each crawl, which says of which list it is.
 const LISTS: &str = "sites";
 /// Greatest size of a list in bytes: one machine has no room for more sites.

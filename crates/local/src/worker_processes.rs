@@ -51,6 +51,8 @@ pub(crate) struct WorkerStart {
     pub(crate) database_url: String,
     /// How many workers there are.
     pub(crate) workers: u16,
+    /// What workers log unless the environment says otherwise.
+    pub(crate) log: &'static str,
     /// Takes the log lines of workers; without it, they share this process's standard error.
     pub(crate) log_writer: Option<fn(&[u8])>,
 }
@@ -98,6 +100,21 @@ impl WorkerProcesses {
         Ok(shared.running.is_empty())
     }
 
+    /// Returns how a worker ended, if one has. Such a worker counts as running no more.
+    pub(crate) fn first_ended(&self) -> Result<Option<ExitStatus>, OperationError> {
+        let mut shared = self.shared.lock();
+        let mut ended = None;
+        let mut alive = Vec::new();
+        for mut child in std::mem::take(&mut shared.running) {
+            match child.try_wait()? {
+                None => alive.push(child),
+                Some(status) => ended = ended.or(Some(status)),
+            }
+        }
+        shared.running = alive;
+        Ok(ended)
+    }
+
     /// Asks all workers to drain, waits for them up to `patience`, and kills what is left.
     pub(crate) async fn stop(&self, patience: Duration) {
         for child in &self.shared.lock().running {
@@ -141,9 +158,8 @@ impl WorkerStart {
             // Only one process can listen on an address.
             command.env_remove("EVERYTAB_METRICS");
         }
-        // A person watches the bars of this process: a worker adds only its errors to them.
         if std::env::var_os("EVERYTAB_LOG").is_none() {
-            command.env("EVERYTAB_LOG", "error");
+            command.env("EVERYTAB_LOG", self.log);
         }
         parent_death::with_parent(&mut command);
         if self.log_writer.is_some() {

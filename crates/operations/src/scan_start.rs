@@ -96,6 +96,13 @@ pub struct ScanOptions {
     pub archive_rate: Option<ArchiveRate>,
 }
 
+impl ScanOptions {
+    /// Returns whether nothing but a small internet of the operator's is requested.
+    pub fn is_confined(&self) -> bool {
+        self.internet == Internet::Small
+    }
+}
+
 /// A scan that was started.
 #[derive(Debug, Clone)]
 pub struct StartedScan {

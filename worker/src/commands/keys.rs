@@ -131,7 +131,7 @@ async fn add(args: AddArgs) -> CliResult {
 }
 
 /// Bytes of the kernel's generator.
-fn random() -> Result<[u8; KEY_RANDOM_BYTES], CliError> {
+pub(crate) fn random() -> Result<[u8; KEY_RANDOM_BYTES], CliError> {
     let mut bytes = [0; KEY_RANDOM_BYTES];
     File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))

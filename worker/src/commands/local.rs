@@ -1,137 +1,39 @@
-//! `local`: a whole scan on this machine, by the same worker processes that a fleet runs.
+//! `local`: a whole scan, or a crawl service, on this machine, by the same worker processes that a
+//! fleet runs.
 
-use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
+mod args;
+mod given;
+mod service;
+mod service_key;
 
-use clap::Args;
-use everytab_jobs::scan_settings::Internet;
-use everytab_local::{
-    LocalOptions, LocalScan, LocalScanEnd, SampleOptions, SitesOptions, WorkerProcesses,
-};
+use everytab_local::{LocalScan, LocalScanEnd, WorkerProcesses};
 use tokio::sync::watch;
 use url::Url;
 
+pub use self::args::LocalArgs;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{
         stdout::{self, StandardStreams},
         stop,
     },
-    options::{FetchArgs, ScanOptionArgs, parse_duration},
     serve::{self, ReservedAddress},
 };
 
-/// Options of `local`.
-#[derive(Debug, Args)]
-pub struct LocalArgs {
-    /// Scan a small internet on loopback: recorded in DIR, or generated without it
-    #[arg(long, env = "EVERYTAB_SAMPLE", value_name = "DIR", num_args = 0..=1,
-          default_missing_value = "", conflicts_with = "source")]
-    sample: Option<String>,
-    /// Crawl the sites of FILE first, a URL or hostname a line, and scan that crawl; with --sample
-    /// and no FILE, all hosts of the small internet
-    #[arg(long, env = "EVERYTAB_SITES", value_name = "FILE", num_args = 0..=1,
-          default_missing_value = "", conflicts_with_all = ["crawl", "source"])]
-    sites: Option<String>,
-    /// Links from a site's home page that --sites follows at most; 0: the home pages only
-    #[arg(long, env = "EVERYTAB_SITES_DEPTH", value_name = "N", default_value_t = 0,
-          value_parser = clap::value_parser!(u16).range(0..=1_000))]
-    depth: u16,
-    /// Crawl to scan: its id, or latest
-    #[arg(long, env = "EVERYTAB_CRAWL")]
-    crawl: Option<String>,
-    /// The crawl's bucket
-    #[arg(long, env = "EVERYTAB_SOURCE")]
-    source: Option<String>,
-    /// Read an S3 bucket without credentials
-    #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
-    public: bool,
-    /// Folder for everything: the database, the archive, the site
-    #[arg(long, env = "EVERYTAB_DIR", default_value = "./everytab-data")]
-    dir: PathBuf,
-    /// Where the icons are archived, instead of DIR/archive
-    #[arg(long, env = "EVERYTAB_ARCHIVE")]
-    archive: Option<String>,
-    /// Where the site is published, instead of DIR/site
-    #[arg(long, env = "EVERYTAB_SITE")]
-    site: Option<String>,
-    /// Worker processes
-    #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
-          value_parser = clap::value_parser!(u16).range(1..=64))]
-    workers: u16,
-    /// Serve the site here when the scan has ended
-    #[arg(long, env = "EVERYTAB_SERVE", value_name = "ADDR")]
-    serve: Option<SocketAddr>,
-    /// End when the scan has, also with --serve
-    #[arg(long, env = "EVERYTAB_EXIT_WHEN_DONE")]
-    exit_when_done: bool,
-    /// Start another scan although the folder holds a finished one
-    #[arg(long)]
-    again: bool,
-    /// Hosts of the generated small internet
-    #[arg(long, env = "EVERYTAB_SAMPLE_HOSTS", default_value_t = 300,
-          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    sample_hosts: u64,
-    /// The number that the small internet is made from
-    #[arg(long, env = "EVERYTAB_SAMPLE_SEED", default_value_t = 1)]
-    sample_seed: u64,
-    /// How its hosts misbehave: none, light or issue; light for generated, none for recorded ones
-    #[arg(long, env = "EVERYTAB_SAMPLE_MIX")]
-    sample_mix: Option<String>,
-    /// How long its answers take at the median
-    #[arg(long, env = "EVERYTAB_SAMPLE_LATENCY", value_name = "DURATION",
-          value_parser = parse_duration)]
-    sample_latency: Option<Duration>,
-    #[command(flatten)]
-    options: ScanOptionArgs,
-    #[command(flatten)]
-    fetch: FetchArgs,
-}
-
-impl LocalArgs {
-    fn options(&self) -> LocalOptions {
-        let sample = self.sample.as_ref().map(|folder| SampleOptions {
-            recording: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
-            hosts: self.sample_hosts,
-            seed: self.sample_seed,
-            mix: self.sample_mix.clone(),
-            latency: self.sample_latency,
-        });
-        let sites = self.sites.as_ref().map(|file| SitesOptions {
-            file: Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty()),
-            depth: self.depth,
-        });
-        let mut scan = self.options.scan_options();
-        if sample.is_some() {
-            scan.internet = Internet::Small;
-        }
-        LocalOptions {
-            sample,
-            sites,
-            crawl: self.crawl.clone(),
-            source: self.source.clone(),
-            source_is_public: self.public,
-            archive: self.archive.clone(),
-            site: self.site.clone(),
-            workers: self.workers,
-            again: self.again,
-            scan,
-        }
-    }
-}
-
-/// Scans on this machine.
+/// Scans, or serves, on this machine.
 ///
 /// # Errors
 /// When a part cannot be started, or the folder holds another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
+    if let Some(address) = args.api {
+        return service::run(&args, address).await;
+    }
+    if args.given.has("to") {
+        return Err(CliError::usage("--to says where a service keeps pages: give --api, too"));
+    }
     let address = reserve(&args)?;
     check_worker(&args)?;
-    if args.sample.is_none() && is_root() {
-        eprintln!(
-            "warning: this runs as root, so what it fetches from the web is decoded with root's \
-             rights; `sudo -u USER` before the command, or `make demo`, takes another user"
-        );
-    }
+    args.warn_as_root();
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
@@ -215,9 +117,4 @@ async fn serve(
     stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())
-}
-
-/// Whether this process runs as root: the kernel has its folder in /proc belong to its user.
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

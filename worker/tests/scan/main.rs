@@ -13,6 +13,7 @@
 
 mod address_guard;
 mod api_client;
+mod api_ready;
 mod api_walkthrough;
 mod archive;
 mod backup;
@@ -47,6 +48,7 @@ mod idle_workers;
 mod instance_metadata;
 mod kills;
 mod live_crawls;
+mod local_service;
 mod map;
 mod netns;
 mod older_version;
@@ -64,6 +66,7 @@ mod roles;
 mod same_bytes;
 mod schemathesis;
 mod scrape;
+mod service_setup;
 mod setup;
 mod signed_requests;
 mod slow_clients;

@@ -24,6 +24,16 @@ const POLL: Duration = Duration::from_millis(20);
 /// process that the program reads.
 pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
+    set_environment(&mut command);
+    command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+    command
+}
+
+/// Sets the environment of a command that is the program, or that runs it by its name.
+pub(crate) fn set_environment(command: &mut Command) {
+    let program = Path::new(env!("CARGO_BIN_EXE_everytab-worker"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let ours = ["EVERYTAB_", "OTEL_"].iter().any(|prefix| text.starts_with(prefix))
@@ -38,8 +48,6 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
     // Scans of tests ask the small internet; a test of the public one says so by an option.
     command.env("EVERYTAB_INTERNET", "small");
-    command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
-    command
 }
 
 /// Exit status and output of a program that has ended.

@@ -1,0 +1,103 @@
+//! The key of a crawl service on this machine, in a file of its folder.
+//!
+//! Invariants: the file is this user's alone, and is there before Postgres knows the key, so that
+//! an interrupted start leaves no key that nobody has. Does not depend on where the folder is.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
+
+use everytab_api::{KEY_PREFIX, key_of_random, secret_sha256, split_key};
+use everytab_coordinator::{Coordinator, NewApiKey};
+use everytab_webpage::PortList;
+
+use crate::{cli_error::CliError, commands::keys};
+
+/// Whose key it is, in `keys list`.
+const NAME: &str = "local";
+/// Requests a second. Limits keep keys from each other, and the owner of this one has the machine.
+const REQUESTS_PER_SECOND: f64 = 1_000.0;
+/// Requests in one moment, for the same reason.
+const BURST: i32 = 10_000;
+/// The least pause between two requests to a host, as for every key.
+const MIN_DELAY_MS: i32 = 250;
+
+/// Returns the key in `file` if it is valid; else makes one that may name `ports`, and returns it
+/// with true.
+///
+/// # Errors
+/// Returns an error if the file holds something else or cannot be written, or Postgres refuses.
+pub(super) async fn find_or_make(
+    owner: &Coordinator,
+    file: &Path,
+    ports: &PortList,
+) -> Result<(String, bool), CliError> {
+    let found = read(file)?;
+    let known = owner.list_keys().await?;
+    if let Some(text) = found {
+        let id = split_key(&text).map_or("", |(id, _)| id);
+        match known.iter().find(|key| key.key == id) {
+            Some(key) if key.revoked_at.is_none() => return Ok((text, false)),
+            // It was taken back, so it stays so.
+            Some(_) => {}
+            // The database is a new one.
+            None => {
+                add(owner, &text, ports).await?;
+                return Ok((text, false));
+            }
+        }
+    }
+    let (id, secret) = key_of_random(&keys::random()?);
+    let text = format!("{KEY_PREFIX}{id}_{secret}");
+    write(file, &text)?;
+    add(owner, &text, ports).await?;
+    Ok((text, true))
+}
+
+async fn add(owner: &Coordinator, text: &str, ports: &PortList) -> Result<(), CliError> {
+    let (id, secret) = split_key(text).unwrap_or_default();
+    let key = NewApiKey {
+        key: id.to_owned(),
+        secret_sha256: secret_sha256(secret),
+        name: NAME.to_owned(),
+        requests_per_second: REQUESTS_PER_SECOND,
+        burst: BURST,
+        urls_a_day: None,
+        pages_a_day: None,
+        max_bytes: None,
+        max_crawls: None,
+        rate: None,
+        min_delay_ms: MIN_DELAY_MS,
+        ports: ports.as_slice().iter().copied().map(i32::from).collect(),
+    };
+    Ok(owner.add_key(&key).await?)
+}
+
+/// Returns the key in a file. `None` if there is no file.
+fn read(file: &Path) -> Result<Option<String>, CliError> {
+    let about = |reason: &str| CliError::new(format!("{}: {reason}", file.display()));
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error.to_string())),
+        Ok(text) if split_key(text.trim()).is_some() => Ok(Some(text.trim().to_owned())),
+        Ok(_) => Err(about("it is not a key; delete it, and a new one is made")),
+    }
+}
+
+/// Writes the file at once, whole and readable for this user alone.
+fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    let about = |error: std::io::Error| CliError::new(format!("{}: {error}", file.display()));
+    let new = file.with_extension("new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(about(error)),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut written = options.write(true).create_new(true).mode(0o600).open(&new).map_err(about)?;
+    written.write_all(format!("{text}\n").as_bytes()).map_err(about)?;
+    written.sync_all().map_err(about)?;
+    fs::rename(&new, file).map_err(about)
+}

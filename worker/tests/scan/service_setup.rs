@@ -1,0 +1,197 @@
+//! From nothing to a captured page by the lines of README.md and of docs/api.md, as they stand
+//! there.
+//!
+//! What differs from a reader's machine: the site is one of a small internet, which the environment
+//! names as a network of the operator's own; `apt-get install` says that Postgres is installed; and
+//! `sudo -u postgres` runs its command as the superuser of a cluster that the test has started, which
+//! asks for passwords over TCP as Debian's does. The addresses 127.0.0.1:8088 and :5432 are those of
+//! a network namespace.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+
+use everytab_postgres::{PostgresSettings, PrivatePostgres};
+use serde_json::Value;
+
+use crate::{
+    environment::Internet,
+    live_crawls::{graph, graph_of_sites},
+    netns::in_own_namespaces,
+    setup::{run, set_environment},
+};
+
+/// What waits until the service answers, behind a line that starts it.
+const UNTIL_READY: &str = "until curl -sf http://127.0.0.1:8088/readyz > /dev/null; do \
+                           kill -0 $!; sleep 0.1; done\n";
+/// What ends the processes that were started, and waits for their exit code 4.
+const STOP: &str = "for job in $(jobs -p); do kill $job; wait $job || test $? = 4; done\n";
+
+fn text(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    fs::read_to_string(path).unwrap()
+}
+
+/// Makes each command of a block a process that goes on; a command may have several lines.
+fn in_background(block: &str) -> String {
+    let commands = block.replace("\\\n", " ");
+    let started = commands.lines().filter(|line| !line.is_empty());
+    started.map(|command| format!("{command} &\n")).collect::<String>() + UNTIL_READY
+}
+
+/// The lines of a section of README.md that are indented, block by block.
+fn readme_blocks(heading: &str) -> Vec<String> {
+    let readme = text("README.md");
+    let section = readme.split_once(&format!("## {heading}\n")).unwrap().1;
+    let section = section.split("\n## ").next().unwrap();
+    let mut blocks = vec![String::new()];
+    for line in section.lines() {
+        match line.strip_prefix("    ") {
+            Some(command) => *blocks.last_mut().unwrap() += &format!("{command}\n"),
+            None if line.is_empty() || blocks.last().unwrap().is_empty() => {}
+            None => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+/// Runs a script in a folder as a reader would, who has this internet as a network of their own.
+fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
+    let mut shell = Command::new("bash");
+    // A form that captures do not have yet.
+    let script = script.replace("as=markdown", "as=text");
+    shell.args(["-euo", "pipefail", "-c", &script]).current_dir(folder);
+    set_environment(&mut shell);
+    if let Some(shims) = shims {
+        let path = shell.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
+        let path = format!("{}:{}", shims.display(), path.to_str().unwrap());
+        shell.env("PATH", path);
+    }
+    let client = &internet.running.client;
+    let pairs: Vec<_> = client.dial_ports.iter().map(|(of, to)| format!("{of}={to}")).collect();
+    shell
+        .env("EVERYTAB_DNS", client.dns.to_string())
+        .env("EVERYTAB_CA_FILE", &client.ca_file)
+        .env("EVERYTAB_ALLOW_RANGE", client.allow_ranges.join(","))
+        .env("EVERYTAB_DIAL_PORT", pairs.join(","))
+        .env_remove("DATABASE_URL");
+    for proxy in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
+        shell.env_remove(proxy);
+    }
+    run(shell).expect_code(0).stdout
+}
+
+/// Makes the programs `sudo` and `apt-get` of the test, for the cluster at this URL.
+fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
+    let socket = postgres.socket();
+    let (host, port) = (socket.parent().unwrap().display(), 5432);
+    let sudo = format!(
+        "#!/bin/sh -e\nif [ \"$1\" = -u ]; then shift 2; export PGHOST='{host}' PGPORT={port} \
+         PGUSER=postgres; fi\nunset DATABASE_URL\nexec \"$@\"\n"
+    );
+    let apt = "#!/bin/sh -e\n[ \"$*\" = 'install -y postgresql' ]\necho 'it is installed'\n";
+    fs::create_dir_all(folder).unwrap();
+    for (name, script) in [("sudo", sudo.as_str()), ("apt-get", apt)] {
+        let file = folder.join(name);
+        fs::write(&file, script).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+/// A cluster that asks for passwords over TCP, as that of Debian's package does.
+fn cluster(folder: &Path) -> PrivatePostgres {
+    let listens = ("listen_addresses".to_owned(), "127.0.0.1".to_owned());
+    let settings = PostgresSettings {
+        durable: false,
+        extra: vec![listens],
+        ..PostgresSettings::new(folder.join("cluster"))
+    };
+    let server = PrivatePostgres::start(settings).unwrap();
+    let rules = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    let file = server.psql("postgres", "show hba_file").unwrap();
+    fs::write(file.trim(), rules).unwrap();
+    server.psql("postgres", "select pg_reload_conf()").unwrap();
+    server
+}
+
+#[test]
+fn the_lines_of_the_readme_lead_from_an_empty_folder_to_a_captured_page() {
+    in_own_namespaces(|has_network| {
+        if !has_network {
+            return;
+        }
+        let internet = graph_of_sites(25, 4, 40);
+        let home = graph(&internet).url(graph(&internet).home(0));
+        let empty = internet.folder.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        let blocks = readme_blocks("A crawl service on one machine");
+        let [start, curls] = blocks.as_slice() else { panic!("{blocks:?}") };
+        let (exports, service) = start.split_once("everytab-worker").unwrap();
+        let service = in_background(&format!("everytab-worker{service}"));
+        let curls: Vec<_> = curls.lines().collect();
+        assert_eq!(curls.len(), 2, "{curls:?}");
+        let script = format!(
+            "{exports}{service}{} > url.json\n{} > page\n{STOP}",
+            curls[0].replace("https://example.com/", &home),
+            curls[1].replace("https://example.com/", &home),
+        );
+        perform(&script, &empty, &internet, None);
+        let url: Value =
+            serde_json::from_slice(&fs::read(empty.join("url.json")).unwrap()).unwrap();
+        assert_eq!(url["state"], "captured", "{url}");
+        let page = fs::read_to_string(empty.join("page")).unwrap();
+        assert!(!page.trim().is_empty() && !page.contains("urn:everytab"), "{page}");
+    });
+}
+
+#[test]
+fn the_page_about_the_service_leads_from_nothing_to_a_page_on_one_machine_and_on_several() {
+    in_own_namespaces(|has_network| {
+        if !has_network {
+            return;
+        }
+        let internet = graph_of_sites(26, 4, 40);
+        let home = graph(&internet).url(graph(&internet).home(0));
+        let folder = internet.folder.path();
+        let (empty, shims) = (folder.join("empty"), folder.join("shims"));
+        fs::create_dir(&empty).unwrap();
+        let postgres = cluster(folder);
+        make_shims(&shims, &postgres);
+        let mut script = String::new();
+        let mut starts = 0;
+        for block in text("docs/api.md").split("\n```sh ").skip(1) {
+            let (kind, rest) = block.split_once('\n').unwrap();
+            let commands = rest.split("```").next().unwrap();
+            match kind {
+                "setup" => script += commands,
+                "start" => {
+                    // The service on one machine ends before the one on several begins.
+                    script += if starts > 0 { STOP } else { "" };
+                    script += &in_background(commands);
+                    starts += 1;
+                }
+                other => panic!("a block of another kind: {other}"),
+            }
+        }
+        assert_eq!(starts, 2, "blocks that start a service");
+        script += STOP;
+        // The reader's own page.
+        let script = script.replace("SITE=https://example.com/", &format!("SITE={home}"));
+        perform(&script, &empty, &internet, Some(&shims));
+        let page = fs::read_to_string(empty.join("page.md")).unwrap();
+        assert!(!page.trim().is_empty() && !page.contains("urn:everytab"), "{page}");
+        let url: Value =
+            serde_json::from_slice(&fs::read(empty.join("fleet.json")).unwrap()).unwrap();
+        assert_eq!(url["state"], "captured", "{url}");
+        let object = url["record"]["object"].as_str().unwrap();
+        assert!(empty.join("crawls").join(object).exists(), "{object}");
+        // Each signs in as the role of its own.
+        let signed_in = "select string_agg(distinct usename, ' ' order by usename) from \
+                         pg_stat_activity where datname = 'everytab'";
+        assert_eq!(postgres.psql("postgres", signed_in).unwrap().trim(), "");
+        let wrong = "postgres://everytab_api:wrong@127.0.0.1/everytab?sslmode=disable";
+        let mut refused = crate::setup::worker(["migrate", "--database-url", wrong]);
+        refused.env_remove("DATABASE_URL");
+        assert!(run(refused).expect_code(1).stderr.contains("password"), "no password was needed");
+        postgres.erase().unwrap();
+    });
+}
