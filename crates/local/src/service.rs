@@ -125,8 +125,9 @@ impl LocalService {
         stop: &mut watch::Receiver<bool>,
     ) -> Result<(), OperationError> {
         while !*stop.borrow() {
-            // Workers without their database end, too.
             if let Some(log) = self.folder.log_of_ended_server() {
+                // Without their database workers can record nothing more.
+                processes.kill();
                 return Err(OperationError::new(format!(
                     "Postgres has ended, and so does this service; its last messages are in {}",
                     log.display()

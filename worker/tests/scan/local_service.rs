@@ -101,7 +101,6 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
     assert_eq!(again["id"], submitted["id"]);
     let path = format!("/v1/crawls/{crawl}");
     assert_eq!(service.client.get(&path)["state"], "running");
-    service.client.post(&format!("{path}/urls"), &json!({ "urls": [], "last": true }));
     service.client.post(&format!("{path}/cancel"), &json!({}));
 
     // While it runs, nobody else has its folder, nor its address.
