@@ -7,9 +7,9 @@
 # bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
 # the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. sites: a
 # live crawl of that internet's hosts, then the page of what it captured; SITES=FILE crawls the real
-# sites of a list, in your name. api: no scan but the crawl service, which crawls what is submitted of
-# that internet; it prints two commands that submit a page and read it. Without DEMO the first that
-# this machine can do. Run again, a scan or the service goes on where it stopped.
+# sites of a list, in your name. api: no scan but the crawl service, which crawls what is submitted
+# of that internet; it prints two commands that submit a page and read it. Without DEMO the first
+# that this machine can do. Run again, a scan or the service goes on where it stopped.
 # --exit-when-done ends it after the scan; all options: everytab-worker local --help.
 #
 # On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the

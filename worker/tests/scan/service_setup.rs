@@ -2,10 +2,10 @@
 //! there.
 //!
 //! What differs from a reader's machine: the site is one of a small internet, which the environment
-//! names as a network of the operator's own; `apt-get install` says that Postgres is installed; and
-//! `sudo -u postgres` runs its command as the superuser of a cluster that the test has started, which
-//! asks for passwords over TCP as Debian's does. The addresses 127.0.0.1:8088 and :5432 are those of
-//! a network namespace.
+//! names as a network of the operator's own. `apt-get install` says that Postgres is installed, and
+//! `sudo -u postgres` runs its command as the superuser of a cluster that the test has started. It
+//! asks for passwords over TCP, as Debian's does. The addresses 127.0.0.1:8088 and 127.0.0.1:5432
+//! are those of a network namespace.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 

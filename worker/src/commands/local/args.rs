@@ -126,8 +126,9 @@ impl LocalArgs {
     pub(super) fn warn_as_root(&self) {
         if self.sample.is_none() && is_root() {
             eprintln!(
-                "warning: this runs as root, so what it fetches from the web is decoded with root's \
-                 rights; `sudo -u USER` before the command, or `make demo`, takes another user"
+                "warning: this runs as root, so what it fetches from the web is decoded with \
+                 root's rights; `sudo -u USER` before the command, or `make demo`, takes another \
+                 user"
             );
         }
     }

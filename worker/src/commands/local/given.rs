@@ -1,5 +1,5 @@
-//! Which options of a command stand on the command line: those that a mode does not read are refused
-//! there, but not in the environment, which is for several commands.
+//! Which options of a command stand on the command line: those that a mode does not read are
+//! refused there, but not in the environment, which is for several commands.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id, parser::ValueSource};
 
