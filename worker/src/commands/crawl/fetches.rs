@@ -3,8 +3,9 @@
 use std::fmt::Display;
 
 use clap::{Args, value_parser};
-use everytab_coordinator::{CrawlFetch, FetchFilter, FetchPosition};
-use everytab_frontier::{hostname, site_hash};
+use everytab_coordinator::{CRAWL_ENDS, CrawlFetch, FetchFilter, FetchPosition};
+use everytab_crawler::outcomes_of;
+use everytab_frontier::{Ending, hostname, site_hash};
 
 use super::one_crawl::OneCrawl;
 use crate::{
@@ -14,8 +15,6 @@ use crate::{
 
 /// The most fetches of an answer.
 const MAX_FETCHES: i64 = 1_000;
-/// The longest name of an outcome in bytes, as Postgres keeps it.
-const MAX_OUTCOME_BYTES: usize = 40;
 
 /// Options of `crawl fetches`.
 #[derive(Debug, Args)]
@@ -46,11 +45,12 @@ pub(super) struct FetchesArgs {
 
 /// Reads the name of an outcome.
 fn outcome(text: &str) -> Result<String, String> {
-    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if !text.is_empty() && text.len() <= MAX_OUTCOME_BYTES && text.bytes().all(is_name) {
-        return Ok(text.to_owned());
-    }
-    Err("expected the name of an outcome, such as http_404_410 or dns_timeout".to_owned())
+    let states = [Ending::Captured, Ending::Failed, Ending::Refused, Ending::Left];
+    let mut names = states.into_iter().flat_map(outcomes_of).chain(CRAWL_ENDS);
+    names.find(|name| *name == text).map(str::to_owned).ok_or_else(|| {
+        "no URL ends so; `crawl report` shows how those of a crawl ended, such as http_404_410"
+            .to_owned()
+    })
 }
 
 /// Reads a hostname, in the form in which URLs have it.
