@@ -32,6 +32,7 @@ mod prescan;
 mod refresh;
 pub mod robots;
 mod said;
+mod simple_html;
 pub mod sitemap;
 pub mod sizes;
 mod srcset;
@@ -53,6 +54,7 @@ pub use page::{
 pub use ports::{MAX_PORTS, PortList, PortListError, is_bad_port};
 pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
 pub use said::{MAX_LINES_SAID, lines_said};
+pub use simple_html::{SimpleHtml, simplify};
 pub use sitemap::{MAX_SITEMAP_ENTRIES, Sitemap, SitemapFormat, read_sitemap};
 pub use text::{PageText, TextRequest, plain_text};
 pub use title::{Title, TitleState, tab_title};

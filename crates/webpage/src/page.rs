@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use crate::{
@@ -197,7 +198,7 @@ fn parsed_as<'a, V: TagVisitor + Clone>(
         (Cow::Borrowed(body), charset.encoding)
     } else {
         let text = charset.decode(body).into_owned().into_bytes();
-        (Cow::Owned(text), encoding_rs::UTF_8)
+        (Cow::Owned(text), UTF_8)
     };
     let markup = markup::read(&html, names_icon, false, &mut visitor);
     let charset_of_html = Charset { encoding, source: charset.source };
@@ -205,6 +206,13 @@ fn parsed_as<'a, V: TagVisitor + Clone>(
 }
 
 impl Page {
+    /// Decodes the body that this page was read from, without its byte order mark.
+    #[must_use]
+    pub fn decode<'a>(&self, body: &'a [u8]) -> Cow<'a, str> {
+        let encoding = Encoding::for_label(self.charset.as_bytes()).unwrap_or(UTF_8);
+        Charset { encoding, source: self.charset_source }.decode(body)
+    }
+
     /// Resolves the base and the icon links.
     fn read_links(&mut self, markup: &Markup, html: &[u8], charset: &Charset) {
         let head_end = markup.links.last().map_or(0, |link| head::end(html, link.at));

@@ -14,8 +14,11 @@ mod open_elements;
 mod page_text;
 mod writer;
 
-pub(crate) use self::finder::TextFinder;
 pub use self::page_text::{DEFAULT_TEXT_BYTES, PageText, TextRequest};
+pub(crate) use self::{
+    element::{Element, Flow},
+    finder::{TextFinder, is_hidden},
+};
 use self::{
     finder::{Piece, PieceKind},
     writer::TextWriter,

@@ -2,7 +2,7 @@
 
 /// What an element does to the text around and in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// It begins and ends lines.
     Block,
     /// It begins and ends lines, and ends a paragraph no earlier than other inline elements do.
@@ -27,7 +27,7 @@ pub(super) enum Flow {
 
 /// Elements of which one ends the one before, within a list or table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sibling {
+pub(crate) enum Sibling {
     None,
     Paragraph,
     ListItem,
@@ -40,10 +40,10 @@ pub(super) enum Sibling {
 
 /// An HTML element, as far as it concerns text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Element {
+pub(crate) struct Element {
     /// A hash of its name in lower case.
-    pub(super) name: u32,
-    pub(super) flow: Flow,
+    pub(crate) name: u32,
+    pub(crate) flow: Flow,
     pub(super) sibling: Sibling,
     /// True if siblings in it end nothing outside of it: a list, a table.
     pub(super) is_list: bool,
@@ -52,7 +52,7 @@ pub(super) struct Element {
     /// True for parts of tables, whose end tags also end what is in a cell.
     pub(super) is_table_part: bool,
     /// True for the page itself, whose attributes hide nothing: what a script shows.
-    pub(super) is_root: bool,
+    pub(crate) is_root: bool,
 }
 
 /// Longest name in the lists (`blockquote`, `figcaption`).
@@ -60,7 +60,7 @@ const LONGEST_NAME: usize = 10;
 
 impl Element {
     /// Reads the name of a tag.
-    pub(super) fn of_name(name: &[u8]) -> Self {
+    pub(crate) fn of_name(name: &[u8]) -> Self {
         let mut buffer = [0; LONGEST_NAME];
         let lower = match buffer.get_mut(..name.len()) {
             Some(lower) => {

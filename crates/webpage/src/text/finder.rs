@@ -215,7 +215,7 @@ fn has_attribute(html: &[u8], tag: &Tag, wanted: &[u8]) -> bool {
 
 /// Returns true if the attributes of an element hide it. What is hidden until it is found is text
 /// that people find.
-fn is_hidden(html: &[u8], tag: &Tag) -> bool {
+pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     let value = |range: ByteRange| html.get(range).unwrap_or_default();
     tag.attributes(html).any(|(name, range)| match name.len() {
         5 if name.eq_ignore_ascii_case(b"style") => hides(value(range)),

@@ -1,0 +1,100 @@
+//! The open elements of simple HTML, which decide what a tag starts and ends.
+
+use super::element::{Kind, Role};
+
+/// Maximum nesting of the elements. Content of deeper ones belongs to the innermost kept one.
+pub(super) const MAX_DEPTH: usize = 64;
+
+/// Maximum nesting of lists and quotes. Each level indents every line in it, so that many levels
+/// would multiply the length of a page.
+const MAX_INDENTS: usize = 12;
+
+/// An open element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenElement {
+    /// A hash of the name that the page gives it.
+    pub(super) source: u32,
+    pub(super) kind: Kind,
+    pub(super) is_hidden: bool,
+}
+
+/// All open elements, the outermost first.
+#[derive(Debug, Default)]
+pub(super) struct OpenTags {
+    open: Vec<OpenElement>,
+    hidden: usize,
+    preformatted: usize,
+}
+
+impl OpenTags {
+    /// Returns whether content is not written.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// Returns whether white space is kept.
+    pub(super) fn is_preformatted(&self) -> bool {
+        self.preformatted > 0
+    }
+
+    /// Returns the number of open elements.
+    pub(super) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Returns whether one more element of a role may be opened.
+    pub(super) fn has_room(&self, role: Role) -> bool {
+        let indents = || self.open.iter().filter(|open| open.kind.role.is_indented()).count();
+        self.open.len() < MAX_DEPTH && (!role.is_indented() || indents() < MAX_INDENTS)
+    }
+
+    /// Returns the role of the innermost element.
+    pub(super) fn innermost(&self) -> Option<Role> {
+        self.open.last().map(|open| open.kind.role)
+    }
+
+    /// Returns whether an element with this name is open within the innermost block.
+    pub(super) fn has_inline(&self, name: &str) -> bool {
+        let is_inner =
+            |open: &&OpenElement| !open.kind.role.is_block() || open.kind.name.is_empty();
+        self.open.iter().rev().take_while(is_inner).any(|open| open.kind.name == name)
+    }
+
+    /// Opens an element.
+    pub(super) fn push(&mut self, open: OpenElement) {
+        self.hidden += usize::from(open.is_hidden);
+        self.preformatted += usize::from(open.kind.role == Role::Preformatted);
+        self.open.push(open);
+    }
+
+    /// Closes the innermost element.
+    pub(super) fn pop(&mut self) -> Option<OpenElement> {
+        let open = self.open.pop()?;
+        self.hidden -= usize::from(open.is_hidden);
+        self.preformatted -= usize::from(open.kind.role == Role::Preformatted);
+        Some(open)
+    }
+
+    /// Returns the position of the innermost element that `is_wanted` accepts, unless an element
+    /// that `is_limit` accepts is inside it.
+    pub(super) fn position(
+        &self,
+        is_wanted: impl Fn(&OpenElement) -> bool,
+        is_limit: impl Fn(Role) -> bool,
+    ) -> Option<usize> {
+        for (at, open) in self.open.iter().enumerate().rev() {
+            if is_wanted(open) {
+                return Some(at);
+            }
+            if is_limit(open.kind.role) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Returns the position of the innermost element of a role, as [`Self::position`].
+    pub(super) fn of_role(&self, role: Role, is_limit: impl Fn(Role) -> bool) -> Option<usize> {
+        self.position(|open| open.kind.role == role, is_limit)
+    }
+}

@@ -1,0 +1,505 @@
+//! Writes simple HTML while the markup is read.
+
+use std::borrow::Cow;
+
+use url::Url;
+
+use super::{
+    element::{Kind, Role, TRANSPARENT},
+    open_tags::{OpenElement, OpenTags},
+};
+use crate::{
+    links::MAX_LINKS_PER_PAGE,
+    markup::TagVisitor,
+    nesting::Nesting,
+    text::{Element, is_hidden},
+    tokens::{self, ByteRange, Tag},
+    url_rules::MAX_URL_BYTES,
+};
+
+/// Maximum number of elements. A page of 10,000 words has about 2,000; a tree of them takes some
+/// 200 bytes each.
+pub(super) const MAX_ELEMENTS: usize = 60_000;
+
+/// Length in bytes at which a text is split by an empty `span`: serializers of trees, html5ever's
+/// among them, take quadratic time for a text with many characters to escape.
+pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
+
+/// Maximum length in bytes of the attribute of a URL: four times the longest URL, since character
+/// references take more bytes than their characters.
+const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
+
+/// Maximum length in bytes of a `class` and of an `id` that is kept.
+const MAX_NAME_BYTES: usize = 128;
+
+/// Maximum length in bytes of an `alt` text that is kept.
+const MAX_ALT_BYTES: usize = 1 << 10;
+
+/// A page as simple HTML.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SimpleHtml {
+    /// The elements of the body, without `html` and `body`.
+    pub html: String,
+    /// Whether the page has more content or links than a limit allows.
+    pub is_truncated: bool,
+}
+
+/// The simple HTML as far as it is written.
+pub(super) struct Simplifier<'a> {
+    page: &'a str,
+    base: Option<&'a Url>,
+    max_bytes: usize,
+    out: String,
+    open: OpenTags,
+    /// Offset after the last tag.
+    at: usize,
+    elements: usize,
+    /// Offset in the output after the last tag.
+    text_start: usize,
+    urls: usize,
+    /// Whether white space that follows is dropped.
+    is_after_space: bool,
+    is_full: bool,
+    is_truncated: bool,
+}
+
+impl TagVisitor for Simplifier<'_> {
+    fn before_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        self.texts(html, tag.start, nesting);
+        self.at = tag.end;
+    }
+
+    fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        if !nesting.is_plain() || self.is_full {
+            return;
+        }
+        let name = tag.name(html);
+        let element = Element::of_name(name);
+        let mut kind = Kind::of(name, &element);
+        self.end_before(kind.role);
+        let is_hidden = kind.role == Role::Hidden || (!element.is_root && is_hidden(html, tag));
+        if self.open.is_hidden() || is_hidden {
+            return self.hide(element.name, kind, is_hidden);
+        }
+        if kind.role == Role::TableFrame && self.is_in_heading() {
+            kind = TRANSPARENT;
+        }
+        match kind.role {
+            Role::Hidden | Role::Transparent => {}
+            Role::Apart => self.space(),
+            Role::Break => self.line_break(),
+            Role::Rule => self.rule(),
+            Role::Image => self.image(html, tag),
+            Role::Inline => self.inline(element.name, kind),
+            Role::Link => self.link(element.name, html, tag),
+            _ => self.block(element.name, kind, html, tag),
+        }
+    }
+
+    fn end_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        if !nesting.is_plain() || self.is_full {
+            return;
+        }
+        let name = tag.name(html);
+        let element = Element::of_name(name);
+        let role = Kind::of(name, &element).role;
+        if role == Role::Break {
+            return self.line_break();
+        }
+        // An end tag in a cell or a list ends nothing outside of it, unless it is of a table.
+        let is_table = matches!(role, Role::TableFrame | Role::Row | Role::Cell | Role::RowGroup);
+        let is_limit =
+            |role| matches!(role, Role::TableFrame) || (matches!(role, Role::Cell) && !is_table);
+        let found = match role {
+            Role::RowGroup => self.open.of_role(Role::Row, is_limit),
+            _ => self.open.position(|open| open.source == element.name, is_limit),
+        };
+        if let Some(found) = found {
+            self.close_to(found);
+        }
+        if role == Role::Apart {
+            self.space();
+        }
+    }
+
+    fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting) {
+        self.at = text.end;
+        if !nesting.is_plain() || self.is_full {
+            return;
+        }
+        let name = tag.name(html);
+        let element = Element::of_name(name);
+        if Kind::of(name, &element).role == Role::Preformatted {
+            self.text(text.clone(), true);
+        }
+        if let Some(found) = self.open.position(|open| open.source == element.name, |_| false) {
+            self.close_to(found);
+        }
+    }
+
+    fn end(&mut self, html: &[u8], nesting: &Nesting) {
+        self.texts(html, html.len(), nesting);
+    }
+}
+
+impl<'a> Simplifier<'a> {
+    pub(super) fn new(page: &'a str, base: Option<&'a Url>, max_bytes: usize) -> Self {
+        Self {
+            page,
+            base,
+            max_bytes,
+            out: String::new(),
+            open: OpenTags::default(),
+            at: 0,
+            elements: 0,
+            text_start: 0,
+            urls: 0,
+            is_after_space: true,
+            is_full: false,
+            is_truncated: false,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> SimpleHtml {
+        self.close_to(0);
+        SimpleHtml { html: self.out, is_truncated: self.is_truncated }
+    }
+
+    /// Writes the text between the last tag and the next one.
+    fn texts(&mut self, html: &[u8], end: usize, nesting: &Nesting) {
+        let range = self.at..end;
+        if range.is_empty() || self.is_full || self.open.is_hidden() || !nesting.is_plain() {
+            return;
+        }
+        tokens::texts(html, &range, |text| self.text(text, false));
+    }
+
+    fn text(&mut self, range: ByteRange, is_verbatim: bool) {
+        let Some(text) = self.page.get(range) else { return };
+        if self.is_full || self.open.is_hidden() || text.is_empty() {
+            return;
+        }
+        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
+            if text.bytes().all(|byte| byte.is_ascii_whitespace()) {
+                return;
+            }
+            self.leave_table();
+        }
+        let text = if is_verbatim { Cow::Borrowed(text) } else { htmlize::unescape(text) };
+        for character in text.chars() {
+            if self.out.len() >= self.max_bytes {
+                return self.fill();
+            }
+            self.character(character);
+            if self.out.len() - self.text_start >= MAX_TEXT_BYTES {
+                self.out.push_str("<span></span>");
+                self.text_start = self.out.len();
+            }
+        }
+    }
+
+    fn character(&mut self, character: char) {
+        let is_kept = self.open.is_preformatted();
+        if character.is_whitespace() && !is_kept {
+            return self.space();
+        }
+        self.is_after_space = false;
+        match character {
+            '&' => self.out.push_str("&amp;"),
+            '<' => self.out.push_str("&lt;"),
+            '>' => self.out.push_str("&gt;"),
+            '\n' | '\t' => self.out.push(character),
+            _ if character.is_control() => {}
+            _ => self.out.push(character),
+        }
+    }
+
+    fn space(&mut self) {
+        if !self.is_after_space {
+            self.out.push(' ');
+            self.is_after_space = true;
+        }
+    }
+
+    /// Writes nothing more.
+    fn fill(&mut self) {
+        self.is_full = true;
+        self.is_truncated = true;
+    }
+
+    fn is_in_heading(&self) -> bool {
+        self.open.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
+    }
+
+    /// Remembers an element that is hidden, or is in a hidden one.
+    fn hide(&mut self, source: u32, kind: Kind, is_hidden: bool) {
+        let is_void = matches!(kind.role, Role::Break | Role::Rule | Role::Image);
+        // The content of a first hidden element must not show, so that it always has room.
+        if !is_void && (self.open.has_room(Role::Hidden) || !self.open.is_hidden()) {
+            // Its role stays, because what ends it is the same.
+            let kind = Kind::new("", kind.role);
+            self.open.push(OpenElement { source, kind, is_hidden });
+        }
+    }
+
+    /// Starts an element, and writes its tag with these attributes.
+    fn open(&mut self, source: u32, kind: Kind, attributes: &str) {
+        if !kind.name.is_empty() {
+            if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
+                return self.fill();
+            }
+            self.elements += 1;
+            self.out.push('<');
+            self.out.push_str(kind.name);
+            self.out.push_str(kind.hint);
+            self.out.push_str(attributes);
+            self.out.push('>');
+            self.text_start = self.out.len();
+        }
+        self.is_after_space |= kind.role.is_block();
+        self.open.push(OpenElement { source, kind, is_hidden: false });
+    }
+
+    /// Writes a tag of an element without content.
+    fn void(&mut self, tag: &str) {
+        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
+            self.leave_table();
+        }
+        if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
+            return self.fill();
+        }
+        self.elements += 1;
+        self.out.push_str(tag);
+        self.text_start = self.out.len();
+    }
+
+    /// Closes elements until so many are open.
+    fn close_to(&mut self, depth: usize) {
+        while self.open.depth() > depth {
+            let Some(OpenElement { kind, .. }) = self.open.pop() else { return };
+            if !kind.name.is_empty() {
+                self.out.push_str("</");
+                self.out.push_str(kind.name);
+                self.out.push('>');
+                self.text_start = self.out.len();
+            }
+            self.is_after_space |= kind.role.is_block();
+        }
+    }
+
+    /// Closes the written table around content that is in none of its cells.
+    fn leave_table(&mut self) {
+        if let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) {
+            self.close_to(frame + 1);
+        }
+    }
+
+    fn line_break(&mut self) {
+        if self.open.is_hidden() {
+            return;
+        }
+        if self.open.is_preformatted() {
+            self.out.push('\n');
+        } else if self.is_in_heading() {
+            self.space();
+        } else {
+            self.void("<br>");
+            self.is_after_space = true;
+        }
+    }
+
+    fn rule(&mut self) {
+        if self.open.is_preformatted() || self.is_in_heading() {
+            return self.line_break();
+        }
+        self.end_paragraph();
+        self.void("<hr>");
+        self.is_after_space = true;
+    }
+
+    fn inline(&mut self, source: u32, kind: Kind) {
+        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
+            self.leave_table();
+        }
+        if self.open.has_room(kind.role) && !self.open.has_inline(kind.name) {
+            self.open(source, kind, "");
+        }
+    }
+
+    fn link(&mut self, source: u32, html: &[u8], tag: &Tag) {
+        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
+            self.leave_table();
+        }
+        let is_limit = |role| matches!(role, Role::TableFrame | Role::Cell);
+        if let Some(found) = self.open.of_role(Role::Link, is_limit) {
+            self.close_to(found);
+        }
+        if !self.open.has_room(Role::Link) {
+            return;
+        }
+        if let Some(url) = self.url(html, tag, &[b"href"]) {
+            self.open(source, Kind::new("a", Role::Link), &format!(" href=\"{url}\""));
+        }
+    }
+
+    fn image(&mut self, html: &[u8], tag: &Tag) {
+        // One that a script loads later has a placeholder in `src`.
+        let Some(url) = self.url(html, tag, &[b"data-src", b"src"]) else { return };
+        let alt = value_of(self.page, html, tag, b"alt", MAX_ALT_BYTES).unwrap_or_default();
+        let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let alt: String = alt.chars().filter(|character| !character.is_control()).collect();
+        self.void(&format!("<img src=\"{url}\" alt=\"{}\">", escaped(&alt)));
+        self.is_after_space = false;
+    }
+
+    /// Returns the first attribute of these names that is a URL to show, escaped.
+    fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
+        let value = names
+            .iter()
+            .find_map(|name| value_of(self.page, html, tag, name, MAX_ATTRIBUTE_BYTES))?;
+        if self.urls >= MAX_LINKS_PER_PAGE {
+            self.is_truncated = true;
+            return None;
+        }
+        self.urls += 1;
+        let mut url = match self.base {
+            Some(base) => base.join(&value),
+            None => Url::parse(&value),
+        }
+        .ok()?;
+        if !matches!(url.scheme(), "http" | "https") || url.as_str().len() > MAX_URL_BYTES {
+            return None;
+        }
+        // An http URL takes both: it has a host.
+        url.set_username("").ok()?;
+        url.set_password(None).ok()?;
+        Some(escaped(url.as_str()))
+    }
+
+    /// Ends the paragraph that is open in the innermost block.
+    fn end_paragraph(&mut self) {
+        let is_other = |role: Role| role.is_block() && role != Role::Paragraph;
+        if let Some(found) = self.open.of_role(Role::Paragraph, is_other) {
+            self.close_to(found);
+        }
+    }
+
+    /// Ends what a start tag ends without an end tag.
+    fn end_before(&mut self, role: Role) {
+        if !role.is_block() || self.open.is_preformatted() {
+            return;
+        }
+        let is_frame = |role| role == Role::TableFrame;
+        if self.is_in_heading() && role != Role::Heading {
+            return;
+        }
+        self.end_paragraph();
+        let ended = match role {
+            Role::Heading => self.open.of_role(Role::Heading, is_frame),
+            Role::Item => {
+                self.open.of_role(Role::Item, |role| matches!(role, Role::List | Role::Cell))
+            }
+            Role::Cell => self.open.of_role(Role::Cell, is_frame),
+            Role::Row | Role::RowGroup => self.open.of_role(Role::Row, is_frame),
+            _ => None,
+        };
+        if let Some(ended) = ended {
+            self.close_to(ended);
+        }
+    }
+
+    fn block(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
+        if self.open.is_preformatted() {
+            if !self.out.ends_with(['\n', '>']) {
+                self.out.push('\n');
+            }
+            return;
+        }
+        if self.is_in_heading() {
+            // A heading keeps its text, whatever is around it.
+            return self.space();
+        }
+        let is_frame = |role| role == Role::TableFrame;
+        let kind = match kind.role {
+            Role::Row | Role::Cell | Role::RowGroup => return self.table_part(source, kind),
+            Role::Item if self.open.of_role(Role::List, is_frame).is_none() => {
+                Kind::new("div", Role::Item)
+            }
+            _ => kind,
+        };
+        self.start(source, kind, html, tag);
+    }
+
+    /// Starts a block, if there is room for it.
+    fn start(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
+        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
+            self.leave_table();
+        }
+        if !self.open.has_room(kind.role) {
+            return self.space();
+        }
+        let attributes =
+            if kind.name.is_empty() { String::new() } else { self.attributes(kind, html, tag) };
+        self.open(source, kind, &attributes);
+    }
+
+    /// Starts a row or a cell, and what must be around it.
+    fn table_part(&mut self, source: u32, kind: Kind) {
+        let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) else {
+            return self.space();
+        };
+        let is_frame = |role| role == Role::TableFrame;
+        // A table with a row and a cell.
+        if kind.role == Role::RowGroup || !self.open.has_room(Role::Table) {
+            return;
+        }
+        let is_in = |role| self.open.of_role(role, is_frame).is_some();
+        if !is_in(Role::Table) {
+            self.close_to(frame + 1);
+            self.open(0, Kind::new("table", Role::Table), "");
+        }
+        if kind.role == Role::Cell && self.open.of_role(Role::Row, is_frame).is_none() {
+            self.open(0, Kind::new("tr", Role::Row), "");
+        }
+        self.open(source, kind, "");
+    }
+
+    /// Returns the attributes of a block, by which programs look for the main content.
+    fn attributes(&self, kind: Kind, html: &[u8], tag: &Tag) -> String {
+        let mut attributes = String::new();
+        let names: [&[u8]; 2] =
+            if kind.name == "ol" { [b"start", b"class"] } else { [b"class", b"id"] };
+        for name in names {
+            let Some(value) = value_of(self.page, html, tag, name, MAX_NAME_BYTES) else {
+                continue;
+            };
+            let is_kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
+            let value: String = value.chars().filter(is_kept).collect();
+            attributes.push(' ');
+            attributes.push_str(&String::from_utf8_lossy(name));
+            attributes.push_str("=\"");
+            attributes.push_str(&value);
+            attributes.push('"');
+        }
+        attributes
+    }
+}
+
+/// Returns the value of the first attribute of this name, `None` if there is none, or it is empty
+/// or longer than `max_bytes`.
+fn value_of<'a>(
+    page: &'a str,
+    html: &[u8],
+    tag: &Tag,
+    wanted: &[u8],
+    max_bytes: usize,
+) -> Option<Cow<'a, str>> {
+    let (_, range) = tag.attributes(html).find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+    let value = page.get(range)?.trim();
+    (!value.is_empty() && value.len() <= max_bytes).then(|| htmlize::unescape_attribute(value))
+}
+
+/// Escapes text for an attribute between double quotes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
