@@ -72,7 +72,7 @@ seed() {
         icon_cost) copies "$2" "$corpus/icons/broken" crates/icon/vectors -size -32k ;;
         icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;
         index) copies "$2" "$corpus/index" -name '*.parquet' -size -256k ;;
-        markup) pages "$2" '' ;;
+        markdown | markup) pages "$2" '' ;;
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
         robots) robots "$2" ;;
         text) pages "$2" '\0377' ;;
