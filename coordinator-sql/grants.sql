@@ -44,8 +44,8 @@ grant execute on function
 -- The HTTP service works for whoever shows a key, and each function checks it.
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
-    coordinator.schema_digest, api.admit, api.admit_named, api.own_key, api.key_ports, api.submit,
-    api.submit_named, api.valid_keys, api.add_links,
+    coordinator.schema_digest, api.admit, api.admit_captures, api.admit_named, api.own_key,
+    api.key_ports, api.submit, api.submit_named, api.valid_keys, api.add_links,
     api.start_crawl,
     api.crawls, api.crawl_states, api.move_crawl, api.crawl_hosts, api.change_patterns,
     api.failed_urls, api.add_failed, api.fetch_state,

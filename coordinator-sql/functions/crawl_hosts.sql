@@ -1,6 +1,8 @@
--- The hosts of a crawl that have something due, soonest first, with their manners. failures are
--- those in a row of the origin that has most; origins is as put_hosts has it.
-create or replace function coordinator.crawl_hosts(p_id uuid, p_limit integer)
+-- The hosts of a crawl that have something due, soonest first, with their manners; those behind the
+-- one of p_after_due and p_after_host where these are not null. failures are those in a row of the
+-- origin that has most; origins is as put_hosts has it.
+create or replace function coordinator.crawl_hosts(
+    p_id uuid, p_limit integer, p_after_due timestamptz, p_after_host bigint)
 returns table (hostname text, slot smallint, known integer, pending integer,
                next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
                crawl_delay_ms integer, failures integer, origins jsonb)
@@ -12,6 +14,9 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
          cross join lateral (
                select f.slot, f.crawl, f.host_hash, f.next_due from frontier_due f
                 where f.slot = s.slot and f.crawl = r.crawl
+                  and (f.next_due, f.host_hash)
+                      > (coalesce(p_after_due, '-infinity'),
+                         coalesce(p_after_host, 0))
                 order by f.next_due, f.host_hash limit p_limit) d
          where r.id = p_id
          order by d.next_due, d.host_hash limit p_limit)
@@ -24,5 +29,5 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
       join lateral (select c.known, c.pending from frontier_chunks c
                      where c.slot = d.slot and c.crawl = d.crawl and c.host_hash = d.host_hash
                      order by c.seq desc limit 1) n on true
-     order by d.next_due, h.hostname;
+     order by d.next_due, d.host_hash;
 $$;

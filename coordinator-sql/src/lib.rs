@@ -52,7 +52,7 @@ pub use api::{
     key::ApiKey,
     operator::NewApiKey,
     schedules::ApiScheduled,
-    search::ApiFound,
+    search::{ApiFound, FoundPlace},
     submit::{ApiAccepted, ApiSubmission, ApiTarget, StandingCrawl},
 };
 pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};

@@ -11,8 +11,10 @@
 -- Where an outcome, a host or a status is given, the others are left out, and a call may end before
 -- it has found any.
 --
--- The last row has no fetch but the position where to go on, whether more may be there, and the
--- crawl's state, as it was before the rows were read.
+-- Each row has the position behind it, for a caller that takes only some of them: snapshot and
+-- ceiling where they are not those of the row before. The last row has no fetch but the position
+-- where to go on, whether more may be there, and the crawl's state, as it was before the rows were
+-- read.
 create or replace function api.feed(
     p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text,
     p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text,
@@ -40,6 +42,7 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
+    is_first_of_pass boolean;
     one record;
 begin
     perform api.check_reader(p_key, p_secret, p_cost);
@@ -58,6 +61,7 @@ begin
         if ceiling is null and at_epoch = current_epoch then
             ceiling := pg_current_snapshot();
         end if;
+        is_first_of_pass := true;
         for one in
             select f.xid, f.id, f as fetched from fetches f
              where f.crawl = crawl_row.crawl and f.epoch = at_epoch
@@ -76,6 +80,12 @@ begin
             fetched := api.describe(crawl_row, one.fetched, (one.fetched).host_hash,
                                     (one.fetched).url_hash);
             remaining := remaining - 1;
+            next_epoch := at_epoch;
+            next_snapshot := case when is_first_of_pass then snapshot end;
+            next_ceiling := case when is_first_of_pass then ceiling end;
+            next_xid := after_xid::text::bigint;
+            next_id := after_id;
+            is_first_of_pass := false;
             return next;
             exit when remaining = 0;
         end loop;

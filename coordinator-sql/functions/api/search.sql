@@ -1,9 +1,11 @@
 -- Pages of a key's crawls that have the words of a query, as web search engines take it (websearch_
--- to_tsquery): the best first, after p_skip of them; of one crawl, or of the key's newest. Pages of
--- blocked hosts, and what is forgotten, are left out. A query without a word finds nothing. The
--- snippet marks words by U+0002 and U+0003, which no text has.
+-- to_tsquery): the best first, behind the one of p_after_rank, p_after_crawl, p_after_host and
+-- p_after_url; of one crawl, or of the key's newest. Pages of blocked hosts, and what is forgotten,
+-- are left out. A query without a word finds nothing. The snippet marks words by U+0002 and U+0003,
+-- which no text has.
 create or replace function api.search(
-    p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer)
+    p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer,
+    p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint)
 returns table (rank real, snippet text, page everytab.api_fetch)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -13,8 +15,6 @@ declare
     max_crawls constant integer := 2000;
     -- Pages that are ranked: a word that is in more is no good query, and each costs a row's words.
     max_ranked constant integer := 5000;
-    -- Pages that are passed over: nobody reads on so far.
-    max_skip constant integer := 1000;
     -- Characters of a page in which a snippet is looked for.
     snippet_characters constant integer := 16384;
     -- Words of a part of a snippet, which is a line or two.
@@ -45,8 +45,12 @@ begin
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
            and not coordinator.is_fetch_forgotten(f)
+           and (p_after_rank is null or m.score < p_after_rank
+                or m.score = p_after_rank
+                   and (-f.crawl, f.host_hash, f.url_hash)
+                       > (-p_after_crawl, p_after_host, p_after_url))
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
-         offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
+         limit greatest(1, least(p_limit, max_rows)))
     select b.score,
            ts_headline('pg_catalog.simple', left(t.text, snippet_characters), wanted, options), d
       from best b

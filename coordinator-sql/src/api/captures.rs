@@ -6,11 +6,12 @@ use uuid::Uuid;
 use crate::{
     api::{
         caller::{ApiCaller, ApiError},
-        fetches::ApiFetch,
+        fetches::{ApiFetch, FetchId},
     },
     bind::bind,
     call::run,
     coordinator::Coordinator,
+    error::Error,
     record::signed_hash,
     row::FromRow as _,
 };
@@ -35,5 +36,33 @@ impl Coordinator {
             [bind(&caller.key), bind(&secret), bind(&crawl), bind(&host), bind(&url), bind(&at)];
         let rows = run(&self.work, sql, &parameters).await?;
         Ok(rows.first().map(ApiFetch::from_row).transpose()?)
+    }
+
+    /// Whether captures may be read for a key: their records are kept and not forgotten, and their
+    /// hosts are not blocked. In the order in which they are given. Takes one request each.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`.
+    pub async fn api_admit_captures(
+        &self,
+        caller: &ApiCaller,
+        captures: &[FetchId],
+    ) -> Result<Vec<bool>, ApiError> {
+        let secret = caller.secret_sha256.as_slice();
+        let sql = "select number from api.admit_captures($1, $2, $3, $4, $5)";
+        let crawls: Vec<i32> = captures.iter().map(|id| id.crawl).collect();
+        let hosts: Vec<i64> = captures.iter().map(|id| signed_hash(id.host_hash)).collect();
+        let urls: Vec<i64> = captures.iter().map(|id| signed_hash(id.url_hash)).collect();
+        let parameters =
+            [bind(&caller.key), bind(&secret), bind(&crawls), bind(&hosts), bind(&urls)];
+        let mut may_be_read = vec![false; captures.len()];
+        for row in &run(&self.work, sql, &parameters).await? {
+            let number: i64 = row.try_get("number").map_err(Error::from)?;
+            let place = usize::try_from(number - 1).ok();
+            if let Some(one) = place.and_then(|place| may_be_read.get_mut(place)) {
+                *one = true;
+            }
+        }
+        Ok(may_be_read)
     }
 }

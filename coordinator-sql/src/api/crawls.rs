@@ -1,5 +1,6 @@
 //! The crawls of a key.
 
+use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
         crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl},
         rows::LinksRow,
     },
+    record::signed_hash,
     row::{FromRow as _, from_row, values},
 };
 
@@ -163,8 +165,8 @@ impl Coordinator {
         Ok(ApiCrawlState::from_row(row)?)
     }
 
-    /// At most `limit` hosts of a key's crawl that have something due, soonest first. Takes one
-    /// request.
+    /// At most `limit` hosts of a key's crawl that have something due, soonest first, behind the
+    /// host with this time and hash. Takes one request.
     ///
     /// # Errors
     /// Refused: `unauthorized`, `throttled`, `not_found`.
@@ -173,10 +175,13 @@ impl Coordinator {
         caller: &ApiCaller,
         id: Uuid,
         limit: i32,
+        after: Option<(DateTime<Utc>, u64)>,
     ) -> Result<Vec<CrawlHost>, ApiError> {
-        let sql = "select * from api.crawl_hosts($1, $2, $3, $4)";
+        let sql = "select * from api.crawl_hosts($1, $2, $3, $4, $5, $6)";
         let secret = caller.secret_sha256.as_slice();
-        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&limit)];
+        let (due, host) = (after.map(|after| after.0), after.map(|after| signed_hash(after.1)));
+        let parameters =
+            [bind(&caller.key), bind(&secret), bind(&id), bind(&limit), bind(&due), bind(&host)];
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 }

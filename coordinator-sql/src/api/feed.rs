@@ -46,6 +46,9 @@ impl Default for FeedPosition {
 pub struct FeedPage {
     /// The fetches, in the order of recording.
     pub fetches: Vec<ApiFetch>,
+    /// The position behind each of them, where a reader goes on that takes no more of the page.
+    /// Empty in a page of the newest fetches.
+    pub positions: Vec<FeedPosition>,
     /// Where to go on.
     pub next: FeedPosition,
     /// Whether more may be there already.
@@ -60,6 +63,7 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     let (last, fetches) =
         rows.split_last().ok_or_else(|| Error::Unexpected("no position".into()))?;
     Ok(FeedPage {
+        positions: positions_of(fetches)?,
         fetches: fetches.iter().map(ApiFetch::from_row).collect::<Result<_, _>>()?,
         next: FeedPosition {
             epoch: last.try_get("next_epoch")?,
@@ -71,6 +75,23 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
         has_more: last.try_get("has_more")?,
         crawl_state: last.try_get("crawl_state")?,
     })
+}
+
+/// The position behind each row. Rows name snapshot and ceiling where they differ from those of the
+/// row before.
+fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
+    let mut positions: Vec<FeedPosition> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let Some(epoch) = row.try_get::<_, Option<i16>>("next_epoch")? else { break };
+        let (snapshot, ceiling) = match (row.try_get("next_snapshot")?, positions.last()) {
+            (Some(snapshot), _) => (snapshot, row.try_get("next_ceiling")?),
+            (None, Some(last)) => (last.snapshot.clone(), last.ceiling.clone()),
+            (None, None) => return Err(Error::Unexpected("no snapshot".into())),
+        };
+        let (xid, id) = (row.try_get("next_xid")?, row.try_get("next_id")?);
+        positions.push(FeedPosition { epoch, snapshot, ceiling, xid, id });
+    }
+    Ok(positions)
 }
 
 impl Coordinator {

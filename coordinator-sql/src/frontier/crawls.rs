@@ -384,7 +384,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn crawl_hosts(&self, id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error> {
-        let sql = "select * from coordinator.crawl_hosts($1, $2)";
+        let sql = "select * from coordinator.crawl_hosts($1, $2, null, null)";
         self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
     }
 

@@ -24,7 +24,7 @@ async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) ->
     let start = FeedPosition::default();
     vec![
         word(api.api_crawls(caller, Some(id), 1, None).await),
-        word(api.api_crawl_hosts(caller, id, 1).await),
+        word(api.api_crawl_hosts(caller, id, 1, None).await),
         word(api.api_add_links(caller, (Some(id), &standing()), None, &links(&[1]), true).await),
         word(api.api_fetch(caller, id_of(crawl, 1)).await),
         word(api.api_feed(caller, id, &start, (1, &FetchFilter::default()), 1).await),

@@ -3,10 +3,33 @@
 use std::time::Duration;
 
 use chrono::Utc;
+use everytab_coordinator::{ApiCaller, NewApiKey};
 use uuid::Uuid;
 
-use super::service::{HOST, Service, code};
+use super::service::{HOST, Service, code, id_of, new_key};
 use crate::frontier::holder::fetch;
+
+#[tokio::test]
+async fn captures_of_the_keys_own_crawls_may_be_read_for_a_request_each() {
+    let service = Service::new().await;
+    let slow = NewApiKey { requests_per_second: 0.001, burst: 20, ..new_key(0) };
+    let (caller, other) = (service.add(slow).await, service.caller(1).await);
+    let lease = service.lease("a").await;
+    let (_, own) = service.start(&caller, &[1, 2, 3]).await.unwrap();
+    let (_, foreign) = service.start(&other, &[1]).await.unwrap();
+    service.record(&lease, own, vec![fetch(own, 1, "ok"), fetch(own, 3, "ok")]).await;
+    service.record(&lease, foreign, vec![fetch(foreign, 1, "ok")]).await;
+    let asked = [id_of(own, 3), id_of(own, 2), id_of(foreign, 1), id_of(own, 1)];
+    let admitted = || service.api.api_admit_captures(&caller, &asked);
+    assert_eq!(admitted().await.unwrap(), [true, false, false, true]);
+    service.database.owner.block("hostname", "example.com", None).await.unwrap();
+    assert_eq!(admitted().await.unwrap(), [false; 4]);
+    let wrong = ApiCaller { secret_sha256: [9; 32], ..caller.clone() };
+    assert_eq!(code(service.api.api_admit_captures(&wrong, &asked).await), "unauthorized");
+    // The start of the crawl took one request, and each of these calls four.
+    assert!(admitted().await.is_ok() && admitted().await.is_ok());
+    assert_eq!(code(admitted().await), "throttled");
+}
 
 #[tokio::test]
 async fn the_nearest_capture_that_is_kept_is_found_in_a_keys_own_crawls() {

@@ -94,6 +94,44 @@ async fn a_page_goes_on_where_the_last_one_ended() {
     assert_eq!(code(refused), "invalid_cursor");
 }
 
+/// A reader that takes only a part of a page, because the rest is too large for it.
+#[tokio::test]
+async fn a_page_may_be_left_behind_any_of_its_fetches() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    let (late, later) = (service.database.session().await, service.database.session().await);
+    for session in [&late, &later] {
+        session.run("begin").await;
+    }
+    record_in(&late, number, &lease, vec![100, 101]).await;
+    service.capture(&lease, number, &[1, 2, 3, 4]).await;
+    record_in(&later, number, &lease, vec![200]).await;
+    let page = service.page(&caller, crawl.id, &FeedPosition::default(), 9).await;
+    assert_eq!((urls(&page), page.positions.len()), (vec![1, 2, 3, 4], 4));
+    late.run("commit").await;
+    service.capture(&lease, number, &[5]).await;
+    later.run("commit").await;
+    for (taken, position) in page.positions.iter().enumerate() {
+        let (mut found, mut after) = (urls(&page)[..=taken].to_vec(), position.clone());
+        loop {
+            let part = service.page(&caller, crawl.id, &after, 2).await;
+            // Of each part the first fetch alone is taken.
+            found.extend(urls(&part).first());
+            match part.positions.first() {
+                Some(first) => after = first.clone(),
+                None if part.has_more => after = part.next,
+                None => break,
+            }
+        }
+        // What was visible comes first, and all once.
+        assert_eq!(found[..4], [1, 2, 3, 4]);
+        found.sort_unstable();
+        assert_eq!(found, [1, 2, 3, 4, 5, 100, 101, 200], "{taken}");
+    }
+}
+
 #[tokio::test]
 async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_twice() {
     let service = Service::new().await;

@@ -36,6 +36,7 @@ async fn the_service_executes_these_functions_and_no_others() {
             "api.add_robots",
             "api.add_schedule",
             "api.admit",
+            "api.admit_captures",
             "api.admit_named",
             "api.change_filter",
             "api.change_patterns",

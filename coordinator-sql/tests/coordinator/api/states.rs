@@ -91,5 +91,5 @@ async fn crawls_come_newest_first_in_parts_and_only_the_keys_own() {
     let alone = service.api.api_crawls(&one, Some(own[1]), 9, None).await.unwrap();
     assert_eq!(alone, [service.status(alone[0].crawl).await]);
     assert_eq!(alone[0].seeds, 1);
-    assert!(service.api.api_crawl_hosts(&one, own[1], 9).await.unwrap().is_empty());
+    assert!(service.api.api_crawl_hosts(&one, own[1], 9, None).await.unwrap().is_empty());
 }
