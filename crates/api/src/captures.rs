@@ -5,6 +5,7 @@
 //! [`MAX_READS`] records are in memory; a record that is not the one of the row is never served.
 //! Must not know: requests, keys.
 
+mod contents;
 mod parts;
 mod record;
 
@@ -12,11 +13,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use everytab_commoncrawl::warc::RecordMismatch;
 use everytab_coordinator::ApiFetch;
+use everytab_markdown::{ConversionFailed, PagePart};
 use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 use tokio::sync::{Mutex, Semaphore};
 
 use self::record::ArchivedRecord;
 pub(crate) use self::{
+    contents::{Contents, Include, MissingWord},
     parts::{CaptureForm, CaptureKind, CaptureParts, capture_types, has_text},
     record::MAX_RECORD_BYTES,
 };
@@ -39,6 +42,9 @@ pub(crate) enum CaptureError {
     /// Another record is in its place, or none.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
+    /// It is not Markdown, and cannot be made so.
+    #[error(transparent)]
+    Conversion(#[from] ConversionFailed),
     /// The process ends.
     #[error("the process ends")]
     Stopping,
@@ -50,7 +56,7 @@ impl CaptureError {
         match self {
             Self::Store(error) => error.kind() == StorageErrorKind::Unreachable,
             Self::Stopping => true,
-            Self::NoPlace | Self::Mismatch(_) => false,
+            Self::NoPlace | Self::Mismatch(_) | Self::Conversion(_) => false,
         }
     }
 }
@@ -109,8 +115,29 @@ impl Captures {
     pub(crate) async fn read(
         &self,
         fetch: ApiFetch,
-        form: CaptureForm,
+        (form, content): (CaptureForm, PagePart),
     ) -> Result<CaptureParts, CaptureError> {
+        self.made(fetch, move |record, fetch| Ok(record.into_parts(fetch, form, content)?)).await
+    }
+
+    /// Reads the record of a capture and makes of it what is included.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) async fn contents(
+        &self,
+        fetch: ApiFetch,
+        include: Include,
+    ) -> Result<Contents, CaptureError> {
+        self.made(fetch, move |record, fetch| Ok(record.contents(fetch, include))).await
+    }
+
+    /// Reads the record of a capture, and makes something of it in a thread that may take long.
+    async fn made<T: Send + 'static>(
+        &self,
+        fetch: ApiFetch,
+        make: impl FnOnce(ArchivedRecord, &ApiFetch) -> Result<T, CaptureError> + Send + 'static,
+    ) -> Result<T, CaptureError> {
         let permit = Arc::clone(&self.reads).acquire_owned().await;
         let permit = permit.map_err(|_| CaptureError::Stopping)?;
         let place = RecordPlace::of(&fetch).ok_or(CaptureError::NoPlace)?;
@@ -121,8 +148,7 @@ impl Captures {
         let made = tokio::task::spawn_blocking(move || {
             // A client that goes away does not make room while this thread works.
             let _permit = permit;
-            let record = ArchivedRecord::read(bytes, &fetch, is_own)?;
-            Ok(record.into_parts(&fetch, form))
+            make(ArchivedRecord::read(bytes, &fetch, is_own)?, &fetch)
         });
         made.await.map_err(|_| CaptureError::Stopping)?
     }

@@ -5,7 +5,9 @@
 //! know: what a payload says.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use everytab_coordinator::FeedPosition;
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{FeedPosition, FetchId, FoundPlace};
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::{
@@ -19,10 +21,12 @@ const CODE_BYTES: usize = 16;
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
 /// The list of a cursor: 16 bytes, so that no list's name continues in the payload.
-type ListName = [u8; 16];
+pub(crate) type ListName = [u8; 16];
 
 /// The list of all crawls of a key.
 const CRAWLS: &ListName = b"crawls..........";
+/// The hosts of a crawl; the payload names the crawl.
+const HOSTS: &ListName = b"hosts...........";
 
 fn seal(secret_sha256: &[u8; 32], list: &ListName, payload: &str) -> String {
     let code = code_of(secret_sha256, &[b"cursor", list, payload.as_bytes()]);
@@ -58,9 +62,95 @@ pub(crate) fn crawls_cursor(secret_sha256: &[u8; 32], number: i32) -> String {
 ///
 /// # Errors
 /// When it did not write this.
-pub(crate) fn crawls_before(secret_sha256: &[u8; 32], cursor: &str) -> Result<i32, Problem> {
+pub(crate) fn crawls_before(
+    secret_sha256: &[u8; 32],
+    (field, cursor): (&str, &str),
+) -> Result<i32, Problem> {
     let payload = unseal(secret_sha256, CRAWLS, cursor);
-    payload.and_then(|text| text.parse().ok()).ok_or_else(|| refused("before"))
+    payload.and_then(|text| text.parse().ok()).ok_or_else(|| refused(field))
+}
+
+/// The cursor behind an item of a list, which the item's sort key names.
+pub(crate) fn item_cursor(secret_sha256: &[u8; 32], list: &ListName, key: &str) -> String {
+    seal(secret_sha256, list, key)
+}
+
+/// Reads what [`item_cursor`] wrote.
+///
+/// # Errors
+/// Returns a problem if it did not write this.
+pub(crate) fn item_key(
+    secret_sha256: &[u8; 32],
+    list: &ListName,
+    cursor: &str,
+) -> Result<String, Problem> {
+    unseal(secret_sha256, list, cursor).ok_or_else(|| refused("after"))
+}
+
+/// The cursor behind a host of a crawl: when it is due, and the hash of its name.
+pub(crate) fn host_cursor(
+    secret_sha256: &[u8; 32],
+    crawl: Uuid,
+    (due, host_hash): (DateTime<Utc>, u64),
+) -> String {
+    seal(secret_sha256, HOSTS, &format!("{crawl} {} {host_hash}", due.timestamp_micros()))
+}
+
+/// Reads what [`host_cursor`] wrote for this crawl.
+///
+/// # Errors
+/// Returns a problem if it did not write this.
+pub(crate) fn host_place(
+    secret_sha256: &[u8; 32],
+    crawl: Uuid,
+    cursor: &str,
+) -> Result<(DateTime<Utc>, u64), Problem> {
+    let read = || {
+        let payload = unseal(secret_sha256, HOSTS, cursor)?;
+        let (due, host) = payload.strip_prefix(&format!("{crawl} "))?.split_once(' ')?;
+        Some((DateTime::from_timestamp_micros(due.parse().ok()?)?, host.parse().ok()?))
+    };
+    read().ok_or_else(|| refused("after"))
+}
+
+/// The list of the pages that answer a query.
+fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
+    let digest: [u8; 32] =
+        Sha256::new().chain_update(crawl.unwrap_or_default()).chain_update(query).finalize().into();
+    let mut list = *b"search..........";
+    list[6..].copy_from_slice(&digest[..10]);
+    list
+}
+
+/// The cursor behind a page that answers a query.
+pub(crate) fn found_cursor(
+    secret_sha256: &[u8; 32],
+    (crawl, query): (Option<Uuid>, &str),
+    place: &FoundPlace,
+) -> String {
+    let FoundPlace { rank, id: FetchId { crawl: number, host_hash, url_hash } } = place;
+    let payload = format!("{rank} {number} {host_hash} {url_hash}");
+    seal(secret_sha256, &found_list(crawl, query), &payload)
+}
+
+/// Reads what [`found_cursor`] wrote for this query.
+///
+/// # Errors
+/// Returns a problem if it did not write this.
+pub(crate) fn found_place(
+    secret_sha256: &[u8; 32],
+    (crawl, query): (Option<Uuid>, &str),
+    cursor: &str,
+) -> Result<FoundPlace, Problem> {
+    let read = || {
+        let payload = unseal(secret_sha256, &found_list(crawl, query), cursor)?;
+        let mut parts = payload.split(' ');
+        let rank = parts.next()?.parse().ok()?;
+        let crawl = parts.next()?.parse().ok()?;
+        let (host_hash, url_hash) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(FoundPlace { rank, id: FetchId { crawl, host_hash, url_hash } })
+    };
+    read().ok_or_else(|| refused("after"))
 }
 
 /// The cursor of a position in the feed of a crawl.
@@ -127,7 +217,10 @@ mod tests {
             prop_assert_eq!(feed_position(&key, crawl, &cursor).unwrap(), position);
             prop_assert!(feed_position(&other, crawl, &cursor).is_err());
             prop_assert!(feed_position(&key, another, &cursor).is_err());
-            prop_assert!(crawls_before(&key, &cursor).is_err());
+            prop_assert!(crawls_before(&key, ("after", &cursor)).is_err());
+            prop_assert!(host_place(&key, crawl, &cursor).is_err());
+            prop_assert!(found_place(&key, (None, "q"), &cursor).is_err());
+            prop_assert!(item_key(&key, CRAWLS, &cursor).is_err());
             let mut forged = cursor.clone().into_bytes();
             let at = at.index(forged.len());
             forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
@@ -138,14 +231,37 @@ mod tests {
         #[test]
         fn any_text_is_refused(text in ".{0,80}") {
             prop_assert!(feed_position(&[7; 32], Uuid::nil(), &text).is_err());
-            prop_assert!(crawls_before(&[7; 32], &text).is_err());
+            prop_assert!(crawls_before(&[7; 32], ("after", &text)).is_err());
+            prop_assert!(host_place(&[7; 32], Uuid::nil(), &text).is_err());
+            prop_assert!(found_place(&[7; 32], (None, "q"), &text).is_err());
+            prop_assert!(item_key(&[7; 32], HOSTS, &text).is_err());
         }
     }
 
     #[test]
     fn a_crawl_is_the_end_of_a_page() {
-        assert_eq!(crawls_before(&[7; 32], &crawls_cursor(&[7; 32], 41)).unwrap(), 41);
+        let cursor = crawls_cursor(&[7; 32], 41);
+        assert_eq!(crawls_before(&[7; 32], ("after", &cursor)).unwrap(), 41);
         let long = "A".repeat(MAX_CURSOR_CHARACTERS + 4);
-        assert_eq!(crawls_before(&[7; 32], &long).unwrap_err().code, ProblemCode::InvalidCursor);
+        let refused = crawls_before(&[7; 32], ("after", &long)).unwrap_err();
+        assert_eq!(refused.code, ProblemCode::InvalidCursor);
+    }
+
+    #[test]
+    fn a_place_is_read_for_its_crawl_and_its_query_alone() {
+        let (key, one, other) = ([7; 32], Uuid::from_u128(1), Uuid::from_u128(2));
+        let due = DateTime::from_timestamp_micros(1_769_860_800_123_456).unwrap();
+        let cursor = host_cursor(&key, one, (due, u64::MAX));
+        assert_eq!(host_place(&key, one, &cursor).unwrap(), (due, u64::MAX));
+        assert!(host_place(&key, other, &cursor).is_err());
+        let id = FetchId { crawl: 3, host_hash: u64::MAX, url_hash: 0 };
+        for rank in [0.0, 0.1, 1.0 / 3.0, 1e-20, f32::MAX] {
+            let place = FoundPlace { rank, id };
+            let cursor = found_cursor(&key, (Some(one), "fox"), &place);
+            assert_eq!(found_place(&key, (Some(one), "fox"), &cursor).unwrap(), place);
+            for query in [(Some(other), "fox"), (None, "fox"), (Some(one), "dog")] {
+                assert!(found_place(&key, query, &cursor).is_err());
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
+    captures::Contents,
     closed_lists::{CertificateFault, CrawlEnd, FetchOutcome, Truncation},
     url_id::url_id,
 };
@@ -121,6 +122,9 @@ pub(crate) struct UrlDocument {
     /// Where its record is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<RecordPlace>,
+    /// The content of the page, where the request includes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contents: Option<Contents>,
 }
 
 impl UrlDocument {
@@ -148,6 +152,7 @@ impl UrlDocument {
             certificate: None,
             truncated: None,
             record: None,
+            contents: None,
         }
     }
 
@@ -177,6 +182,7 @@ impl UrlDocument {
             certificate: fetch.certificate,
             truncated: fetch.truncated,
             record: place.map(|((object, offset), length)| RecordPlace { object, offset, length }),
+            contents: None,
         }
     }
 }

@@ -6,11 +6,12 @@
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
 use everytab_coordinator::ApiFetch;
-use everytab_webpage::{PageText, TextRequest, plain_text, understand_with_text};
+use everytab_markdown::{ConversionFailed, Markdown, PagePart, markdown};
+use everytab_webpage::{PageText, TextRequest, plain_text, understand, understand_with_text};
 
 use super::record::ArchivedRecord;
 
-/// Greatest length in bytes of the text of a capture. Longer ones are books.
+/// Greatest length in bytes of the text of a capture, and of its Markdown. Longer ones are books.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
 /// Types that are served under their own name where a capture is served as it is. Others are bytes.
@@ -66,6 +67,8 @@ pub(crate) enum CaptureForm {
     /// As it is, with its type.
     #[default]
     Html,
+    /// As Markdown.
+    Markdown,
     /// As bytes.
     Raw,
     /// Its text.
@@ -76,17 +79,23 @@ pub(crate) enum CaptureForm {
 
 impl CaptureForm {
     /// The words of the parameter, in the order of the list.
-    pub(crate) const WORDS: [&str; 4] = ["html", "raw", "text", "warc"];
+    pub(crate) const WORDS: [&str; 5] = ["html", "markdown", "raw", "text", "warc"];
 
     /// The form of a word.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "html" => Some(Self::Html),
+            "markdown" => Some(Self::Markdown),
             "raw" => Some(Self::Raw),
             "text" => Some(Self::Text),
             "warc" => Some(Self::Warc),
             _ => None,
         }
+    }
+
+    /// Returns whether only captures with text have this form.
+    pub(crate) fn is_of_text(self) -> bool {
+        matches!(self, Self::Markdown | Self::Text)
     }
 }
 
@@ -144,10 +153,19 @@ fn is_html(mime: &str) -> bool {
 
 impl ArchivedRecord {
     /// Makes the answer.
-    pub(crate) fn into_parts(self, fetch: &ApiFetch, form: CaptureForm) -> CaptureParts {
+    ///
+    /// # Errors
+    /// Returns an error if it is no Markdown and cannot be made so.
+    pub(crate) fn into_parts(
+        self,
+        fetch: &ApiFetch,
+        form: CaptureForm,
+        content: PagePart,
+    ) -> Result<CaptureParts, ConversionFailed> {
         let truncated = fetch.truncated.clone();
+        let cut = |is_truncated: bool| is_truncated.then(|| "length".to_owned());
         let Self { member, response } = self;
-        match form {
+        Ok(match form {
             CaptureForm::Warc => CaptureParts {
                 content_type: RECORD_TYPE.to_owned(),
                 file_name: "capture.warc.gz",
@@ -168,19 +186,42 @@ impl ArchivedRecord {
             },
             CaptureForm::Text => {
                 let text = text(fetch, response.headers.fields(), &response.body);
-                let cut = || text.is_truncated.then(|| "length".to_owned());
                 CaptureParts {
                     content_type: "text/plain; charset=utf-8".to_owned(),
                     file_name: "capture.txt",
-                    truncated: truncated.or_else(cut),
+                    truncated: truncated.or_else(|| cut(text.is_truncated)),
                     body: text.text.into(),
                 }
             }
-        }
+            CaptureForm::Markdown => {
+                let text = as_markdown(fetch, response.headers.fields(), &response.body, content)?;
+                CaptureParts {
+                    content_type: "text/markdown; charset=utf-8".to_owned(),
+                    file_name: "capture.md",
+                    truncated: truncated.or_else(|| cut(text.is_truncated)),
+                    body: text.text.into(),
+                }
+            }
+        })
     }
 }
 
-fn is_served_html(fetch: &ApiFetch) -> bool {
+/// The Markdown of a capture. Text without markup is its own.
+fn as_markdown(
+    fetch: &ApiFetch,
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    content: PagePart,
+) -> Result<Markdown, ConversionFailed> {
+    if !is_served_html(fetch) {
+        let PageText { text, is_truncated, .. } = text(fetch, headers, body);
+        return Ok(Markdown { text, is_truncated });
+    }
+    let page = understand(fetch.url.as_deref().unwrap_or_default(), headers, body);
+    markdown(&page, body, content, MAX_TEXT_BYTES)
+}
+
+pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {
     fetch.mime.as_deref().is_none_or(is_html)
 }
 

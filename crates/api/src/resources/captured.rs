@@ -17,6 +17,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use everytab_coordinator::ApiFetch;
 use everytab_crawler::parse_seed;
 use everytab_frontier::site_hash;
+use everytab_markdown::PagePart;
 use utoipa::{
     IntoParams, OpenApi, ToResponse,
     openapi::{self, Content, Header, ObjectBuilder, RefOr, ResponseBuilder, SchemaFormat, Type},
@@ -70,9 +71,13 @@ struct CaptureQuery {
     crawl: Option<Uuid>,
     /// The capture nearest to this time (RFC 3339 or 14 digits); else the newest
     at: Option<String>,
-    /// html: as it is; raw: as bytes; text: what people read; warc: the record
+    /// html: as it is; markdown: as Markdown; raw: as bytes; text: what people read; warc: the
+    /// record
     #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
+    /// With as=markdown: main (the main content, or the whole page where none is found) or whole;
+    /// main
+    content: Option<String>,
 }
 
 /// The answer that is a capture.
@@ -154,7 +159,7 @@ async fn serve(
     uri: &Uri,
     kind: CaptureKind,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(uri, &["url", "crawl", "at", "as"])?;
+    let parameters = Parameters::parse(uri, &["url", "crawl", "at", "as", "content"])?;
     let wrong =
         |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
     let url = parameters.text("url").ok_or_else(|| wrong("url", "it is missing".to_owned()))?;
@@ -172,6 +177,7 @@ async fn serve(
         CaptureForm::parse(word).ok_or_else(|| wrong("as", detail()))
     });
     let form = form.transpose()?.unwrap_or_default();
+    let content = content_of(&parameters, form)?;
     let hashes = (site_hash(url.host()), url.hash().0);
     let found = service.coordinator.api_find_capture(&caller, crawl, hashes, at).await?;
     let fetch = found.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
@@ -183,15 +189,28 @@ async fn serve(
         };
         return Err(Problem::with(ProblemCode::NotFound, detail));
     }
-    if form == CaptureForm::Text && !has_text(fetch.mime.as_deref()) {
+    if form.is_of_text() && !has_text(fetch.mime.as_deref()) {
         let mime = fetch.mime.unwrap_or_default();
         return Err(wrong("as", format!("a capture of type {mime} has no text; take raw")));
     }
     let facts = facts(&fetch);
     let place = format!("{:?} of {:?}", fetch.record_offset, fetch.object);
-    let parts = service.captures.read(fetch, form).await;
+    let parts = service.captures.read(fetch, (form, content)).await;
     let parts = parts.map_err(|error| unreadable(&place, &error))?;
     Ok(response(facts, parts))
+}
+
+/// Reads which part of a page is wanted as Markdown.
+fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Problem> {
+    let wrong =
+        |detail: String| Err(Problem::of_field(ProblemCode::InvalidParameter, "content", detail));
+    match parameters.text("content") {
+        None => Ok(PagePart::default()),
+        Some(_) if form != CaptureForm::Markdown => wrong("it goes with as=markdown".to_owned()),
+        Some("main") => Ok(PagePart::Main),
+        Some("whole") => Ok(PagePart::Whole),
+        Some(other) => wrong(format!("{other:?} is none of main, whole")),
+    }
 }
 
 /// A time as RFC 3339 has it, or as archives do.

@@ -11,6 +11,7 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{ApiCaller, ApiCrawlState, CrawlHost, CrawlVerb};
+use everytab_frontier::site_hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
@@ -22,6 +23,7 @@ use crate::{
     body::{self, BodyKind},
     caller::Caller,
     closed_lists::{CrawlEnd, CrawlState, FetchOutcome},
+    cursor::{host_cursor, host_place},
     idempotency,
     parameters::{Parameters, given_once},
     path_text::{PathId, known},
@@ -120,6 +122,9 @@ pub(crate) struct OriginDocument {
 pub(crate) struct HostList {
     /// The hosts.
     pub(crate) hosts: Vec<HostDocument>,
+    /// The cursor for `after`, where there may be more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 #[derive(OpenApi)]
@@ -296,6 +301,8 @@ pub(crate) async fn add_urls(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
          description = "Hosts at most; 100"),
+        ("after" = Option<String>, Query,
+         description = "The cursor of the page before. Hosts that were requested since come again"),
     ),
     responses(
         (status = 200, description = "Hosts", body = HostList),
@@ -307,11 +314,17 @@ pub(crate) async fn hosts(
     PathId(id): PathId,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &["limit"])?;
+    let parameters = Parameters::parse(&uri, &["limit", "after"])?;
     let limit = parameters.limit("limit", DEFAULT_HOSTS, MAX_HOSTS)?;
     let id = known(&service, &caller, id).await?;
-    let hosts = service.coordinator.api_crawl_hosts(&caller, id, limit).await?;
-    Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect() }))
+    let after = parameters.text("after");
+    let after = after.map(|cursor| host_place(&caller.secret_sha256, id, cursor)).transpose()?;
+    let hosts = service.coordinator.api_crawl_hosts(&caller, id, limit, after).await?;
+    let is_full = hosts.len() >= usize::try_from(limit).unwrap_or_default();
+    let last = hosts.last().filter(|_| is_full);
+    let place = last.map(|last| (last.next_due, site_hash(&last.hostname)));
+    let next = place.map(|place| host_cursor(&caller.secret_sha256, id, place));
+    Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect(), next }))
 }
 
 /// The origins of a host. What cannot be read, because a newer worker wrote it, is not shown.

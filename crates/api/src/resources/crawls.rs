@@ -185,7 +185,7 @@ impl CrawlDocument {
 pub(crate) struct CrawlList {
     /// The crawls.
     pub(crate) crawls: Vec<CrawlDocument>,
-    /// The cursor for `before`, where there may be older ones.
+    /// The cursor for `after`, where there may be older ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -284,7 +284,8 @@ pub(crate) async fn start(
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Crawls at most; 20"),
-        ("before" = Option<String>, Query, description = "Where the page before ended"),
+        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+        ("before" = Option<String>, Query, description = "The same; an older name of it"),
     ),
     responses(
         (status = 200, description = "Crawls", body = CrawlList),
@@ -295,9 +296,14 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &["limit", "before"])?;
+    let parameters = Parameters::parse(&uri, &["limit", "after", "before"])?;
     let limit = parameters.limit("limit", DEFAULT_CRAWLS, MAX_CRAWLS)?;
-    let before = parameters.text("before");
+    let given = |name| parameters.text(name).map(|cursor| (name, cursor));
+    if let (Some(_), Some((name, _))) = (given("after"), given("before")) {
+        let detail = "it is the same as after: give one of them";
+        return Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail));
+    }
+    let before = given("after").or_else(|| given("before"));
     let before = before.map(|cursor| crawls_before(&caller.secret_sha256, cursor)).transpose()?;
     let found = service.coordinator.api_crawls(&caller, None, limit, before).await?;
     let is_full = i32::try_from(found.len()).is_ok_and(|count| count >= limit);

@@ -15,9 +15,11 @@ use uuid::Uuid;
 use crate::{
     answer,
     caller::Caller,
+    captures::Include,
     closed_lists::{CrawlState, FetchOutcome, is_outcome},
     cursor::{feed_cursor, feed_position},
     fetch_document::UrlDocument,
+    included::{include_of, with_contents},
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
@@ -30,8 +32,14 @@ const DEFAULT_FETCHES: i32 = 100;
 /// Fetches of a page: about a megabyte.
 const MAX_FETCHES: i32 = 1_000;
 
+/// Fetches of a page with contents where the client does not say how many.
+const DEFAULT_WITH_CONTENTS: i32 = 20;
+/// Fetches of a page with contents: each is read from the store.
+const MAX_WITH_CONTENTS: i32 = 100;
+
 /// The parameters of a feed.
-const PARAMETERS: [&str; 7] = ["after", "newest", "limit", "wait", "outcome", "host", "status"];
+const PARAMETERS: [&str; 8] =
+    ["after", "newest", "limit", "wait", "outcome", "host", "status", "include"];
 
 /// A page of a feed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -68,13 +76,17 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("newest" = Option<i32>, Query, minimum = 1, maximum = 1000,
          description = "Without after: begin with so many of the newest, not at the beginning"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
-         description = "URLs at most; 100"),
+         description = "URLs at most; 100. With include at most 100; 20"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait while there is nothing"),
         ("outcome" = Option<FetchOutcome>, Query, description = "Only URLs with this outcome"),
         ("host" = Option<String>, Query, description = "Only URLs of this host"),
         ("status" = Option<i32>, Query, minimum = 100, maximum = 999,
          description = "Only URLs with this HTTP status"),
+        ("include" = Option<String>, Query, example = "markdown,links",
+         description = "The contents of the pages too: html, text, markdown, links, or several of \
+                        them with commas between. Takes one more request of the key for each \
+                        page that is kept"),
     ),
     responses(
         (status = 200, description = "A page", body = FeedDocument),
@@ -87,7 +99,12 @@ pub(crate) async fn feed(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let parameters = Parameters::parse(&uri, &PARAMETERS)?;
-    let limit = parameters.limit("limit", DEFAULT_FETCHES, MAX_FETCHES)?;
+    let include = include_of(&parameters)?;
+    let (default, most) = match include {
+        Some(_) => (DEFAULT_WITH_CONTENTS, MAX_WITH_CONTENTS),
+        None => (DEFAULT_FETCHES, MAX_FETCHES),
+    };
+    let limit = parameters.limit("limit", default, most)?;
     let (wait, filter) = (parameters.wait()?, filter(&parameters)?);
     if parameters.text("newest").is_some() {
         if let Some(other) =
@@ -99,7 +116,7 @@ pub(crate) async fn feed(
         let newest = parameters.limit("newest", DEFAULT_FETCHES, MAX_FETCHES)?;
         let id = known(&service, &caller, id).await?;
         let page = service.coordinator.api_feed_tail(&caller, id, newest).await?;
-        return Ok(document(&caller, id, page));
+        return document(&service, &caller, id, (page, None)).await;
     }
     let id = known(&service, &caller, id).await?;
     let after = match parameters.text("after") {
@@ -117,7 +134,7 @@ pub(crate) async fn feed(
             page = now_or_before(now, page)?;
         }
     }
-    Ok(document(&caller, id, page))
+    document(&service, &caller, id, (page, include)).await
 }
 
 /// Reads which URLs of the feed are asked for.
@@ -142,13 +159,29 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     })
 }
 
-/// The answer with a page.
-fn document(caller: &ApiCaller, id: Uuid, page: FeedPage) -> Response {
-    let fetches = page.fetches.into_iter();
-    let fetches = fetches.map(|fetch| UrlDocument::new(fetch, &caller.secret_sha256)).collect();
-    let next = feed_cursor(&caller.secret_sha256, id, &page.next);
-    let (has_more, crawl_state) = (page.has_more, page.crawl_state);
-    answer::ok(&FeedDocument { fetches, next, has_more, crawl_state })
+/// The answer with a page, or with the first part of it whose contents fit.
+async fn document(
+    service: &Service,
+    caller: &ApiCaller,
+    id: Uuid,
+    (page, include): (FeedPage, Option<Include>),
+) -> Result<Response, Problem> {
+    let FeedPage { fetches, positions, mut next, mut has_more, crawl_state } = page;
+    let number = fetches.len();
+    let fetches = match include {
+        Some(include) => with_contents(service, caller, fetches, include).await?,
+        None => {
+            let secret = &caller.secret_sha256;
+            fetches.into_iter().map(|fetch| UrlDocument::new(fetch, secret)).collect()
+        }
+    };
+    if fetches.len() < number {
+        let last = fetches.len().checked_sub(1).and_then(|last| positions.into_iter().nth(last));
+        next = last.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        has_more = true;
+    }
+    let next = feed_cursor(&caller.secret_sha256, id, &next);
+    Ok(answer::ok(&FeedDocument { fetches, next, has_more, crawl_state }))
 }
 
 /// The page after a wait; the one before it where the key may not ask now.

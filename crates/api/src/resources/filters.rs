@@ -25,11 +25,15 @@ use crate::{
     caller::Caller,
     filter_body::FilterBody,
     idempotency,
+    list_page::{LIST_PARAMETERS, ListPage},
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
     service::Service,
 };
+
+/// The list of a key's filters, in cursors.
+const FILTERS: &[u8; 16] = b"filters.........";
 
 /// A filter to keep.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -77,6 +81,9 @@ impl FilterDocument {
 pub(crate) struct FilterDocuments {
     /// The filters, by name.
     pub(crate) filters: Vec<FilterDocument>,
+    /// The cursor for `after`, where more follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 #[derive(OpenApi)]
@@ -130,6 +137,11 @@ pub(crate) async fn add(
 #[utoipa::path(
     get, path = "/v1/url/filter", tag = "filters",
     operation_id = "filters_list",
+    params(
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Filters at most; 100"),
+        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+    ),
     responses(
         (status = 200, description = "Filters", body = FilterDocuments),
     )
@@ -139,10 +151,12 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
+    let page = ListPage::parse(&parameters, &caller, FILTERS)?;
     let stored = service.coordinator.api_filters(&caller, None, None).await?;
+    let (stored, next) = page.of(stored, |stored| stored.name.clone());
     let filters = stored.into_iter().map(FilterDocument::new).collect();
-    Ok(answer::ok(&FilterDocuments { filters }))
+    Ok(answer::ok(&FilterDocuments { filters, next }))
 }
 
 /// A filter as it is now

@@ -17,12 +17,16 @@ use uuid::Uuid;
 use crate::{
     answer, body,
     caller::Caller,
+    list_page::{LIST_PARAMETERS, ListPage},
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
     robots_rules::{check_delay, check_rules, check_user_agent, site_of},
     service::Service,
 };
+
+/// The list of what a key obeys beside robots.txt, in cursors.
+const ROBOTS: &[u8; 16] = b"robots..........";
 
 /// What is obeyed beside robots.txt: `user_agent`, `rules`, `delay_ms`, or several of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -71,6 +75,9 @@ impl RobotsOverrideDocument {
 pub(crate) struct RobotsOverrideList {
     /// What is obeyed beside robots.txt.
     pub(crate) robots: Vec<RobotsOverrideDocument>,
+    /// The cursor for `after`, where more follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 #[derive(OpenApi)]
@@ -130,6 +137,11 @@ impl RobotsSubmission {
 #[utoipa::path(
     get, path = "/v1/url/robots", tag = "manners",
     operation_id = "robots_list",
+    params(
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Overrides at most; 100"),
+        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+    ),
     responses(
         (status = 200, description = "The overrides", body = RobotsOverrideList),
     )
@@ -139,10 +151,14 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
+    let page = ListPage::parse(&parameters, &caller, ROBOTS)?;
     let rows = service.coordinator.api_list_robots(&caller).await?;
+    // Those for every host come first: no site begins with a space.
+    let key = |row: &RobotsOverrideRow| format!("{} {}", row.site.as_deref().unwrap_or(""), row.id);
+    let (rows, next) = page.of(rows, key);
     let robots = rows.into_iter().map(RobotsOverrideDocument::new).collect();
-    Ok(answer::ok(&RobotsOverrideList { robots }))
+    Ok(answer::ok(&RobotsOverrideList { robots, next }))
 }
 
 /// Show one override

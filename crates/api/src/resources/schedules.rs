@@ -27,6 +27,7 @@ use crate::{
     caller::Caller,
     crawl_settings::SettingsOfCrawl,
     idempotency,
+    list_page::{LIST_PARAMETERS, ListPage},
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode, ProblemItem},
@@ -34,6 +35,9 @@ use crate::{
     service::Service,
     short_text::check_name,
 };
+
+/// The list of a key's schedules, in cursors.
+const SCHEDULES: &[u8; 16] = b"schedules.......";
 
 /// A schedule to add: `every`, or `at` and perhaps `days`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -140,6 +144,9 @@ impl ScheduleDocument {
 pub(crate) struct ScheduleList {
     /// The schedules, the one that is due next first.
     pub(crate) schedules: Vec<ScheduleDocument>,
+    /// The cursor for `after`, where more follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 #[derive(OpenApi)]
@@ -221,6 +228,12 @@ pub(crate) async fn add(
 #[utoipa::path(
     get, path = "/v1/url/schedule", tag = "schedules",
     operation_id = "schedules_list",
+    params(
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Schedules at most; 100"),
+        ("after" = Option<String>, Query,
+         description = "The cursor of the page before. One that started a crawl since comes again"),
+    ),
     responses(
         (status = 200, description = "Schedules", body = ScheduleList),
     )
@@ -230,10 +243,13 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
+    let page = ListPage::parse(&parameters, &caller, SCHEDULES)?;
     let rows = service.coordinator.api_list_schedules(&caller, None).await?;
+    let key = |row: &ScheduleRow| format!("{:020} {}", row.next_at.timestamp_micros(), row.id);
+    let (rows, next) = page.of(rows, key);
     let schedules = rows.into_iter().map(ScheduleDocument::new).collect();
-    Ok(answer::ok(&ScheduleList { schedules }))
+    Ok(answer::ok(&ScheduleList { schedules, next }))
 }
 
 /// When a schedule is due, and what it has done

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
-use everytab_coordinator::ApiFound;
+use everytab_coordinator::{ApiFound, FoundPlace};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::{
     answer,
     caller::Caller,
+    cursor::{found_cursor, found_place},
     fetch_document::UrlDocument,
     parameters::Parameters,
     problem::{Problem, ProblemCode},
@@ -21,8 +22,6 @@ use crate::{
 const DEFAULT_FOUND: i32 = 10;
 /// Pages of an answer: a snippet of each is cut from up to 16 KiB of text.
 const MAX_FOUND: i32 = 100;
-/// Pages that may be passed over: nobody reads on so far.
-const MAX_SKIPPED: i32 = 1_000;
 /// Greatest length of a query in bytes.
 const MAX_QUERY_BYTES: usize = 1_000;
 /// Begins a word of the query in a snippet, as Postgres marks it.
@@ -55,9 +54,9 @@ pub(crate) struct FoundDocument {
 pub(crate) struct SearchDocument {
     /// The best first.
     pub(crate) found: Vec<FoundDocument>,
-    /// What `after` is for those that follow; absent where there are none.
+    /// The cursor for `after`, where there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) next: Option<i32>,
+    pub(crate) next: Option<String>,
 }
 
 #[derive(OpenApi)]
@@ -78,8 +77,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
          description = "Words; \"some words\" together, or, -without"),
         ("crawl" = Option<Uuid>, Query, description = "One of the key's crawls; else all of them"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100, description = "Pages at most"),
-        ("after" = Option<i32>, Query, minimum = 0, maximum = 1000,
-         description = "Pages to pass over: `next` of the answer before"),
+        ("after" = Option<String>, Query,
+         description = "The cursor of the page before, with the same words and crawl"),
     ),
     responses(
         (status = 200, description = "The pages", body = SearchDocument),
@@ -99,14 +98,15 @@ pub(crate) async fn search(
     }
     let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
     let limit = parameters.limit("limit", DEFAULT_FOUND, MAX_FOUND)?;
-    let what = format!("a number from 0 to {MAX_SKIPPED}");
-    let skip: i32 = parameters.value("after", &what)?.unwrap_or_default();
-    if !(0..=MAX_SKIPPED).contains(&skip) {
-        return Err(wrong("after", format!("{skip} is not {what}")));
-    }
-    let found = service.coordinator.api_search(&caller, crawl, query, (limit, skip)).await?;
+    let asked = (crawl, query);
+    let after = parameters.text("after");
+    let after =
+        after.map(|cursor| found_place(&caller.secret_sha256, asked, cursor)).transpose()?;
+    let found = service.coordinator.api_search(&caller, crawl, query, limit, after).await?;
     let is_full = found.len() >= usize::try_from(limit).unwrap_or_default();
-    let next = Some(skip + limit).filter(|next| is_full && *next <= MAX_SKIPPED);
+    let last = found.last().filter(|_| is_full);
+    let place = last.map(|last| FoundPlace { rank: last.rank, id: last.fetch.id() });
+    let next = place.map(|place| found_cursor(&caller.secret_sha256, asked, &place));
     let found = found.into_iter().map(|found| {
         let ApiFound { rank, snippet, fetch } = found;
         let page = UrlDocument::new(fetch, &caller.secret_sha256);

@@ -23,7 +23,9 @@ use crate::{
     caller::Caller,
     crawl_settings::{MediaWord, SettingsOfCrawl},
     fetch_document::{UrlDocument, is_settled},
-    idempotency, metrics,
+    idempotency,
+    included::{include_of, with_contents},
+    metrics,
     parameters::Parameters,
     path_text::{PathText, known},
     problem::{Problem, ProblemCode},
@@ -236,6 +238,9 @@ fn packed(
         ("id" = String, Path, description = "The URL's id"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait while the URL is due"),
+        ("include" = Option<String>, Query, example = "markdown,links",
+         description = "The content of the page too: html, text, markdown, links, or several of \
+                        them with commas between. Takes one more request of the key"),
     ),
     responses(
         (status = 200, description = "How it stands", body = UrlDocument),
@@ -247,13 +252,21 @@ pub(crate) async fn find(
     PathText(id): PathText,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let wait = Parameters::parse(&uri, &["wait"])?.wait()?;
+    let parameters = Parameters::parse(&uri, &["wait", "include"])?;
+    let (wait, include) = (parameters.wait()?, include_of(&parameters)?);
     let id = known(&service, &caller, parse_url_id(&id, &caller.secret_sha256)).await?;
     let mut found: ApiFetch = service.coordinator.api_fetch(&caller, id).await?;
     if !is_settled(&found)
         && let Some(settled) = settled(&service, &caller, id, wait).await?
     {
         found = settled;
+    }
+    if let Some(include) = include {
+        let documents = with_contents(&service, &caller, vec![found], include).await?;
+        let document = documents.into_iter().next();
+        return document
+            .map(|document| answer::ok(&document))
+            .ok_or_else(|| Problem::new(ProblemCode::Internal));
     }
     Ok(answer::ok(&UrlDocument::new(found, &caller.secret_sha256)))
 }

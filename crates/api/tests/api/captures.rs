@@ -16,19 +16,19 @@ const CONTENT_SECURITY_POLICY: &str =
 const TIME: &str = "2026-01-31T12:00:00Z";
 
 /// An archived answer.
-struct Archived<'a> {
-    url: &'a str,
-    mime: Option<&'a str>,
-    charset: Option<&'a str>,
+pub(crate) struct Archived<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) mime: Option<&'a str>,
+    pub(crate) charset: Option<&'a str>,
     /// The header fields of the archived answer.
-    head: &'a str,
-    body: &'a [u8],
-    subset: &'a str,
-    truncated: Option<TruncatedBecause>,
+    pub(crate) head: &'a str,
+    pub(crate) body: &'a [u8],
+    pub(crate) subset: &'a str,
+    pub(crate) truncated: Option<TruncatedBecause>,
 }
 
 impl<'a> Archived<'a> {
-    fn page(url: &'a str, body: &'a [u8]) -> Self {
+    pub(crate) fn page(url: &'a str, body: &'a [u8]) -> Self {
         Self {
             url,
             mime: Some("text/html"),
@@ -42,15 +42,15 @@ impl<'a> Archived<'a> {
 }
 
 /// A service with an archive that it reads.
-struct Archive {
-    world: World,
-    folder: TempDir,
-    key: String,
-    crawl: String,
+pub(crate) struct Archive {
+    pub(crate) world: World,
+    pub(crate) folder: TempDir,
+    pub(crate) key: String,
+    pub(crate) crawl: String,
 }
 
 impl Archive {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let store = format!("file://{}", folder.path().display());
         let world = World::with_store(&store).await;
@@ -60,7 +60,7 @@ impl Archive {
     }
 
     /// Writes an object with this answer alone; returns its name.
-    fn put(&self, archived: &Archived<'_>) -> (String, u64, u64) {
+    pub(crate) fn put(&self, archived: &Archived<'_>) -> (String, u64, u64) {
         let id = self.world.sql("select count(*) from everytab.fetches");
         let object = format!(
             "crawl-data/LIVE-20260131120000-0a1b2c3d/segments/0/{0}/\
@@ -86,7 +86,7 @@ impl Archive {
         (object, position.offset, position.length)
     }
 
-    fn record(&self, archived: &Archived<'_>, place: &(String, u64, u64)) {
+    pub(crate) fn record(&self, archived: &Archived<'_>, place: &(String, u64, u64)) {
         let url = CanonicalUrl::parse(archived.url, &ParameterList::default()).unwrap();
         // As Postgres holds hashes: in their order as signed numbers.
         let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
@@ -113,19 +113,19 @@ impl Archive {
         ));
     }
 
-    fn keep(&self, archived: &Archived<'_>) {
+    pub(crate) fn keep(&self, archived: &Archived<'_>) {
         let place = self.put(archived);
         self.record(archived, &place);
     }
 
-    async fn get(&self, path: &str, url: &str, more: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str, url: &str, more: &str) -> Answer {
         let url: String = url::form_urlencoded::byte_serialize(url.as_bytes()).collect();
         self.world.get(&self.key, &format!("/v1/crawled/{path}?url={url}{more}")).await
     }
 }
 
 #[track_caller]
-fn check_headers(answer: &Answer, content_type: &str) {
+pub(crate) fn check_headers(answer: &Answer, content_type: &str) {
     let header = |name: &str| answer.headers.get(name).map(|value| value.to_str().unwrap());
     assert_eq!(answer.status.as_u16(), 200, "{answer:?}");
     assert_eq!(header("content-type"), Some(content_type), "{answer:?}");
@@ -220,7 +220,7 @@ async fn a_cut_page_says_so() {
     let archive = Archive::new().await;
     let cut = Some(TruncatedBecause::Length);
     archive.keep(&Archived { truncated: cut, ..Archived::page("https://a.test/", b"<p>a") });
-    for form in ["html", "raw", "text", "warc"] {
+    for form in ["html", "markdown", "raw", "text", "warc"] {
         let answer = archive.get("html", "https://a.test/", &format!("&as={form}")).await;
         assert_eq!(answer.headers["x-archived-truncated"], "length", "{form}");
     }
@@ -248,7 +248,7 @@ async fn a_record_that_is_not_the_one_that_was_recorded_is_never_served() {
     archive.record(&six, &(object, 0, offset));
     assert_eq!(archive.get("html", one.url, "").await.text, "one");
     for url in [two.url, three.url, changed.url, six.url] {
-        for form in ["html", "raw", "text", "warc"] {
+        for form in ["html", "markdown", "raw", "text", "warc"] {
             let answer = archive.get("html", url, &format!("&as={form}")).await;
             let problem = answer.expect_problem(500, "internal");
             assert_eq!(problem.get("detail"), None, "{problem}");

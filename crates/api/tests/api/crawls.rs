@@ -91,7 +91,11 @@ async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
         let ids = page["crawls"].as_array().unwrap().iter();
         found.extend(ids.map(|crawl| crawl["id"].as_str().unwrap().to_owned()));
         let Some(next) = page.get("next").and_then(Value::as_str) else { break };
-        path = format!("/v1/crawls?limit=2&before={next}");
+        let older = world.get(&key, &format!("/v1/crawls?limit=2&before={next}")).await;
+        path = format!("/v1/crawls?limit=2&after={next}");
+        assert_eq!(world.get(&key, &path).await.expect(200), older.expect(200));
+        let both = world.get(&key, &format!("{path}&before={next}")).await;
+        both.expect_problem(400, "invalid_parameter");
     }
     assert_eq!(found, expected);
     // A cursor of another key is none.

@@ -152,7 +152,7 @@ async fn a_schedule_that_is_wrong_is_refused_with_its_field_and_nothing_is_kept(
     }
     let lines = world.post_lines(&key, PATH, "a.test").await;
     lines.expect_problem(415, "unsupported_media_type");
-    world.get(&key, &format!("{PATH}?limit=1")).await.expect_problem(400, "unknown_field");
+    world.get(&key, &format!("{PATH}?sort=1")).await.expect_problem(400, "unknown_field");
     assert_eq!(world.sql("select count(*) from everytab.schedules"), "0");
 }
 

@@ -1,0 +1,317 @@
+//! What of a captured page comes together with its URL: its HTML, text, Markdown and links.
+//!
+//! Invariant: what a limit cuts says so; what is absent though it was wanted has a reason. Does not
+//! depend on stores or requests.
+
+use everytab_coordinator::ApiFetch;
+use everytab_markdown::{Markdown, PagePart, markdown};
+use everytab_webpage::{
+    LinkOrigin, LinkRequest, Page, PageLinks, PageText, TextRequest, plain_text, understand,
+    understand_with_links_and_text,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    parts::{has_text, is_served_html},
+    record::ArchivedRecord,
+};
+
+/// Maximum length in bytes of each part: of the HTML, of the text, of the Markdown and of all
+/// links. Of a longer page, `/v1/crawled/html` has the whole HTML.
+pub(crate) const MAX_PART_BYTES: usize = 2 << 20;
+
+/// The parts that a request wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Include {
+    pub(crate) html: bool,
+    pub(crate) text: bool,
+    pub(crate) markdown: bool,
+    pub(crate) links: bool,
+}
+
+impl Include {
+    /// The names of the parts.
+    pub(crate) const WORDS: [&str; 4] = ["html", "text", "markdown", "links"];
+
+    /// Parses names that are separated by commas. `None` if one is unknown, or there is none.
+    pub(crate) fn parse(list: &str) -> Option<Self> {
+        let mut include = Self::default();
+        for word in list.split(',') {
+            let part = match word {
+                "html" => &mut include.html,
+                "text" => &mut include.text,
+                "markdown" => &mut include.markdown,
+                "links" => &mut include.links,
+                _ => return None,
+            };
+            *part = true;
+        }
+        Some(include)
+    }
+}
+
+/// Why a part is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum MissingWord {
+    /// Nothing is kept of the URL: it is due, it failed, or it was refused or left.
+    NotCaptured,
+    /// It is no page or text.
+    NotText,
+    /// It is not given out: it was forgotten, or the operator blocks its host.
+    Withheld,
+    /// The store did not answer; the same request may bring it later.
+    StoreUnavailable,
+    /// The store has not the record that was written, or it is not whole.
+    Damaged,
+    /// The page could not be converted to Markdown.
+    NotConverted,
+}
+
+/// What names a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LinkOriginWord {
+    /// An `a` element.
+    A,
+    /// An `area` element.
+    Area,
+    /// A `frame` element.
+    Frame,
+    /// An `iframe` element.
+    Iframe,
+    /// A `meta` element that refreshes the page.
+    Refresh,
+    /// A `link` element: alternate, canonical, next or prev.
+    Link,
+}
+
+impl LinkOriginWord {
+    /// The word of a link to a page. `None` for requisites.
+    fn of(origin: LinkOrigin) -> Option<Self> {
+        match origin {
+            LinkOrigin::A => Some(Self::A),
+            LinkOrigin::Area => Some(Self::Area),
+            LinkOrigin::Frame => Some(Self::Frame),
+            LinkOrigin::Iframe => Some(Self::Iframe),
+            LinkOrigin::Refresh => Some(Self::Refresh),
+            LinkOrigin::Link => Some(Self::Link),
+            LinkOrigin::Img
+            | LinkOrigin::Srcset
+            | LinkOrigin::Source
+            | LinkOrigin::Stylesheet
+            | LinkOrigin::Icon => None,
+        }
+    }
+}
+
+/// A link of a page.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct ContentLink {
+    /// The absolute URL, without fragment.
+    pub(crate) url: String,
+    /// What names it.
+    pub(crate) origin: LinkOriginWord,
+    /// Whether its `rel` has `nofollow`.
+    pub(crate) nofollow: bool,
+}
+
+/// The content of a page: the parts that `include` names. Each has at most 2 MiB.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct Contents {
+    /// The HTML, decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) html: Option<String>,
+    /// Whether the HTML is longer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) html_truncated: bool,
+    /// What people read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    /// Whether the text is longer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) text_truncated: bool,
+    /// The main content as Markdown; the whole page where none is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) markdown: Option<String>,
+    /// Whether the Markdown is longer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) markdown_truncated: bool,
+    /// What it links to, in the order of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) links: Option<Vec<ContentLink>>,
+    /// Whether it has more links.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) links_truncated: bool,
+    /// Why a part that was asked for is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) missing: Option<MissingWord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Contents {
+    /// No content, and why.
+    pub(crate) fn missing(missing: MissingWord) -> Self {
+        Self { missing: Some(missing), ..Self::default() }
+    }
+
+    /// Returns the bytes that it takes in an answer, nearly.
+    pub(crate) fn bytes(&self) -> usize {
+        let parts = [&self.html, &self.text, &self.markdown].into_iter().flatten();
+        let links = self.links.iter().flatten().map(ContentLink::bytes);
+        parts.map(|part| json_bytes(part)).sum::<usize>() + links.sum::<usize>()
+    }
+}
+
+impl ContentLink {
+    /// Returns the bytes that it takes in an answer, nearly.
+    fn bytes(&self) -> usize {
+        /// Bytes of the names of the fields, the punctuation and the other values.
+        const OTHER_BYTES: usize = 48;
+        self.url.len() + OTHER_BYTES
+    }
+}
+
+/// Returns the length of a string in JSON.
+fn json_bytes(text: &str) -> usize {
+    let more = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
+        // Control characters are `\u00xx`.
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.bytes().map(|byte| 1 + more(byte)).sum()
+}
+
+impl ArchivedRecord {
+    /// Makes the parts of a capture.
+    pub(super) fn contents(self, fetch: &ApiFetch, include: Include) -> Contents {
+        if !has_text(fetch.mime.as_deref()) {
+            return Contents::missing(MissingWord::NotText);
+        }
+        let (headers, body) = (self.response.headers.fields(), self.response.body.as_slice());
+        let url = fetch.url.as_deref().unwrap_or_default();
+        let is_html = is_served_html(fetch);
+        let (page, links, text) = read(url, headers, body, (is_html, include));
+        let mut contents = Contents::default();
+        if include.html {
+            let html = page.decode(body);
+            let (html, is_cut) = cut(&html);
+            contents.html = Some(html.to_owned());
+            contents.html_truncated = is_cut;
+        }
+        if include.links {
+            let (links, is_cut) = content_links(&links);
+            contents.links = Some(links);
+            contents.links_truncated = is_cut;
+        }
+        if include.markdown {
+            let text = || Ok(Markdown { text: text.text.clone(), is_truncated: text.is_truncated });
+            let made = if is_html {
+                markdown(&page, body, PagePart::Main, MAX_PART_BYTES)
+            } else {
+                text()
+            };
+            match made {
+                Ok(Markdown { text, is_truncated }) => {
+                    contents.markdown = Some(text);
+                    contents.markdown_truncated = is_truncated;
+                }
+                Err(error) => {
+                    tracing::error!(url, %error, "a page is not included as Markdown");
+                    contents.missing = Some(MissingWord::NotConverted);
+                }
+            }
+        }
+        if include.text {
+            contents.text = Some(text.text);
+            contents.text_truncated = text.is_truncated;
+        }
+        contents
+    }
+}
+
+/// Reads a page, as far as it is wanted.
+fn read(
+    url: &str,
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    (is_html, include): (bool, Include),
+) -> (Page, PageLinks, PageText) {
+    let request = TextRequest { max_bytes: MAX_PART_BYTES };
+    if !is_html {
+        let page = understand(url, headers, body);
+        return (page, PageLinks::default(), plain_text(headers, body, &request));
+    }
+    if !(include.text || include.links) {
+        return (understand(url, headers, body), PageLinks::default(), PageText::default());
+    }
+    // No robot is named: who follows the links is for the client to decide.
+    let links = LinkRequest { robot: "", with_requisites: false };
+    understand_with_links_and_text(url, headers, body, (&links, &request))
+}
+
+/// Returns the links to pages that fit, and whether there are more.
+fn content_links(found: &PageLinks) -> (Vec<ContentLink>, bool) {
+    let mut links = Vec::new();
+    let mut free = MAX_PART_BYTES;
+    for link in &found.links {
+        let Some(origin) = LinkOriginWord::of(link.origin) else { continue };
+        let link = ContentLink { url: link.url.to_string(), origin, nofollow: link.is_nofollow };
+        let Some(rest) = free.checked_sub(link.bytes()) else { return (links, true) };
+        free = rest;
+        links.push(link);
+    }
+    (links, found.left_out.over_limit > 0)
+}
+
+/// Cuts a string to the length of a part.
+fn cut(text: &str) -> (&str, bool) {
+    let end = text.floor_char_boundary(MAX_PART_BYTES);
+    (text.get(..end).unwrap_or_default(), end < text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_named_by_a_list() {
+        for word in Include::WORDS {
+            assert!(Include::parse(word).is_some(), "{word}");
+        }
+        let all = Include { html: true, text: true, markdown: true, links: true };
+        assert_eq!(Include::parse("links,html,markdown,text,html"), Some(all));
+        for wrong in ["", ",", "html,", "html, text", "HTML", "pdf"] {
+            assert_eq!(Include::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_string_in_json_is_known() {
+        for text in ["", "a\"b\\c", "\n\r\t", "\u{0}\u{1f}\u{7f}\u{e9}\u{1f600}</script>"] {
+            let json = serde_json::to_string(text).unwrap();
+            assert_eq!(json_bytes(text) + 2, json.len(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn links_and_html_are_cut_at_their_length() {
+        let long = "\u{e9}".repeat(MAX_PART_BYTES / 2 + 1);
+        let (text, is_cut) = cut(&long);
+        assert_eq!((text.len(), is_cut), (MAX_PART_BYTES, true));
+        assert_eq!(cut("a"), ("a", false));
+        let html = format!("<a href='/{}'>", "x".repeat(1_900)).repeat(1_200);
+        let request = LinkRequest { robot: "", with_requisites: false };
+        let url = "https://a.test/";
+        let (_, links) =
+            everytab_webpage::understand_with_links(url, &[], html.as_bytes(), &request);
+        let (links, is_cut) = content_links(&links);
+        assert!(is_cut && links.iter().map(ContentLink::bytes).sum::<usize>() <= MAX_PART_BYTES);
+    }
+}

@@ -1,0 +1,108 @@
+//! URLs together with the contents of their pages, read from the store.
+//!
+//! Invariants: an answer has at most [`MAX_CONTENTS_BYTES`] of contents and those of one page; it
+//! reads at most [`MAX_READS_OF_ANSWER`] records at a time; a page that cannot be read has a reason
+//! in the place of its contents. Does not depend on which path asks.
+
+use std::collections::HashSet;
+
+use everytab_coordinator::{ApiCaller, ApiFetch, FetchId};
+use futures_util::{StreamExt as _, stream};
+
+use crate::{
+    captures::{CaptureError, Contents, Include, MissingWord},
+    fetch_document::UrlDocument,
+    parameters::Parameters,
+    problem::{Problem, ProblemCode},
+    service::Service,
+};
+
+/// Contents of an answer in bytes. The page that exceeds them begins the next answer, unless it is
+/// the first one.
+const MAX_CONTENTS_BYTES: usize = 16 << 20;
+
+/// Records that one answer reads at a time: half of those that the process reads, so that no
+/// answer keeps all others waiting.
+const MAX_READS_OF_ANSWER: usize = 4;
+
+/// Reads which parts are wanted.
+///
+/// # Errors
+/// Returns a problem if the list has an unknown name.
+pub(crate) fn include_of(parameters: &Parameters) -> Result<Option<Include>, Problem> {
+    let parse = |list: &str| {
+        let detail = || format!("{list:?} is not a list of {}", Include::WORDS.join(","));
+        let refused = || Problem::of_field(ProblemCode::InvalidParameter, "include", detail());
+        Include::parse(list).ok_or_else(refused)
+    };
+    parameters.text("include").map(parse).transpose()
+}
+
+/// Reads the contents of as many URLs as fit into an answer, at least of the first one. Takes one
+/// request of the key for each that has a record.
+///
+/// # Errors
+/// Returns a problem if the key may not make so many requests now, or Postgres cannot be reached.
+pub(crate) async fn with_contents(
+    service: &Service,
+    caller: &ApiCaller,
+    fetches: Vec<ApiFetch>,
+    include: Include,
+) -> Result<Vec<UrlDocument>, Problem> {
+    let kept: Vec<FetchId> =
+        fetches.iter().filter(|fetch| has_record(fetch)).map(ApiFetch::id).collect();
+    let mut admitted = HashSet::new();
+    if !kept.is_empty() {
+        let are_admitted = service.coordinator.api_admit_captures(caller, &kept).await?;
+        admitted.extend(kept.iter().zip(are_admitted).filter(|(_, is)| *is).map(|(id, _)| *id));
+    }
+    let read = |fetch: ApiFetch| {
+        let is_admitted = admitted.contains(&fetch.id());
+        async move {
+            let contents = match (has_record(&fetch), is_admitted) {
+                (false, _) => Contents::missing(MissingWord::NotCaptured),
+                (true, false) => Contents::missing(MissingWord::Withheld),
+                (true, true) => read(service, &fetch, include).await,
+            };
+            (fetch, contents)
+        }
+    };
+    let mut reads = stream::iter(fetches.into_iter().map(read)).buffered(MAX_READS_OF_ANSWER);
+    let mut documents: Vec<UrlDocument> = Vec::new();
+    let mut free = MAX_CONTENTS_BYTES;
+    while let Some((fetch, contents)) = reads.next().await {
+        let bytes = contents.bytes();
+        if bytes > free && !documents.is_empty() {
+            break;
+        }
+        free = free.saturating_sub(bytes);
+        let mut document = UrlDocument::new(fetch, &caller.secret_sha256);
+        document.contents = Some(contents);
+        documents.push(document);
+    }
+    Ok(documents)
+}
+
+/// Returns whether a record is kept of a fetch.
+fn has_record(fetch: &ApiFetch) -> bool {
+    fetch.object.is_some()
+}
+
+/// Reads the contents of a capture, or why they are absent.
+async fn read(service: &Service, fetch: &ApiFetch, include: Include) -> Contents {
+    let error = match service.captures.contents(fetch.clone(), include).await {
+        Ok(contents) => return contents,
+        Err(error) => error,
+    };
+    let place = format!("{:?} of {:?}", fetch.record_offset, fetch.object);
+    if error.is_passing() {
+        tracing::warn!(place, %error, "a store did not give a record");
+        return Contents::missing(MissingWord::StoreUnavailable);
+    }
+    tracing::error!(place, %error, "the archive has not the record that the database names");
+    let missing = match error {
+        CaptureError::Conversion(_) => MissingWord::NotConverted,
+        _ => MissingWord::Damaged,
+    };
+    Contents::missing(missing)
+}

@@ -1,0 +1,108 @@
+//! Pages of lists that Postgres answers whole, because a key has few items of them.
+//!
+//! Invariant: a reader that follows the cursors gets each item that is there all the time once,
+//! whatever is added and removed meanwhile. Does not depend on what the items are.
+
+use everytab_coordinator::ApiCaller;
+
+use crate::{
+    cursor::{ListName, item_cursor, item_key},
+    parameters::Parameters,
+    problem::Problem,
+};
+
+/// Items of a page where the client does not say how many, and at most: as many filters and
+/// schedules as a key may have.
+pub(crate) const MAX_ITEMS: i32 = 100;
+
+/// The parameters of such a list.
+pub(crate) const LIST_PARAMETERS: [&str; 2] = ["limit", "after"];
+
+/// The part of a list that a request wants.
+#[derive(Debug)]
+pub(crate) struct ListPage<'a> {
+    caller: &'a ApiCaller,
+    list: &'static ListName,
+    limit: usize,
+    after: Option<String>,
+}
+
+impl<'a> ListPage<'a> {
+    /// Reads the parameters of a request.
+    ///
+    /// # Errors
+    /// Returns a problem if one is invalid.
+    pub(crate) fn parse(
+        parameters: &Parameters,
+        caller: &'a ApiCaller,
+        list: &'static ListName,
+    ) -> Result<Self, Problem> {
+        let limit = parameters.limit("limit", MAX_ITEMS, MAX_ITEMS)?;
+        let after = parameters.text("after");
+        let after =
+            after.map(|cursor| item_key(&caller.secret_sha256, list, cursor)).transpose()?;
+        Ok(Self { caller, list, limit: usize::try_from(limit).unwrap_or_default(), after })
+    }
+
+    /// Takes the page out of all items, in the order of their keys, which are unique. Also returns
+    /// the cursor behind the page, `None` if nothing follows.
+    pub(crate) fn of<T>(
+        self,
+        items: Vec<T>,
+        key: impl Fn(&T) -> String,
+    ) -> (Vec<T>, Option<String>) {
+        let mut items: Vec<(String, T)> =
+            items.into_iter().map(|item| (key(&item), item)).collect();
+        items.sort_by(|(one, _), (other, _)| one.cmp(other));
+        items.retain(|(key, _)| self.after.as_ref().is_none_or(|after| key > after));
+        let has_more = items.len() > self.limit;
+        items.truncate(self.limit);
+        let last = items.last().filter(|_| has_more);
+        let next = last.map(|(key, _)| item_cursor(&self.caller.secret_sha256, self.list, key));
+        (items.into_iter().map(|(_, item)| item).collect(), next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: &ListName = b"numbers.........";
+
+    #[test]
+    fn each_item_comes_once_while_others_are_added_and_removed() {
+        let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
+        let mut items: Vec<u32> = (0..20).map(|number| 10 * number).collect();
+        let (mut seen, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let query = after.map_or_else(String::new, |after| format!("&after={after}"));
+            let uri = format!("/x?limit=3{query}").parse().unwrap();
+            let parameters = Parameters::parse(&uri, &LIST_PARAMETERS).unwrap();
+            let page = ListPage::parse(&parameters, &caller, NUMBERS).unwrap();
+            let (found, next) = page.of(items.clone(), |item| format!("{item:05}"));
+            seen.extend(found);
+            // Another one before and one behind, and the last one that was read is gone.
+            let last = *seen.last().unwrap();
+            items.retain(|item| *item != last);
+            items.extend([last / 10 + 1, last + 5]);
+            items.sort_unstable();
+            items.dedup();
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let first: Vec<u32> = seen.iter().copied().filter(|item| item % 10 == 0).collect();
+        assert_eq!(first, (0..20).map(|number| 10 * number).collect::<Vec<_>>());
+        assert!(seen.is_sorted());
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_refused() {
+        let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
+        let cursor = item_cursor(&caller.secret_sha256, b"others..........", "a");
+        let uri = format!("/x?after={cursor}").parse().unwrap();
+        let parameters = Parameters::parse(&uri, &LIST_PARAMETERS).unwrap();
+        assert!(ListPage::parse(&parameters, &caller, NUMBERS).is_err());
+    }
+}
