@@ -2,7 +2,8 @@
 //!
 //! [`fetch_shard`] takes the icon candidates of a shard of hosts and returns one result for each.
 //! [`Fetcher::fetch_one`] fetches a single URL. [`HostTurns`] asks one host of a live crawl, for
-//! what a [`Purpose`] says, and gives back all that the records of an archive need. The folders:
+//! what a [`Purpose`] says, and gives back all that the records of an archive need.
+//! [`Fetcher::deliver`] sends a webhook. The folders:
 //!
 //! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may have
 //!   been passing;
@@ -112,6 +113,7 @@ pub use request::{
     chain_requests::ChainRequests,
     content::{ImageFacts, data_bytes, judge},
     cookies::Cookies,
+    delivery::{Delivered, Delivery},
     fetcher::Fetcher,
     spool::{Payload, Span, Spool},
 };

@@ -7,6 +7,7 @@ pub(crate) mod chain_requests;
 pub(crate) mod connection;
 pub(crate) mod content;
 pub(crate) mod cookies;
+pub(crate) mod delivery;
 pub(crate) mod dial;
 pub(crate) mod dial_errors;
 pub(crate) mod fetcher;

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     body::Incoming,
     client::conn::{http1, http2},
@@ -60,8 +60,8 @@ where
 }
 
 enum Sender {
-    Http1(http1::SendRequest<Empty<Bytes>>),
-    Http2(http2::SendRequest<Empty<Bytes>>),
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 /// One open connection, ready for a request.
@@ -137,7 +137,7 @@ impl Connection {
     /// Sends one request and waits for the head of its answer.
     pub(crate) async fn send(
         &mut self,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> hyper::Result<Response<Incoming>> {
         match &mut self.sender {
             Sender::Http1(sender) => {

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Addresses of one name that are tried; more would leave too little time for each.
-const MAX_ADDRESSES_TRIED: usize = 3;
+pub(crate) const MAX_ADDRESSES_TRIED: usize = 3;
 
 /// One attempt to connect to a target: for which fetch, and what became of it.
 pub(crate) struct DialRequest<'a> {
@@ -204,7 +204,7 @@ impl DialRequest<'_> {
 }
 
 /// The name for SNI and the certificate. A name that TLS cannot carry is replaced by the address.
-fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
+pub(crate) fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     let host = host.trim_end_matches('.').to_owned();
     match host.parse::<IpAddr>() {
         Ok(literal) => ServerName::from(literal),

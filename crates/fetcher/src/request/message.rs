@@ -14,7 +14,7 @@ use http::{
         USER_AGENT,
     },
 };
-use http_body_util::Empty;
+use http_body_util::Full;
 use percent_encoding::{AsciiSet, percent_encode};
 use tokio::sync::Notify;
 use url::Url;
@@ -30,7 +30,7 @@ pub(crate) fn build(
     speaks_http2: bool,
     user_agent: &HeaderValue,
     cookie: Option<&str>,
-) -> Result<Request<Empty<bytes::Bytes>>, Outcome> {
+) -> Result<Request<Full<bytes::Bytes>>, Outcome> {
     let mut without_fragment = url.clone();
     without_fragment.set_fragment(None);
     let target = if speaks_http2 {
@@ -48,7 +48,7 @@ pub(crate) fn build(
     if let Some(cookie) = cookie {
         request = request.header(COOKIE, cookie);
     }
-    request.body(Empty::new()).map_err(|_| Outcome::IpBlocked)
+    request.body(Full::default()).map_err(|_| Outcome::IpBlocked)
 }
 
 /// The host, and the port unless it is the scheme's, as a request names whom it asks.

@@ -2,7 +2,8 @@
 //!
 //! Requests carry nothing secret and every body is checked to be an image, so an icon behind a
 //! faulty certificate is as good as any. A handshake that fails is an outcome, which is decided
-//! elsewhere.
+//! elsewhere. What is delivered to a receiver is not for others, so those connections verify the
+//! certificate in the handshake.
 //! Must not know: sockets, HTTP.
 
 use std::{path::Path, sync::Arc};
@@ -23,6 +24,8 @@ use crate::{certificate::Certificate, settings::SettingsError};
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
     verifier: Option<Arc<WebPkiServerVerifier>>,
+    /// For HTTP/1.1 with servers that prove their name. `None` on a machine without roots.
+    pub(crate) verified: Option<Arc<ClientConfig>>,
 }
 
 impl Trust {
@@ -42,20 +45,31 @@ impl Trust {
                 return Err(wrong(&"no certificate in it (PEM expected)"));
             }
         }
+        let of_tls = |error: Error| SettingsError::System(format!("TLS: {error}"));
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
                 .ok();
+        let verified = verifier.as_ref().map(|verifier| {
+            let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+            let versions = builder.with_safe_default_protocol_versions();
+            let verifier = Arc::clone(verifier);
+            versions.map(|builder| builder.with_webpki_verifier(verifier).with_no_client_auth())
+        });
+        let mut verified = verified.transpose().map_err(of_tls)?;
+        if let Some(config) = &mut verified {
+            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        }
         let accept = Arc::new(AnyHandshake { provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|e| SettingsError::System(format!("TLS: {e}")))?
+            .map_err(of_tls)?
             .dangerous()
             .with_custom_certificate_verifier(accept)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), verifier })
+        Ok(Self { config: Arc::new(config), verifier, verified: verified.map(Arc::new) })
     }
 
     /// What is right or wrong with the certificates that the server presented for `name`.

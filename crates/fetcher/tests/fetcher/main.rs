@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod delivery;
 mod exclusions;
 mod host_turns;
 mod hostile;

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Every special address of the rules in every spelling, as the host of a URL.
-const SPECIAL: &[&str] = &[
+pub(super) const SPECIAL: &[&str] = &[
     // Loopback as browsers read it.
     "127.0.0.1",
     "127.1",
@@ -103,14 +103,14 @@ async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetched {
 }
 
 /// A net whose fetcher takes loopback for what it is: every allowed port leads to the server.
-async fn strict() -> Net {
+pub(super) async fn strict() -> Net {
     let mut net = Net::start(|_| html(b"secret")).await;
     net.settings.allow_ranges.clear();
     net.settings.dial_ports = [80, 443, 8080, 8443].map(|p| (p, net.server.address.port())).into();
     net
 }
 
-fn connections(net: &Net) -> usize {
+pub(super) fn connections(net: &Net) -> usize {
     net.server.seen.connections.load(Ordering::SeqCst)
 }
 

@@ -15,12 +15,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-struct Authority {
+pub(super) struct Authority {
     issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
-    pem: String,
+    pub(super) pem: String,
 }
 
-fn authority() -> Authority {
+pub(super) fn authority() -> Authority {
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut parameters = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
     parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -31,7 +31,7 @@ fn authority() -> Authority {
 
 /// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
 /// protocols.
-async fn serve(
+pub(super) async fn serve(
     authority: &Authority,
     protocols: &[&[u8]],
     versions: &[&'static rustls::SupportedProtocolVersion],

@@ -1,0 +1,242 @@
+//! One POST of a body to a URL that a user named, as webhooks are sent.
+//!
+//! Invariants: only addresses that the guard allows are dialled, and the name is looked up once; the
+//! peer proves its name by a certificate that is verified; plain http goes to addresses alone that
+//! the operator allows although they are not public; no redirect is followed; nothing of the body
+//! of a response is read. Does not depend on: what is sent, or to whom.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::{
+    Request, StatusCode,
+    header::{CONTENT_TYPE, DATE, HOST, USER_AGENT},
+};
+use http_body_util::Full;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use url::Position;
+
+use crate::{
+    health::clock::Clock,
+    meter::FetchMeter,
+    names::resolver::Resolved,
+    outcome::{AfterStall, Outcome},
+    page::options::PageOptions,
+    permits::request_permits::WirePermits,
+    purpose::TimeLimits,
+    request::{
+        connection::Connection,
+        dial::{MAX_ADDRESSES_TRIED, server_name},
+        dial_errors::{most_retryable, of_connect_error, of_tls_error},
+        fetcher::Fetcher,
+        head::{of_head_error, retry_after},
+        message,
+        shared::Shared,
+        target::Target,
+    },
+    trouble::{Stop, Trouble},
+};
+
+/// A body to deliver.
+#[derive(Debug, Clone)]
+pub struct Delivery<'a> {
+    /// The URL, of which the port must be one of the fetcher's.
+    pub url: &'a str,
+    /// The type of the body.
+    pub content_type: &'a str,
+    /// Further fields.
+    pub fields: &'a [(&'static str, String)],
+    /// The body.
+    pub body: Bytes,
+    /// The times for connecting, for the head of the response, and for all of it.
+    pub times: TimeLimits,
+}
+
+/// What came of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivered {
+    /// [`Outcome::Ok`] if the status was a success, [`Outcome::Redirected`] for any redirect.
+    pub outcome: Outcome,
+    /// The status. `None` if there was no response.
+    pub status: Option<u16>,
+    /// How long the receiver wants to be left alone, if it says so.
+    pub retry_after: Option<Duration>,
+}
+
+impl Fetcher {
+    /// Sends a body to a URL. Nothing that is blocked or excluded by the options gets one.
+    ///
+    /// # Errors
+    /// Returns the [`Trouble`] of this machine that voided the attempt.
+    pub async fn deliver(
+        &self,
+        options: &PageOptions,
+        delivery: &Delivery<'_>,
+    ) -> Result<Delivered, Trouble> {
+        let (began, shared) = (Instant::now(), &self.shared);
+        match Box::pin(self.send_once(options, delivery)).await {
+            Ok(delivered) => Ok(delivered),
+            Err(Stop::Trouble(trouble)) => Err(trouble),
+            Err(Stop::Outcome(outcome)) => {
+                if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
+                    return Err(Trouble::Stalled);
+                }
+                if outcome.is_silence() {
+                    shared.connectivity.check().await?;
+                }
+                Ok(Delivered { outcome, status: None, retry_after: None })
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        options: &PageOptions,
+        delivery: &Delivery<'_>,
+    ) -> Result<Delivered, Stop> {
+        let shared = &*self.shared;
+        let target = Target::submitted(delivery.url, &shared.settings.ports)?;
+        let mut clock = Clock::start(delivery.times.total);
+        let is_excluded = |addresses: &[IpAddr]| {
+            let host = &target.host;
+            options.blocklist.blocks(host) || options.exclusions.cover(host, addresses)
+        };
+        if is_excluded(&[]) {
+            return Err(Outcome::OptedOut.into());
+        }
+        let addresses = addresses_of(shared, &target, &mut clock).await?;
+        if is_excluded(&addresses) {
+            return Err(Outcome::OptedOut.into());
+        }
+        if !target.is_https && !addresses.iter().all(|address| is_own(shared, *address)) {
+            return Err(Outcome::UrlScheme.into());
+        }
+        let request = request_of(shared, &target, delivery)?;
+        let (mut connection, _permits) =
+            dial(shared, &target, &addresses, (&mut clock, &delivery.times)).await?;
+        let sent = clock.within(
+            delivery.times.first_byte,
+            Outcome::FirstByteTimeout,
+            connection.send(request),
+        );
+        let response = sent.await?.map_err(|error| of_head_error(&error, false))?;
+        let date = message::text(response.headers().get(DATE));
+        Ok(Delivered {
+            outcome: outcome_of(response.status()),
+            status: Some(response.status().as_u16()),
+            retry_after: retry_after(response.headers(), date.as_deref()),
+        })
+    }
+}
+
+/// Returns the outcome of a delivery that was answered.
+fn outcome_of(status: StatusCode) -> Outcome {
+    match status.as_u16() {
+        200..=299 => Outcome::Ok,
+        300..=399 => Outcome::Redirected,
+        refusal => Outcome::of_refusal(refusal),
+    }
+}
+
+/// Returns true if the operator allows an address although it is not public.
+fn is_own(shared: &Shared, address: IpAddr) -> bool {
+    shared.guard.allow.iter().any(|range| range.contains(&address))
+}
+
+/// Returns the addresses of the target. All of them are allowed.
+async fn addresses_of(
+    shared: &Shared,
+    target: &Target,
+    clock: &mut Clock,
+) -> Result<Vec<IpAddr>, Stop> {
+    if let Some(address) = target.literal {
+        let is_allowed = shared.guard.allows(address);
+        return if is_allowed { Ok(vec![address]) } else { Err(Outcome::IpBlocked.into()) };
+    }
+    // A lookup has deadlines of its own.
+    match clock.wait(shared.resolver.resolve(&target.host)).await?.0 {
+        Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
+        Resolved::Failed(outcome) => Err(outcome.into()),
+    }
+}
+
+/// Builds the request. Errors: `UrlUnparsable` for a field that no request can have.
+fn request_of(
+    shared: &Shared,
+    target: &Target,
+    delivery: &Delivery<'_>,
+) -> Result<Request<Full<Bytes>>, Outcome> {
+    let mut request = Request::post(&target.url[Position::BeforePath..])
+        .header(HOST, message::authority(&target.url))
+        .header(USER_AGENT, shared.robot.user_agent())
+        .header(CONTENT_TYPE, delivery.content_type);
+    for (name, value) in delivery.fields {
+        request = request.header(*name, value);
+    }
+    request.body(Full::new(delivery.body.clone())).map_err(|_| Outcome::UrlUnparsable)
+}
+
+/// Opens a connection to the first of `addresses` that accepts one. Endpoints that other fetches
+/// found dead are dialled too: a receiver that was away is to be found as soon as it is back.
+async fn dial(
+    shared: &Shared,
+    target: &Target,
+    addresses: &[IpAddr],
+    (clock, times): (&mut Clock, &TimeLimits),
+) -> Result<(Connection, WirePermits), Stop> {
+    let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
+    let port = shared.settings.dial_ports.get(&target.port).copied().unwrap_or(target.port);
+    let (meter, mut time_left, mut failure) = (FetchMeter::default(), times.connect, None);
+    for (index, address) in addresses.iter().enumerate() {
+        let endpoint = SocketAddr::new(*address, port);
+        let permits = WirePermits::acquire(&shared.politeness, &meter, *address, clock).await?;
+        let to_try = u32::try_from(addresses.len() - index).unwrap_or(1).max(1);
+        let (began, connecting) = (Instant::now(), TcpStream::connect(endpoint));
+        let connected = clock.within(time_left / to_try, Outcome::ConnectTimeout, connecting).await;
+        time_left = time_left.saturating_sub(began.elapsed());
+        let stopped = match connected {
+            Ok(Ok(stream)) => {
+                let connection = begin(shared, target, (endpoint, stream), clock, times).await?;
+                return Ok((connection, permits));
+            }
+            Ok(Err(error)) => of_connect_error(&error, endpoint, shared.has_ipv6),
+            Err(late) => late.into(),
+        };
+        match stopped {
+            Stop::Outcome(outcome) if outcome != Outcome::TotalTimeout => {
+                failure = Some(most_retryable(failure, outcome));
+            }
+            stop => return Err(stop),
+        }
+    }
+    Err(failure.unwrap_or(Outcome::DnsNoAddress).into())
+}
+
+/// Begins TLS, if the URL is https, and HTTP/1.1 on a connected stream.
+async fn begin(
+    shared: &Shared,
+    target: &Target,
+    (endpoint, stream): (SocketAddr, TcpStream),
+    clock: &mut Clock,
+    times: &TimeLimits,
+) -> Result<Connection, Stop> {
+    if !target.is_https {
+        let begun = Connection::begin(stream, false, endpoint, None).await;
+        return begun.map_err(|_| Outcome::ConnectReset.into());
+    }
+    // As for pages: without this the request may wait for an acknowledgement.
+    let _ = stream.set_nodelay(true);
+    // A machine without roots trusts nobody.
+    let config = shared.trust.verified.as_ref().ok_or(Outcome::TlsHandshake)?;
+    let name = server_name(&target.host, endpoint.ip());
+    let shaking = TlsConnector::from(Arc::clone(config)).connect(name, stream);
+    let shaken = clock.within(times.connect, Outcome::TlsTimeout, shaking).await;
+    let stream = shaken?.map_err(|error| of_tls_error(&error))?;
+    let begun = clock.until_deadline(Connection::begin(stream, false, endpoint, None)).await?;
+    begun.map_err(|_| Outcome::ConnectReset.into())
+}
