@@ -39,7 +39,8 @@ grant execute on function
     coordinator.checkpoint_slot, coordinator.frontier_health, coordinator.load_robots_overrides,
     coordinator.drop_read_links, coordinator.drop_ended_frontier,
     coordinator.load_crawl_run, coordinator.open_index_rows, coordinator.load_index_rows,
-    coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches
+    coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches,
+    coordinator.lease_webhooks, coordinator.record_webhook, coordinator.webhook_backlog
     to everytab_worker;
 -- The HTTP service works for whoever shows a key, and each function checks it.
 grant usage on schema api, coordinator to everytab_api;
@@ -53,5 +54,6 @@ grant execute on function
     api.add_filter,
     api.change_filter, api.filters, api.remove_filter, api.filter_lists, api.set_rate,
     api.add_robots, api.list_robots, api.drop_robots, api.add_schedule, api.list_schedules,
-    api.drop_schedule, api.search
+    api.drop_schedule, api.search, api.add_webhook, api.list_webhooks, api.change_webhook,
+    api.rotate_webhook, api.test_webhook, api.drop_webhook
     to everytab_api;

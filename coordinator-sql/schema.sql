@@ -100,6 +100,28 @@ CREATE TYPE everytab.run_state AS ENUM (
     'cancelled'
 );
 
+-- Name: webhook_state; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.webhook_state AS (
+	id uuid,
+	key text,
+	url text,
+	events text[],
+	description text,
+	created_at timestamp with time zone,
+	disabled_at timestamp with time zone,
+	disabled_because text,
+	failures integer,
+	failing_since timestamp with time zone,
+	last_success_at timestamp with time zone,
+	last_failure_at timestamp with time zone,
+	last_outcome text,
+	last_status smallint,
+	sent bigint,
+	dropped bigint,
+	pending bigint
+);
+
 -- Name: add_failed(text, bytea, uuid, boolean, smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.add_failed(p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) RETURNS boolean
@@ -245,6 +267,25 @@ begin
                             jsonb_build_object('id', p_id, 'next_at', added.next_at));
 end $$;
 
+-- Name: add_webhook(text, bytea, uuid, text, text[], text, bytea); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.add_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_signing bytea) RETURNS SETOF everytab.webhook_state
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Each may have as many events waiting as record_webhook allows.
+    max_webhooks constant integer := 10;
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    if (select count(*) from webhooks w where w.key = p_key) >= max_webhooks then
+        perform api.refuse('not_allowed', jsonb_build_object('limit', max_webhooks));
+    end if;
+    insert into webhooks (id, key, url, events, description, secret)
+    values (p_id, p_key, p_url, p_events, p_description, p_signing);
+    return query select * from coordinator.list_webhooks(p_key, p_id);
+end $$;
+
 -- Name: admit(text, bytea, bigint); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.admit(p_key text, p_secret bytea, p_urls bigint) RETURNS void
@@ -308,6 +349,40 @@ begin
             'reason', 'the patterns of the crawl have changed too often'));
     end if;
     return word;
+end $$;
+
+-- Name: change_webhook(text, bytea, uuid, text, text[], text, boolean); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.change_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_enabled boolean) RETURNS SETOF everytab.webhook_state
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    hook webhooks;
+    is_new boolean;
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    hook := api.own_webhook(p_key, p_id);
+    is_new := p_enabled and hook.disabled_at is not null or p_url <> hook.url;
+    if p_enabled and hook.disabled_at is not null then
+        -- What a checkpoint wrote while the webhook was being disabled.
+        perform coordinator.disable_webhook(p_id, 'requested');
+    end if;
+    update webhooks w
+       set url = coalesce(p_url, w.url), events = coalesce(p_events, w.events),
+           description = nullif(coalesce(p_description, w.description), '')
+     where w.id = p_id;
+    if p_enabled then
+        update webhooks w set disabled_at = null, disabled_because = null where w.id = p_id;
+    elsif not p_enabled and hook.disabled_at is null then
+        perform coordinator.disable_webhook(p_id, 'requested');
+    end if;
+    if is_new then
+        update webhooks w
+           set failures = 0, failing_since = null, due_at = clock_timestamp()
+         where w.id = p_id;
+    end if;
+    return query select * from coordinator.list_webhooks(p_key, p_id);
 end $$;
 
 -- Name: check_again(text, jsonb); Type: FUNCTION; Schema: api; Owner: -
@@ -632,6 +707,20 @@ CREATE FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) RETURNS
 begin
     perform api.check_key(p_key, p_secret, 1);
     if not coordinator.drop_schedule('key:' || p_key, p_id) then
+        perform api.refuse('not_found', null);
+    end if;
+end $$;
+
+-- Name: drop_webhook(text, bytea, uuid); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.drop_webhook(p_key text, p_secret bytea, p_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    delete from webhooks w where w.id = p_id and w.key = p_key;
+    if not found then
         perform api.refuse('not_found', null);
     end if;
 end $$;
@@ -1047,6 +1136,20 @@ begin
     end if;
 end $$;
 
+-- Name: list_webhooks(text, bytea, uuid); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.list_webhooks(p_key text, p_secret bytea, p_id uuid) RETURNS SETOF everytab.webhook_state
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform api.check_reader(p_key, p_secret, 1);
+    return query select * from coordinator.list_webhooks(p_key, p_id);
+    if p_id is not null and not found then
+        perform api.refuse('not_found', null);
+    end if;
+end $$;
+
 -- Name: move_crawl(text, bytea, uuid, text); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.move_crawl(p_key text, p_secret bytea, p_id uuid, p_verb text) RETURNS TABLE(state text, ended_by text)
@@ -1162,6 +1265,64 @@ begin
       from api_keys k cross join lateral coordinator.key_use(k.key) u where k.key = p_key;
 end $$;
 
+-- Name: webhooks; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.webhooks (
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    due_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    leased_until timestamp with time zone,
+    lease_token uuid,
+    failing_since timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    disabled_at timestamp with time zone,
+    old_secret_until timestamp with time zone,
+    sent bigint DEFAULT 0 NOT NULL,
+    dropped bigint DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    last_status smallint,
+    key text NOT NULL,
+    url text NOT NULL,
+    description text,
+    last_outcome text,
+    disabled_because text,
+    events text[] NOT NULL,
+    secret bytea NOT NULL,
+    old_secret bytea,
+    CONSTRAINT webhooks_check CHECK (((leased_until IS NULL) = (lease_token IS NULL))),
+    CONSTRAINT webhooks_check1 CHECK (((disabled_at IS NULL) = (disabled_because IS NULL))),
+    CONSTRAINT webhooks_check2 CHECK (((failing_since IS NULL) = (failures = 0))),
+    CONSTRAINT webhooks_check3 CHECK (((old_secret IS NULL) = (old_secret_until IS NULL))),
+    CONSTRAINT webhooks_description_check CHECK (((length(description) >= 1) AND (length(description) <= 200))),
+    CONSTRAINT webhooks_disabled_because_check CHECK ((disabled_because = ANY (ARRAY['requested'::text, 'gone'::text, 'failing'::text, 'key_revoked'::text]))),
+    CONSTRAINT webhooks_dropped_check CHECK ((dropped >= 0)),
+    CONSTRAINT webhooks_events_check CHECK ((((cardinality(events) >= 1) AND (cardinality(events) <= 3)) AND (events <@ '{crawl.ended,url.done,schedule.skipped}'::text[]))),
+    CONSTRAINT webhooks_failures_check CHECK ((failures >= 0)),
+    CONSTRAINT webhooks_last_outcome_check CHECK (((length(last_outcome) >= 1) AND (length(last_outcome) <= 40))),
+    CONSTRAINT webhooks_old_secret_check CHECK (((length(old_secret) >= 24) AND (length(old_secret) <= 64))),
+    CONSTRAINT webhooks_secret_check CHECK (((length(secret) >= 24) AND (length(secret) <= 64))),
+    CONSTRAINT webhooks_sent_check CHECK ((sent >= 0)),
+    CONSTRAINT webhooks_url_check CHECK (((length(url) >= 1) AND (length(url) <= 2048)))
+)
+WITH (fillfactor='50');
+
+-- Name: own_webhook(text, uuid); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.own_webhook(p_key text, p_id uuid) RETURNS everytab.webhooks
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    hook webhooks;
+begin
+    select * into hook from webhooks w where w.id = p_id and w.key = p_key for no key update;
+    if not found then
+        perform api.refuse('not_found', null);
+    end if;
+    return hook;
+end $$;
+
 -- Name: quota_reached(everytab.api_keys, bigint); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.quota_reached(p_key everytab.api_keys, p_urls bigint, OUT code text, OUT detail jsonb) RETURNS record
@@ -1210,6 +1371,24 @@ begin
     if not found then
         perform api.refuse('not_found', null);
     end if;
+end $$;
+
+-- Name: rotate_webhook(text, bytea, uuid, bytea); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Time for a receiver to be given the new secret.
+    kept_for constant interval := '24 hours';
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    perform api.own_webhook(p_key, p_id);
+    update webhooks w
+       set old_secret = w.secret, old_secret_until = clock_timestamp() + kept_for,
+           secret = p_signing
+     where w.id = p_id;
 end $$;
 
 -- Name: search(text, bytea, uuid, text, integer, integer); Type: FUNCTION; Schema: api; Owner: -
@@ -1543,6 +1722,27 @@ begin
     return verdicts;
 end $$;
 
+-- Name: test_webhook(text, bytea, uuid); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.test_webhook(p_key text, p_secret bytea, p_id uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    event uuid;
+begin
+    perform api.check_key(p_key, p_secret, 1);
+    if (api.own_webhook(p_key, p_id)).disabled_at is not null then
+        perform api.refuse('not_allowed',
+                           jsonb_build_object('reason', 'the webhook is disabled'));
+    end if;
+    insert into webhook_events (webhook, body)
+    values (p_id, coordinator.webhook_body('webhook.test', clock_timestamp(),
+                                           json_build_object('webhook', p_id)))
+    returning id into event;
+    return event;
+end $$;
+
 -- Name: urgent_lane(boolean[], bigint); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.urgent_lane(p_urgent boolean[], p_urls bigint) RETURNS boolean[]
@@ -1551,6 +1751,24 @@ CREATE FUNCTION api.urgent_lane(p_urgent boolean[], p_urls bigint) RETURNS boole
     select case when p_urls = 1 then p_urgent
                 else array_fill(false, array[coalesce(cardinality(p_urgent), 0)]) end;
 $$;
+
+-- Name: url_id(bytea, integer, bigint, bigint); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.url_id(p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+declare
+    digits text := 'abcdefghijklmnopqrstuvwxyz234567';
+    said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host) || int8send(p_url);
+    code bytea := substr(sha256(p_secret_sha256 || said), 1, 8);
+    -- Limit bits = 235: 29 bytes, and zeros that fill the last digit of 5 bits.
+    bits bit(235) := ('x' || encode(said || code, 'hex') || '0')::bit(235);
+begin
+    return (select string_agg(
+                substr(digits, substring(bits from 5 * digit + 1 for 5)::bit(5)::integer + 1, 1),
+                '' order by digit)
+              from generate_series(0, length(bits) / 5 - 1) digit);
+end $$;
 
 -- Name: use_urls(everytab.api_keys, bigint); Type: FUNCTION; Schema: api; Owner: -
 
@@ -2275,6 +2493,10 @@ begin
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
+    perform coordinator.tell_urls(
+        closed, p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_depths, p_statuses,
+        p_outcomes, p_bytes, p_objects, p_record_offsets, p_record_lengths, p_no_pages,
+        p_via_url_hashes, p_vias);
     insert into fetch_texts (crawl, host_hash, url_hash, words, text)
     select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_titles, p_texts)
@@ -2777,6 +2999,24 @@ begin
     end if;
 end $$;
 
+-- Name: disable_webhook(uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.disable_webhook(p_id uuid, p_because text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    gone bigint;
+begin
+    delete from webhook_events e where e.webhook = p_id;
+    get diagnostics gone = row_count;
+    update webhooks w
+       set disabled_at = clock_timestamp(), disabled_because = p_because,
+           dropped = w.dropped + gone, leased_until = null, lease_token = null
+     where w.id = p_id;
+    return gone;
+end $$;
+
 -- Name: discard(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) RETURNS text
@@ -3176,6 +3416,11 @@ begin
            finished_at = clock_timestamp()
      where c.crawl = p_crawl;
     perform coordinator.open_crawl_run(p_crawl);
+    perform coordinator.tell_webhooks(c.owner, 'crawl.ended', json_build_object(
+        'crawl', c.id, 'name', c.name, 'ended_by', c.ended_by, 'known', t.known,
+        'captured', t.captured, 'failed', t.failed, 'failures', t.failures,
+        'refused', t.refused, 'left', t."left"))
+       from crawls c join crawl_totals t on t.crawl = c.crawl where c.crawl = p_crawl;
 end $$;
 
 -- Name: end_if_done(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3464,6 +3709,7 @@ declare
     -- As the column has it.
     max_characters constant integer := 200;
     due schedules;
+    why text;
     fired integer := 0;
     handled integer := 0;
 begin
@@ -3484,20 +3730,29 @@ begin
            set next_at = coordinator.next_time(
                    due.next_at, due.every_s, due.at_s, due.weekdays, clock_timestamp())
          where s.id = due.id;
-        if coordinator.hold_of_owner(due.owner) is not null
-            or exists (select from crawls c
-                        where c.crawl = due.last_crawl and c.state <> 'ended') then
+        why := coalesce(coordinator.hold_of_owner(due.owner),
+                        (select 'not_ended' from crawls c
+                          where c.crawl = due.last_crawl and c.state <> 'ended'));
+        if why is not null then
             update schedules s set skipped = s.skipped + 1 where s.id = due.id;
-            continue;
+        else
+            begin
+                perform coordinator.start_scheduled(due);
+                fired := fired + 1;
+            exception when others then
+                update schedules s
+                   set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
+                 where s.id = due.id;
+                -- Other words than those of a refusal are for the operator.
+                why := case when sqlstate = 'ET010' then sqlerrm else 'internal' end;
+            end;
         end if;
-        begin
-            perform coordinator.start_scheduled(due);
-            fired := fired + 1;
-        exception when others then
-            update schedules s
-               set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
-             where s.id = due.id;
-        end;
+        if why is not null then
+            perform coordinator.tell_webhooks(due.owner, 'schedule.skipped', json_build_object(
+                'schedule', due.id, 'name', due.name, 'reason', why,
+                'next_at', (select coordinator.utc_text(s.next_at) from schedules s
+                             where s.id = due.id)));
+        end if;
     end loop;
     return fired;
 end $$;
@@ -4096,6 +4351,49 @@ begin
               s.urgent_cursor::text;
 end $$;
 
+-- Name: lease_webhooks(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.lease_webhooks(p_limit integer) RETURNS TABLE(id uuid, token uuid, key text, url text, secrets bytea[], numbers bigint[], event_ids uuid[], bodies text[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Longer than a worker takes for a batch; after a worker's death nobody sends for so long.
+    lease constant interval := '60 seconds';
+    -- Events of a lease, which are sent a few at a time.
+    max_events constant integer := 32;
+    now_at timestamptz := clock_timestamp();
+begin
+    return query
+    with due as materialized (
+        select w.id
+          from webhooks w
+         where w.id in (select coordinator.waiting_webhooks())
+           and w.disabled_at is null and w.due_at <= now_at
+           and coalesce(w.leased_until <= now_at, true)
+           and exists (select from webhook_events e where e.webhook = w.id and e.due_at <= now_at)
+           and not exists (select from api_keys k
+                            where k.key = w.key and k.revoked_at is not null)
+         order by w.due_at limit p_limit for no key update of w skip locked),
+    leased as (
+        update webhooks w set leased_until = now_at + lease, lease_token = gen_random_uuid()
+          from due d where w.id = d.id
+        returning w.*)
+    select l.id, l.lease_token, l.key, l.url,
+           array_remove(array[
+               l.secret, case when l.old_secret_until > now_at then l.old_secret end], null),
+           e.numbers, e.event_ids, e.bodies
+      from leased l cross join lateral (
+           select array_agg(x.number order by x.due_at, x.number) as numbers,
+                  array_agg(x.id order by x.due_at, x.number) as event_ids,
+                  array_agg(x.body order by x.due_at, x.number) as bodies
+             from (select f.* from webhook_events f
+                    where f.webhook = l.id and f.due_at <= now_at
+                    order by f.due_at, f.number
+                    limit case when l.failures > 0 then 1 else max_events end) x) e;
+end $$;
+
 -- Name: limits_of_owner(text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.limits_of_owner(p_owner text, OUT rate double precision, OUT min_delay_ms integer) RETURNS record
@@ -4191,6 +4489,21 @@ CREATE FUNCTION coordinator.list_schedules(p_owner text, p_id uuid) RETURNS TABL
       from schedules s
      where s.owner = p_owner and (p_id is null or s.id = p_id)
      order by s.next_at, s.id;
+$$;
+
+-- Name: list_webhooks(text, uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.list_webhooks(p_key text, p_id uuid) RETURNS SETOF everytab.webhook_state
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select w.id, w.key, w.url, w.events, w.description, w.created_at, w.disabled_at,
+           w.disabled_because, w.failures, w.failing_since, w.last_success_at, w.last_failure_at,
+           w.last_outcome, w.last_status, w.sent, w.dropped,
+           (select count(*) from webhook_events e where e.webhook = w.id)
+      from webhooks w
+     where (p_key is null or w.key = p_key) and (p_id is null or w.id = p_id)
+     order by w.created_at, w.id;
 $$;
 
 -- Name: load_blocked_hosts(timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -5123,6 +5436,114 @@ begin
     return true;
 end $$;
 
+-- Name: record_webhook(uuid, uuid, bigint[], text[], smallint[], integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.record_webhook(p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[], p_retry_after_s integer, OUT word text, OUT disabled_because text, OUT dropped bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Of a webhook. An event has about 700 bytes.
+    max_events constant integer := 100000;
+    -- What waits is counted when nothing was delivered, and by chance when something was: to count
+    -- as many takes 25 ms.
+    counted_of_successes constant double precision := 0.05;
+    -- How long one event is tried, and how long a webhook may have nothing but failures.
+    patience constant interval := '1 day';
+    -- Failures in a row before a webhook is given up: not when no worker was there to try.
+    min_failures constant integer := 10;
+    -- After so many failures in a row what waits is tried at once when the receiver is back.
+    outage constant integer := 3;
+    -- A receiver that is back is found within this time.
+    max_pause constant interval := '5 minutes';
+    -- No receiver is left alone for longer because it asks for it.
+    max_retry_after_s constant integer := 3600;
+    -- After trouble of the worker's own.
+    pause_after_trouble constant interval := '5 seconds';
+    -- The status by which a receiver wants nothing more.
+    gone constant smallint := 410;
+    now_at timestamptz := clock_timestamp();
+    left_alone interval :=
+        make_interval(secs => least(greatest(coalesce(p_retry_after_s, 0), 0), max_retry_after_s));
+    delivered bigint[];
+    failed integer;
+    given_up bigint;
+    hook webhooks;
+begin
+    word := 'lost';
+    dropped := 0;
+    select * into hook from webhooks w
+     where w.id = p_id and w.lease_token = p_token for no key update;
+    if not found then
+        return;
+    end if;
+    word := 'recorded';
+    delivered := array(select t.number from unnest(p_numbers, p_outcomes) t (number, outcome)
+                        where t.outcome = 'ok');
+    failed := coalesce(cardinality(p_numbers), 0) - cardinality(delivered);
+    delete from webhook_events e where e.webhook = p_id and e.number = any (delivered);
+    with late as (
+        delete from webhook_events e
+         where e.webhook = p_id and e.number = any (p_numbers)
+           and e.first_tried_at <= now_at - patience
+        returning e.number)
+    select count(*) into given_up from late;
+    update webhook_events e
+       set tries = e.tries + 1, first_tried_at = coalesce(e.first_tried_at, now_at),
+           due_at = least(
+               now_at + greatest(coordinator.webhook_pause(e.tries + 1), left_alone),
+               coalesce(e.first_tried_at, now_at) + patience)
+     where e.webhook = p_id and e.number = any (p_numbers);
+    if cardinality(delivered) > 0 and hook.failures >= outage then
+        update webhook_events e set due_at = now_at
+         where e.webhook = p_id and e.due_at > now_at and e.number <> all (p_numbers);
+    end if;
+    dropped := given_up;
+    if cardinality(delivered) = 0 or random() < counted_of_successes then
+        with newest as (
+            delete from webhook_events e
+             where e.number in (select x.number from webhook_events x
+                                 where x.webhook = p_id and x.tries = 0
+                                 order by x.due_at, x.number offset max_events)
+            returning e.number)
+        select dropped + count(*) into dropped from newest;
+    end if;
+    update webhooks w
+       set leased_until = null, lease_token = null, sent = w.sent + cardinality(delivered),
+           dropped = w.dropped + record_webhook.dropped,
+           last_success_at = case when cardinality(delivered) > 0 then now_at
+                             else w.last_success_at end,
+           failures = case when cardinality(delivered) > 0 then 0 else w.failures + failed end,
+           failing_since = case when cardinality(delivered) > 0 then null
+                                when failed > 0 then coalesce(w.failing_since, now_at)
+                                else w.failing_since end,
+           due_at = now_at + case
+               when cardinality(delivered) > 0 then left_alone
+               when failed = 0 then pause_after_trouble
+               else greatest(left_alone, least(
+                   coordinator.webhook_pause(w.failures + 1), max_pause)) end
+     where w.id = p_id
+    returning w.* into hook;
+    if failed > 0 then
+        update webhooks w
+           set last_failure_at = now_at, last_outcome = t.outcome, last_status = t.status
+          from (select t.outcome, t.status
+                  from unnest(p_outcomes, p_statuses) with ordinality t (outcome, status, place)
+                 where t.outcome <> 'ok' order by t.place desc limit 1) t
+         where w.id = p_id;
+    end if;
+    if hook.disabled_at is null and gone = any (p_statuses) then
+        disabled_because := 'gone';
+    elsif hook.disabled_at is null and hook.failures >= min_failures
+          and hook.failing_since <= now_at - patience then
+        disabled_because := 'failing';
+    end if;
+    if disabled_because is not null then
+        dropped := dropped + coordinator.disable_webhook(p_id, disabled_because);
+    end if;
+end $$;
+
 -- Name: records_of_host(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) RETURNS TABLE(shard integer, lease_number integer, archive_offset bigint, shared boolean)
@@ -5558,7 +5979,14 @@ CREATE FUNCTION coordinator.revoke_key(p_key text) RETURNS boolean
 begin
     update api_keys k set revoked_at = clock_timestamp()
      where k.key = p_key and k.revoked_at is null;
-    return found;
+    if not found then
+        return false;
+    end if;
+    perform coordinator.disable_webhook(w.id, 'key_revoked')
+       from (select w.id from webhooks w
+              where w.key = p_key and w.disabled_at is null order by w.id
+                for no key update) w;
+    return true;
 end $$;
 
 -- Name: revoke_leases(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -6151,6 +6579,53 @@ begin
                                     for update skip locked));
 end $$;
 
+-- Name: tell_urls(integer[], integer[], bigint[], bigint[], text[], timestamp with time zone[], smallint[], smallint[], text[], integer[], text[], bigint[], integer[], boolean[], bigint[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.tell_urls(p_closed integer[], p_crawls integer[], p_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_objects text[], p_offsets bigint[], p_lengths integer[], p_no_pages boolean[], p_via_url_hashes bigint[], p_vias text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    event text := 'url.done';
+begin
+    if not exists (select from webhooks w where w.disabled_at is null and event = any (w.events))
+    then
+        return;
+    end if;
+    insert into webhook_events (webhook, body)
+    select w.id, coordinator.webhook_body(event, clock_timestamp(), json_build_object(
+               'id', api.url_id(k.secret_sha256, f.crawl, f.host_hash, f.url_hash),
+               'url', f.url, 'crawl', c.id,
+               'state', coordinator.ending_of(f.outcome, f.bytes), 'outcome', f.outcome,
+               'status', f.status, 'at', coordinator.utc_text(f.at),
+               'record', case when f.record_length is not null then json_build_object(
+                   'object', f.object, 'offset', f.record_offset, 'length', f.record_length) end))
+      from unnest(p_crawls, p_hosts, p_url_hashes, p_urls, p_at, p_depths, p_statuses, p_outcomes,
+                  p_bytes, p_objects, p_offsets, p_lengths, p_no_pages, p_via_url_hashes, p_vias)
+           as f (crawl, host_hash, url_hash, url, at, depth, status, outcome, bytes, object,
+                 record_offset, record_length, is_no_page, via_url_hash, via)
+      join api_crawls a on a.crawl = f.crawl
+      join api_keys k on k.key = a.key
+      join crawls c on c.crawl = f.crawl
+      join webhooks w on w.key = a.key and w.disabled_at is null and event = any (w.events)
+     where f.crawl <> all (p_closed) and f.depth = 0 and not coalesce(f.is_no_page, false)
+       and f.via_url_hash is null and f.via is null
+     order by w.id for key share of w;
+end $$;
+
+-- Name: tell_webhooks(text, text, json); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.tell_webhooks(p_owner text, p_type text, p_data json) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    insert into webhook_events (webhook, body)
+    select w.id, coordinator.webhook_body(p_type, clock_timestamp(), p_data)
+      from webhooks w
+     where 'key:' || w.key = p_owner and w.disabled_at is null and p_type = any (w.events)
+     order by w.id for key share of w;
+$$;
+
 -- Name: time_at_rate(everytab.job_kind, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer) RETURNS interval
@@ -6204,6 +6679,14 @@ CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
     select p_crashes >= 3;
 $$;
 
+-- Name: utc_text(timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.utc_text(p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+$$;
+
 -- Name: via_of(everytab.fetches); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.via_of(p_fetch everytab.fetches) RETURNS text
@@ -6215,6 +6698,58 @@ CREATE FUNCTION coordinator.via_of(p_fetch everytab.fetches) RETURNS text
            and v.host_hash = coalesce(p_fetch.via_host_hash, p_fetch.host_hash)
            and v.url_hash = p_fetch.via_url_hash));
 $$;
+
+-- Name: waiting_webhooks(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.waiting_webhooks() RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with recursive waiting (webhook) as (
+        (select e.webhook from webhook_events e order by e.webhook limit 1)
+        union all
+        select (select e.webhook from webhook_events e where e.webhook > w.webhook
+                 order by e.webhook limit 1)
+          from waiting w where w.webhook is not null)
+    select w.webhook from waiting w where w.webhook is not null;
+$$;
+
+-- Name: webhook_backlog(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.webhook_backlog(OUT waiting bigint, OUT failing bigint) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select count(*), count(*) filter (where w.failures > 0)
+      from webhooks w
+     where w.disabled_at is null and w.id in (select coordinator.waiting_webhooks());
+$$;
+
+-- Name: webhook_body(text, timestamp with time zone, json); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.webhook_body(p_type text, p_at timestamp with time zone, p_data json) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    select json_build_object(
+        'type', p_type,
+        'timestamp', coordinator.utc_text(p_at),
+        'data', json_strip_nulls(p_data))::text;
+$$;
+
+-- Name: webhook_pause(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.webhook_pause(p_failures integer) RETURNS interval
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Nine attempts fill the day for which an event is tried.
+    pauses constant interval[] :=
+        -- Limit minutes = 15: three attempts before it find a receiver that was restarted.
+        '{5 seconds,1 minute,5 minutes,15 minutes,1 hour,2 hours,4 hours,8 hours}';
+begin
+    return pauses[greatest(least(p_failures, cardinality(pauses)), 1)] * (0.9 + 0.2 * random());
+end $$;
 
 -- Name: withheld_kinds(jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -6863,6 +7398,31 @@ ALTER TABLE everytab.warc_files ALTER COLUMN warc_file ADD GENERATED ALWAYS AS I
     CACHE 1
 );
 
+-- Name: webhook_events; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.webhook_events (
+    number bigint NOT NULL,
+    due_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    first_tried_at timestamp with time zone,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    webhook uuid NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    body text NOT NULL,
+    CONSTRAINT webhook_events_tries_check CHECK ((tries >= 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+-- Name: webhook_events_number_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.webhook_events ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.webhook_events_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: workers; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.workers (
@@ -7127,6 +7687,16 @@ ALTER TABLE ONLY everytab.warc_files
 ALTER TABLE ONLY everytab.warc_files
     ADD CONSTRAINT warc_files_pkey PRIMARY KEY (warc_file);
 
+-- Name: webhook_events webhook_events_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.webhook_events
+    ADD CONSTRAINT webhook_events_pkey PRIMARY KEY (number);
+
+-- Name: webhooks webhooks_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
+
 -- Name: workers workers_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.workers
@@ -7264,6 +7834,14 @@ CREATE INDEX schedule_links_schedule ON everytab.schedule_links USING btree (sch
 
 CREATE INDEX schedules_due ON everytab.schedules USING btree (next_at);
 
+-- Name: webhook_events_due; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX webhook_events_due ON everytab.webhook_events USING btree (webhook, due_at, number);
+
+-- Name: webhooks_key; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX webhooks_key ON everytab.webhooks USING btree (key);
+
 -- Name: api_answers api_answers_key_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.api_answers
@@ -7334,6 +7912,16 @@ ALTER TABLE ONLY everytab.schedule_links
 ALTER TABLE ONLY everytab.schedules
     ADD CONSTRAINT schedules_last_crawl_fkey FOREIGN KEY (last_crawl) REFERENCES everytab.crawls(crawl);
 
+-- Name: webhook_events webhook_events_webhook_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.webhook_events
+    ADD CONSTRAINT webhook_events_webhook_fkey FOREIGN KEY (webhook) REFERENCES everytab.webhooks(id) ON DELETE CASCADE;
+
+-- Name: webhooks webhooks_key_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.webhooks
+    ADD CONSTRAINT webhooks_key_fkey FOREIGN KEY (key) REFERENCES everytab.api_keys(key);
+
 -- Name: SCHEMA api; Type: ACL; Schema: -; Owner: -
 
 GRANT USAGE ON SCHEMA api TO everytab_api;
@@ -7371,6 +7959,11 @@ GRANT ALL ON FUNCTION api.add_robots(p_key text, p_secret bytea, p_id uuid, p_si
 REVOKE ALL ON FUNCTION api.add_schedule(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_every_s integer, p_first_at timestamp with time zone, p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb, p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[], OUT id uuid, OUT next_at timestamp with time zone, OUT is_repeated boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.add_schedule(p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text, p_every_s integer, p_first_at timestamp with time zone, p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb, p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[], OUT id uuid, OUT next_at timestamp with time zone, OUT is_repeated boolean) TO everytab_api;
 
+-- Name: FUNCTION add_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_signing bytea); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.add_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_signing bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.add_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_signing bytea) TO everytab_api;
+
 -- Name: FUNCTION admit(p_key text, p_secret bytea, p_urls bigint); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.admit(p_key text, p_secret bytea, p_urls bigint) FROM PUBLIC;
@@ -7390,6 +7983,11 @@ GRANT ALL ON FUNCTION api.change_filter(p_key text, p_secret bytea, p_id uuid, p
 
 REVOKE ALL ON FUNCTION api.change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_patterns(p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb) TO everytab_api;
+
+-- Name: FUNCTION change_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_enabled boolean); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.change_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_enabled boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.change_webhook(p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text, p_enabled boolean) TO everytab_api;
 
 -- Name: FUNCTION check_again(p_key text, p_settings jsonb); Type: ACL; Schema: api; Owner: -
 
@@ -7439,6 +8037,11 @@ GRANT ALL ON FUNCTION api.drop_robots(p_key text, p_secret bytea, p_id uuid) TO 
 
 REVOKE ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.drop_schedule(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
+
+-- Name: FUNCTION drop_webhook(p_key text, p_secret bytea, p_id uuid); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.drop_webhook(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.drop_webhook(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
 
 -- Name: FUNCTION failed_urls(p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer); Type: ACL; Schema: api; Owner: -
 
@@ -7520,6 +8123,11 @@ GRANT ALL ON FUNCTION api.list_robots(p_key text, p_secret bytea) TO everytab_ap
 REVOKE ALL ON FUNCTION api.list_schedules(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.list_schedules(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
 
+-- Name: FUNCTION list_webhooks(p_key text, p_secret bytea, p_id uuid); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.list_webhooks(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.list_webhooks(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
+
 -- Name: FUNCTION move_crawl(p_key text, p_secret bytea, p_id uuid, p_verb text); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.move_crawl(p_key text, p_secret bytea, p_id uuid, p_verb text) FROM PUBLIC;
@@ -7539,6 +8147,10 @@ REVOKE ALL ON FUNCTION api.own_crawl(p_key text, p_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION api.own_key(p_key text, p_secret bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.own_key(p_key text, p_secret bytea) TO everytab_api;
 
+-- Name: FUNCTION own_webhook(p_key text, p_id uuid); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.own_webhook(p_key text, p_id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION quota_reached(p_key everytab.api_keys, p_urls bigint, OUT code text, OUT detail jsonb); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.quota_reached(p_key everytab.api_keys, p_urls bigint, OUT code text, OUT detail jsonb) FROM PUBLIC;
@@ -7551,6 +8163,11 @@ REVOKE ALL ON FUNCTION api.refuse(p_code text, p_detail jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION api.remove_filter(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_filter(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
+
+-- Name: FUNCTION rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea) TO everytab_api;
 
 -- Name: FUNCTION search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer); Type: ACL; Schema: api; Owner: -
 
@@ -7585,9 +8202,18 @@ GRANT ALL ON FUNCTION api.submit_named(p_name text, p_request bytea, p_store tex
 
 REVOKE ALL ON FUNCTION api.submit_of_key(p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[], p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[]) FROM PUBLIC;
 
+-- Name: FUNCTION test_webhook(p_key text, p_secret bytea, p_id uuid); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.test_webhook(p_key text, p_secret bytea, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.test_webhook(p_key text, p_secret bytea, p_id uuid) TO everytab_api;
+
 -- Name: FUNCTION urgent_lane(p_urgent boolean[], p_urls bigint); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.urgent_lane(p_urgent boolean[], p_urls bigint) FROM PUBLIC;
+
+-- Name: FUNCTION url_id(p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.url_id(p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint) FROM PUBLIC;
 
 -- Name: FUNCTION use_urls(p_key everytab.api_keys, p_urls bigint); Type: ACL; Schema: api; Owner: -
 
@@ -7773,6 +8399,10 @@ REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes 
 -- Name: FUNCTION decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) FROM PUBLIC;
+
+-- Name: FUNCTION disable_webhook(p_id uuid, p_because text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.disable_webhook(p_id uuid, p_because text) FROM PUBLIC;
 
 -- Name: FUNCTION discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -7992,6 +8622,11 @@ GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_want
 REVOKE ALL ON FUNCTION coordinator.lease_slots(p_worker text, p_wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.lease_slots(p_worker text, p_wanted integer) TO everytab_worker;
 
+-- Name: FUNCTION lease_webhooks(p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.lease_webhooks(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.lease_webhooks(p_limit integer) TO everytab_worker;
+
 -- Name: FUNCTION limits_of_owner(p_owner text, OUT rate double precision, OUT min_delay_ms integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.limits_of_owner(p_owner text, OUT rate double precision, OUT min_delay_ms integer) FROM PUBLIC;
@@ -8027,6 +8662,10 @@ GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_site;
 -- Name: FUNCTION list_schedules(p_owner text, p_id uuid); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.list_schedules(p_owner text, p_id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION list_webhooks(p_key text, p_id uuid); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.list_webhooks(p_key text, p_id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION load_blocked_hosts(p_after timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8240,6 +8879,11 @@ GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number i
 REVOKE ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) TO everytab_worker_crawl;
 
+-- Name: FUNCTION record_webhook(p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[], p_retry_after_s integer, OUT word text, OUT disabled_because text, OUT dropped bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.record_webhook(p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[], p_retry_after_s integer, OUT word text, OUT disabled_because text, OUT dropped bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.record_webhook(p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[], p_retry_after_s integer, OUT word text, OUT disabled_because text, OUT dropped bigint) TO everytab_worker;
+
 -- Name: FUNCTION records_of_host(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) FROM PUBLIC;
@@ -8440,6 +9084,14 @@ GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_site
 
 REVOKE ALL ON FUNCTION coordinator.sweep_slots() FROM PUBLIC;
 
+-- Name: FUNCTION tell_urls(p_closed integer[], p_crawls integer[], p_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_objects text[], p_offsets bigint[], p_lengths integer[], p_no_pages boolean[], p_via_url_hashes bigint[], p_vias text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.tell_urls(p_closed integer[], p_crawls integer[], p_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_objects text[], p_offsets bigint[], p_lengths integer[], p_no_pages boolean[], p_via_url_hashes bigint[], p_vias text[]) FROM PUBLIC;
+
+-- Name: FUNCTION tell_webhooks(p_owner text, p_type text, p_data json); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.tell_webhooks(p_owner text, p_type text, p_data json) FROM PUBLIC;
+
 -- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer) FROM PUBLIC;
@@ -8456,9 +9108,30 @@ REVOKE ALL ON FUNCTION coordinator.uncleared() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.uses_isolation(p_crashes integer) FROM PUBLIC;
 
+-- Name: FUNCTION utc_text(p_at timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.utc_text(p_at timestamp with time zone) FROM PUBLIC;
+
 -- Name: FUNCTION via_of(p_fetch everytab.fetches); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.via_of(p_fetch everytab.fetches) FROM PUBLIC;
+
+-- Name: FUNCTION waiting_webhooks(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.waiting_webhooks() FROM PUBLIC;
+
+-- Name: FUNCTION webhook_backlog(OUT waiting bigint, OUT failing bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.webhook_backlog(OUT waiting bigint, OUT failing bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.webhook_backlog(OUT waiting bigint, OUT failing bigint) TO everytab_worker;
+
+-- Name: FUNCTION webhook_body(p_type text, p_at timestamp with time zone, p_data json); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.webhook_body(p_type text, p_at timestamp with time zone, p_data json) FROM PUBLIC;
+
+-- Name: FUNCTION webhook_pause(p_failures integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.webhook_pause(p_failures integer) FROM PUBLIC;
 
 -- Name: FUNCTION withheld_kinds(p_wanted jsonb, p_offered jsonb); Type: ACL; Schema: coordinator; Owner: -
 

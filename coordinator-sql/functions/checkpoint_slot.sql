@@ -105,6 +105,10 @@ begin
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
+    perform coordinator.tell_urls(
+        closed, p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_depths, p_statuses,
+        p_outcomes, p_bytes, p_objects, p_record_offsets, p_record_lengths, p_no_pages,
+        p_via_url_hashes, p_vias);
     insert into fetch_texts (crawl, host_hash, url_hash, words, text)
     select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_titles, p_texts)

@@ -1,6 +1,6 @@
 -- Ends a crawl whose row the caller holds. What is pending is left, for the reason that ended it;
 -- the rows of its slots are closed, so that later checkpoints of it are refused, and their sums
--- kept. The jobs that write its indexes are opened.
+-- kept. The jobs that write its indexes are opened, and webhooks of its owner are told.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -17,4 +17,9 @@ begin
            finished_at = clock_timestamp()
      where c.crawl = p_crawl;
     perform coordinator.open_crawl_run(p_crawl);
+    perform coordinator.tell_webhooks(c.owner, 'crawl.ended', json_build_object(
+        'crawl', c.id, 'name', c.name, 'ended_by', c.ended_by, 'known', t.known,
+        'captured', t.captured, 'failed', t.failed, 'failures', t.failures,
+        'refused', t.refused, 'left', t."left"))
+       from crawls c join crawl_totals t on t.crawl = c.crawl where c.crawl = p_crawl;
 end $$;

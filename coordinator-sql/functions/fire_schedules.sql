@@ -2,7 +2,8 @@
 -- it: the rows that one of them works on are skipped by the others. Each missed time is not made up
 -- for: whatever has passed since, a schedule fires once and is then due at its next time from now.
 -- While its last crawl has not ended, or its owner may not crawl, its times are skipped and
--- counted. A schedule that cannot be fired says why, and delays no other.
+-- counted, and webhooks of the owner are told why. A schedule that cannot be fired says why, and
+-- delays no other.
 create or replace function coordinator.fire_schedules()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -11,6 +12,7 @@ declare
     -- As the column has it.
     max_characters constant integer := 200;
     due schedules;
+    why text;
     fired integer := 0;
     handled integer := 0;
 begin
@@ -31,20 +33,29 @@ begin
            set next_at = coordinator.next_time(
                    due.next_at, due.every_s, due.at_s, due.weekdays, clock_timestamp())
          where s.id = due.id;
-        if coordinator.hold_of_owner(due.owner) is not null
-            or exists (select from crawls c
-                        where c.crawl = due.last_crawl and c.state <> 'ended') then
+        why := coalesce(coordinator.hold_of_owner(due.owner),
+                        (select 'not_ended' from crawls c
+                          where c.crawl = due.last_crawl and c.state <> 'ended'));
+        if why is not null then
             update schedules s set skipped = s.skipped + 1 where s.id = due.id;
-            continue;
+        else
+            begin
+                perform coordinator.start_scheduled(due);
+                fired := fired + 1;
+            exception when others then
+                update schedules s
+                   set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
+                 where s.id = due.id;
+                -- Other words than those of a refusal are for the operator.
+                why := case when sqlstate = 'ET010' then sqlerrm else 'internal' end;
+            end;
         end if;
-        begin
-            perform coordinator.start_scheduled(due);
-            fired := fired + 1;
-        exception when others then
-            update schedules s
-               set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
-             where s.id = due.id;
-        end;
+        if why is not null then
+            perform coordinator.tell_webhooks(due.owner, 'schedule.skipped', json_build_object(
+                'schedule', due.id, 'name', due.name, 'reason', why,
+                'next_at', (select coordinator.utc_text(s.next_at) from schedules s
+                             where s.id = due.id)));
+        end if;
     end loop;
     return fired;
 end $$;

@@ -21,3 +21,4 @@ pub(crate) mod schedules;
 pub(crate) mod search;
 pub(crate) mod submit;
 pub(crate) mod tenants;
+pub(crate) mod webhooks;

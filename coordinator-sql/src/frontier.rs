@@ -21,3 +21,4 @@ pub(crate) mod robots;
 pub(crate) mod rows;
 pub(crate) mod schedules;
 pub(crate) mod slots;
+pub(crate) mod webhooks;

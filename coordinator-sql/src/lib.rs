@@ -54,6 +54,7 @@ pub use api::{
     schedules::ApiScheduled,
     search::{ApiFound, FoundPlace},
     submit::{ApiAccepted, ApiSubmission, ApiTarget, StandingCrawl},
+    webhooks::{NewWebhook, WebhookChange},
 };
 pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
 pub use blocklist::{BlockedPattern, ImportedList};
@@ -86,6 +87,7 @@ pub use frontier::{
     rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
     schedules::{NewSchedule, ScheduleAdded, ScheduleRow, ScheduleTimes},
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
+    webhooks::{WebhookBacklog, WebhookLease, WebhookRecorded, WebhookState, WebhookTry},
 };
 pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};

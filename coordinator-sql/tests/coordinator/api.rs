@@ -15,3 +15,4 @@ mod standing;
 mod states;
 mod submit;
 mod tenants;
+mod webhooks;

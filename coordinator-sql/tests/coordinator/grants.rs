@@ -71,6 +71,7 @@ const OF_WORKERS: &[&str] = &[
     "job_history",
     "lease",
     "lease_slots",
+    "lease_webhooks",
     "list_scans",
     "load_blocked_hosts",
     "load_blocklist",
@@ -98,6 +99,7 @@ const OF_WORKERS: &[&str] = &[
     "record_hosts",
     "record_icons",
     "record_pages",
+    "record_webhook",
     "release",
     "release_slots",
     "renew",
@@ -110,6 +112,7 @@ const OF_WORKERS: &[&str] = &[
     "scan_status",
     "schema_digest",
     "sweep",
+    "webhook_backlog",
     "withheld_runs",
 ];
 

@@ -148,6 +148,7 @@ async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
             "find_capture",
             "list_robots",
             "list_schedules",
+            "list_webhooks",
             "overview",
             "own_key",
             "search",

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::service::{Service, code, links, new_key};
 
-fn schedule(name: &str) -> NewSchedule {
+pub(super) fn schedule(name: &str) -> NewSchedule {
     NewSchedule {
         id: Uuid::new_v4(),
         owner: "another".into(),

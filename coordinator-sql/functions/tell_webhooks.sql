@@ -1,0 +1,11 @@
+-- Writes an event for each webhook of an owner that wants its type. The caller's transaction does
+-- what the event tells of. A webhook that is being removed is waited for, which takes no other
+-- lock.
+create or replace function coordinator.tell_webhooks(p_owner text, p_type text, p_data json)
+returns void language sql set search_path = everytab, pg_temp as $$
+    insert into webhook_events (webhook, body)
+    select w.id, coordinator.webhook_body(p_type, clock_timestamp(), p_data)
+      from webhooks w
+     where 'key:' || w.key = p_owner and w.disabled_at is null and p_type = any (w.events)
+     order by w.id for key share of w;
+$$;
