@@ -8,7 +8,7 @@ use everytab_coordinator::Coordinator;
 use everytab_fetcher::{Fetcher, PageOptions};
 use everytab_frontier::{DEFAULT_SUFFIX_LIST, ParameterList, SuffixError, SuffixList};
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::JoinSet,
 };
 
@@ -26,6 +26,7 @@ use crate::{
     repeat::{EarlierFetches, answer_questions},
     stored_bodies::LastForgotten,
     visit::VisitContext,
+    webhooks::Webhooks,
     worker_settings::CrawlerSettings,
 };
 
@@ -49,14 +50,18 @@ pub async fn run(
     coordinator: Coordinator,
     fetcher: Fetcher,
     settings: CrawlerSettings,
-    stop: watch::Receiver<bool>,
+    mut stop: watch::Receiver<bool>,
 ) -> Result<CrawlerEnd, CrawlerError> {
     metrics::begin_at_zero();
-    let options = PageOptions::default();
+    let options = Arc::new(PageOptions::default());
     blocked::read_all(&coordinator, &options.exclusions).await?;
     let mut beside = JoinSet::new();
     let (kept, asking) = (options.exclusions.clone(), fetcher.clone());
     beside.spawn(blocked::keep_up_to_date(coordinator.clone(), asking, kept));
+    let webhooks = Webhooks::new(coordinator.clone(), fetcher.clone(), Arc::clone(&options));
+    let (finish, finished) = oneshot::channel();
+    let mut telling = JoinSet::new();
+    telling.spawn(webhooks.send_until(finished));
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])?;
     let archive_settings = ArchiveSettings {
         temporary: settings.temporary.clone(),
@@ -87,7 +92,7 @@ pub async fn run(
         lists,
         coordinator,
         context: Arc::new(context),
-        options: Arc::new(options),
+        options,
         leases,
         archives,
         put,
@@ -98,8 +103,17 @@ pub async fn run(
         events,
         state: State::default(),
     };
-    // The tasks beside it end when the set is dropped.
-    Ok(holder.run(stop).await)
+    let end = holder.run(stop.clone()).await;
+    if end == CrawlerEnd::Finished {
+        // Receivers are told of the last crawl's end; no other worker may be there to do it.
+        finish.send(()).ok();
+        tokio::select! {
+            _ = telling.join_next() => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+    }
+    // The tasks beside it end when the sets are dropped.
+    Ok(end)
 }
 
 /// The worker's name as archives have it: letters, digits and `-`.

@@ -35,6 +35,7 @@ mod stores;
 mod submit;
 mod tenants;
 mod visit;
+mod webhooks;
 mod worker_settings;
 
 pub use crawler::{CrawlerError, run};

@@ -5,9 +5,9 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use everytab_coordinator::{Checkpoint, CheckpointAnswer, Error};
+use everytab_coordinator::{Checkpoint, CheckpointAnswer, Error, WebhookBacklog, WebhookTry};
 use everytab_fetcher::{
-    PurposeKind, instruments,
+    Outcome, PurposeKind, instruments,
     metrics::{LATENCY_SECONDS, label},
 };
 use opentelemetry::global;
@@ -28,6 +28,12 @@ instruments! { Instruments METRICS
     classified: counter() "everytab.crawl.classified" "{page}" ["answer"]
         "Pages of which a classifier was asked, by its answer: keep, drop, nofollow; or timeout, \
          unreachable, invalid, and then the page is kept";
+    webhook_events: counter() "everytab.crawl.webhook.events" "{event}" ["end"]
+        "Attempts at events of webhooks: sent, or failed and tried again later; and dropped, events \
+         that were given up";
+    webhooks_waiting: gauge() "everytab.crawl.webhooks" "{webhook}" ["state"]
+        "Webhooks of all keys that have events waiting, and those of them that fail, as each worker \
+         counts them once a minute";
     slots: gauge() "everytab.crawl.slots" "{slot}" []
         "Slots that this worker holds";
     slots_stopped: gauge() "everytab.crawl.slots.stopped" "{slot}" []
@@ -47,10 +53,13 @@ instruments! { Instruments METRICS
 }
 
 /// The calls to Postgres that are counted when they fail.
-const CALLS: [&str; 7] = ["list", "lease", "release", "due", "links", "sites", "drop"];
+const CALLS: [&str; 8] = ["list", "lease", "release", "due", "links", "sites", "drop", "webhooks"];
 
 /// What becomes of a question to a classifier.
 const ANSWERS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
+
+/// What becomes of an event of a webhook.
+const EVENT_ENDS: [&str; 3] = ["sent", "failed", "dropped"];
 
 /// What a crawler asks for.
 const PURPOSES: [PurposeKind; 4] =
@@ -98,6 +107,9 @@ pub(crate) fn begin_at_zero() {
     for answer in ANSWERS {
         instruments.classified.add(0, &[label("answer", answer)]);
     }
+    for end in EVENT_ENDS {
+        instruments.webhook_events.add(0, &[label("end", end)]);
+    }
     for call in CALLS {
         instruments.errors.add(0, &[label("call", call)]);
     }
@@ -112,6 +124,23 @@ pub(crate) fn failed(call: &'static str) {
 /// Records what became of a question to a classifier: one of [`ANSWERS`].
 pub(crate) fn classified(answer: &'static str) {
     instruments().classified.add(1, &[label("answer", answer)]);
+}
+
+/// Records attempts at events of a webhook, and how many events were given up.
+pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
+    let sent = tries.iter().filter(|one| one.outcome == Outcome::Ok.as_str()).count() as u64;
+    let failed = tries.len() as u64 - sent;
+    for (end, amount) in EVENT_ENDS.into_iter().zip([sent, failed, dropped.unsigned_abs()]) {
+        instruments().webhook_events.add(amount, &[label("end", end)]);
+    }
+}
+
+/// Records how many webhooks have events that wait.
+pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
+    let WebhookBacklog { waiting, failing } = backlog;
+    for (state, amount) in [("waiting", waiting), ("failing", failing)] {
+        instruments().webhooks_waiting.record(amount.unsigned_abs(), &[label("state", state)]);
+    }
 }
 
 /// Records how a checkpoint ended, and what it recorded.
