@@ -44,6 +44,7 @@ use crate::{problem::ProblemDocument, service::Service};
         (name = "schedules", description = "Crawls that start again and again"),
         (name = "filters", description = "Which URLs crawls ask for, and which pages they keep"),
         (name = "manners", description = "How sites are asked more gently than they ask for"),
+        (name = "webhooks", description = "Where events are sent"),
         (name = "captures", description = "What is kept of the web"),
         (name = "service", description = "The service itself"),
     )

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::ApiFetch;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How a URL stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum UrlState {
     /// It was not fetched yet.
@@ -44,7 +44,7 @@ impl UrlState {
 }
 
 /// Where a record is, in the store of the crawl.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct RecordPlace {
     /// The name of the WARC file.
     pub(crate) object: String,

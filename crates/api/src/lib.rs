@@ -46,6 +46,8 @@ mod submitted_urls;
 mod trials;
 mod url_id;
 mod waiters;
+mod webhook_events;
+mod webhook_url;
 
 pub use caller::{
     KEY_ID_LENGTH, KEY_PREFIX, KEY_RANDOM_BYTES, KEY_SECRET_LENGTH, key_of_random, secret_sha256,

@@ -17,3 +17,4 @@ pub(crate) mod robots;
 pub(crate) mod schedules;
 pub(crate) mod search;
 pub(crate) mod urls;
+pub(crate) mod webhooks;

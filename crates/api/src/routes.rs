@@ -6,15 +6,18 @@
 use std::sync::Arc;
 
 use axum::{Router, middleware};
+use serde::Serialize;
+use serde_json::Value;
 use utoipa::{OpenApi, openapi};
 
 use crate::{
     description, manners,
     resources::{
         batches, captured, crawl_changes, crawl_moves, crawls, feed, filter_trial, filters, health,
-        overview, own_settings, page, rates, robots, schedules, search, urls,
+        overview, own_settings, page, rates, robots, schedules, search, urls, webhooks,
     },
     service::Service,
+    webhook_events,
 };
 
 /// Every route.
@@ -32,6 +35,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .merge(crawls::routes())
         .merge(crawl_moves::routes())
         .merge(feed::routes())
+        .merge(webhooks::routes())
         .merge(own_settings::routes())
         .merge(overview::routes())
         .merge(health::routes())
@@ -47,7 +51,16 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
 /// # Errors
 /// When it is no JSON.
 pub fn description_json() -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(&described())? + "\n")
+    let whole = WholeDescription { paths: described(), webhooks: webhook_events::described() };
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}
+
+/// The description with what receivers are sent, for which utoipa has no place.
+#[derive(Serialize)]
+struct WholeDescription {
+    #[serde(flatten)]
+    paths: openapi::OpenApi,
+    webhooks: Value,
 }
 
 /// The description of every route.
@@ -66,6 +79,8 @@ fn described() -> openapi::OpenApi {
         crawl_changes::CrawlChangesDescription::openapi(),
         crawl_moves::CrawlMovesDescription::openapi(),
         feed::FeedDescription::openapi(),
+        webhooks::WebhooksDescription::openapi(),
+        webhook_events::EventsDescription::openapi(),
         own_settings::OwnSettingsDescription::openapi(),
         overview::OverviewDescription::openapi(),
         health::HealthDescription::openapi(),

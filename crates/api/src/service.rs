@@ -9,7 +9,7 @@ use everytab_coordinator::{ApiCaller, Coordinator, StandingCrawl};
 use everytab_crawler::{FilterLists, SeedPorts};
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
-use everytab_webpage::PortList;
+use everytab_webpage::{PortList, address::Guard};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -34,6 +34,8 @@ pub struct ApiSettings {
     pub version: String,
     /// The User-Agent with which workers ask, as far as this process knows.
     pub user_agent: String,
+    /// The addresses that workers may send webhooks to, as far as this process knows.
+    pub guard: Guard,
 }
 
 /// What all requests share.

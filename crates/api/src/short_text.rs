@@ -16,15 +16,23 @@ const MAX_NAME_CHARACTERS: usize = 100;
 /// # Errors
 /// When it is no name.
 pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
-    let is_long_enough = (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count());
-    if is_long_enough && name.trim() == name && !name.chars().any(char::is_control) {
+    check_line(name, "name", MAX_NAME_CHARACTERS)
+}
+
+/// Checks a field that is one line of at most so many characters.
+///
+/// # Errors
+/// Returns a problem of the field if it is not.
+pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Result<(), Problem> {
+    let is_long_enough = (1..=max_characters).contains(&text.chars().count());
+    if is_long_enough && text.trim() == text && !text.chars().any(char::is_control) {
         return Ok(());
     }
     let detail = format!(
-        "a name has 1 to {MAX_NAME_CHARACTERS} characters, none of them a control character, and \
-         no space around it"
+        "a {field} has 1 to {max_characters} characters, none of them a control character, and no \
+         space around it"
     );
-    Err(Problem::of_field(ProblemCode::InvalidParameter, "name", detail))
+    Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
 }
 
 /// Checks that no text of a value has the character NUL, which Postgres keeps in no text.

@@ -17,7 +17,8 @@ const SAID_BYTES: usize = 1 + 4 + 8 + 8;
 /// Bytes of the code: of 2^64 guesses one is right, and each is a request.
 const CODE_BYTES: usize = 8;
 
-/// The id of a URL as the key with this secret sees it.
+/// The id of a URL as the key with this secret sees it. `api.url_id` makes the same in Postgres,
+/// for events.
 pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     let mut bytes = vec![VERSION];
     bytes.extend(id.crawl.to_be_bytes());

@@ -5,8 +5,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 use everytab_api::{ApiService, ApiSettings, problem_of_malformed};
 use everytab_coordinator::Coordinator;
+use everytab_fetcher::FetchSettings;
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
+use everytab_webpage::address::Guard;
 use tokio::sync::watch;
 
 use crate::{
@@ -45,7 +47,7 @@ pub struct ApiArgs {
 pub(crate) fn settings(
     args: &ApiArgs,
     temporary: Option<PathBuf>,
-    user_agent: String,
+    fetch: FetchSettings,
 ) -> Result<ApiSettings, CliError> {
     let store = scan_start::absolute(store(args)?.to_owned())?;
     let from = match &args.from {
@@ -53,11 +55,12 @@ pub(crate) fn settings(
         None => store.clone(),
     };
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
-    Ok(ApiSettings { from, temporary, ..settings_for(&store, user_agent) })
+    Ok(ApiSettings { from, temporary, ..settings_for(&store, fetch) })
 }
 
 /// Returns the settings of a service with a store that it also reads.
-pub(crate) fn settings_for(store: &str, user_agent: String) -> ApiSettings {
+pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
+    let FetchSettings { user_agent, allow_ranges, deny_ranges, .. } = fetch;
     ApiSettings {
         store: store.to_owned(),
         from: store.to_owned(),
@@ -65,6 +68,7 @@ pub(crate) fn settings_for(store: &str, user_agent: String) -> ApiSettings {
         temporary: std::env::temp_dir(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         user_agent,
+        guard: Guard { allow: allow_ranges, deny: deny_ranges, own: Vec::new() },
     }
 }
 

@@ -101,10 +101,9 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     if args.roles.contains(&Role::Api) {
         let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
         telemetry::begin_at_zero();
-        let user_agent = args.fetch.settings()?.user_agent;
         let reserved = ReservedAddress::new(args.api.listen)
             .map_err(|error| CliError::new(format!("--listen: {error}")))?;
-        let settings = api::settings(&args.api, args.temporary, user_agent)?;
+        let settings = api::settings(&args.api, args.temporary, args.fetch.settings()?)?;
         return api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await;
     }
     if args.fetch.user_agent.is_some() && !args.roles.contains(&Role::Crawl) {

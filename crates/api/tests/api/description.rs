@@ -165,6 +165,9 @@ async fn id_for(world: &World, key: &str, path: &str) -> String {
             let name = format!("filter-{}", uuid::Uuid::new_v4());
             ("/v1/url/filter", json!({ "name": name, "filter": {} }))
         }
+        path if path.starts_with("/v1/webhooks/{id}") => {
+            ("/v1/webhooks", json!({ "url": "https://hook.test/", "events": ["url.done"] }))
+        }
         "/v1/url/robots/{id}" => ("/v1/url/robots", json!({ "delay_ms": 2000 })),
         _ => ("/v1/crawls", json!({ "urls": ["https://a.test/"] })),
     };

@@ -27,4 +27,5 @@ mod schema;
 mod search;
 mod urls;
 mod waits;
+mod webhooks;
 mod world;

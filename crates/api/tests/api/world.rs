@@ -7,6 +7,7 @@ use everytab_coordinator::{ConnectSettings, Coordinator, NewApiKey, schema_diges
 use everytab_patience::LIMIT;
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use everytab_storage::StoreSettings;
+use everytab_webpage::address::Guard;
 use reqwest::{Client, Method, StatusCode, header::HeaderMap};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -122,6 +123,7 @@ impl World {
             temporary: std::env::temp_dir(),
             version: "0.0.0-test".to_owned(),
             user_agent: "TestBot/1.0 (+https://bot.test/)".to_owned(),
+            guard: Guard::default(),
         };
         let router = ApiService::start(api.clone(), settings, stopped).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -106,7 +106,7 @@ async fn serve(
     let coordinator = database::connect(&service.api_url()).await?;
     let settings = ApiSettings {
         temporary: service.temporary(),
-        ..api::settings_for(&store, args.fetch.settings()?.user_agent)
+        ..api::settings_for(&store, args.fetch.settings()?)
     };
     let (end, ended) = watch::channel(false);
     let page = sample.as_ref().and_then(|sample| sample.page.as_deref());

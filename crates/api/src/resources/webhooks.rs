@@ -1,0 +1,419 @@
+//! Where a key is told of events, by the Standard Webhooks specification.
+//!
+//! Invariant: a secret is in the answer to the request that made it, and in no other. This process
+//! sends nothing: workers do.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::{get, post},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{ApiCaller, NewWebhook, WebhookChange, WebhookState};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    answer, body,
+    caller::Caller,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+    short_text::check_line,
+    webhook_events::EventType,
+    webhook_url::webhook_url,
+};
+
+/// Characters of a description.
+const MAX_DESCRIPTION_CHARACTERS: usize = 200;
+/// Characters before a secret, by the specification.
+const SECRET_PREFIX: &str = "whsec_";
+
+/// A webhook to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WebhookSubmission {
+    /// Where events are sent: an https URL without credentials and fragment, on a port that the key
+    /// may name.
+    #[schema(max_length = 2048)]
+    pub(crate) url: String,
+    /// The types of events that are sent, at least one.
+    #[schema(min_items = 1, max_items = 3)]
+    pub(crate) events: Vec<EventType>,
+    /// What it is for, for people: up to 200 characters.
+    #[schema(max_length = 200)]
+    pub(crate) description: Option<String>,
+}
+
+/// What changes of a webhook; what is absent stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WebhookChangeBody {
+    /// Where events are sent.
+    #[schema(max_length = 2048)]
+    pub(crate) url: Option<String>,
+    /// The types of events that are sent.
+    #[schema(min_items = 1, max_items = 3)]
+    pub(crate) events: Option<Vec<EventType>>,
+    /// What it is for; an empty text takes it away.
+    #[schema(max_length = 200)]
+    pub(crate) description: Option<String>,
+    /// Whether events are sent. One that is disabled loses those that wait.
+    pub(crate) enabled: Option<bool>,
+}
+
+/// Why a webhook is disabled.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DisabledBecause {
+    /// A request disabled it.
+    Requested,
+    /// The receiver answered 410.
+    Gone,
+    /// No attempt has succeeded for a day.
+    Failing,
+    /// The key was revoked.
+    KeyRevoked,
+}
+
+/// How the last attempt that failed ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LastFailure {
+    /// When it was.
+    pub(crate) at: DateTime<Utc>,
+    /// One word, such as connect_refused, first_byte_timeout, redirected or http_5xx.
+    pub(crate) outcome: String,
+    /// The status of the response, if one came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<i16>,
+}
+
+/// A webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookDocument {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Where events are sent.
+    pub(crate) url: String,
+    /// The types of events that are sent.
+    pub(crate) events: Vec<EventType>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// When it was added.
+    pub(crate) created_at: DateTime<Utc>,
+    /// Whether events are sent.
+    pub(crate) enabled: bool,
+    /// Since when it is disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled_at: Option<DateTime<Utc>>,
+    /// Why it is disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled_because: Option<DisabledBecause>,
+    /// Attempts that failed since the last one that succeeded.
+    pub(crate) failures: i32,
+    /// When the first of these was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failing_since: Option<DateTime<Utc>>,
+    /// When an event was delivered last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_success_at: Option<DateTime<Utc>>,
+    /// The last attempt that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_failure: Option<LastFailure>,
+    /// Events that wait.
+    pub(crate) pending: i64,
+    /// Events that were delivered.
+    pub(crate) sent: i64,
+    /// Events that were given up: after a day, with a webhook that was disabled, or because more
+    /// than 100,000 waited.
+    pub(crate) dropped: i64,
+    /// The secret that events are signed with: in the answer to the request that added it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secret: Option<String>,
+}
+
+/// A new secret of a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookSecret {
+    /// The secret, which is shown this once.
+    pub(crate) secret: String,
+}
+
+/// An event that is on its way.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookTestSent {
+    /// What `webhook-id` will be.
+    pub(crate) id: String,
+}
+
+/// The webhooks of a key.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookList {
+    /// The webhooks, oldest first.
+    pub(crate) webhooks: Vec<WebhookDocument>,
+}
+
+impl WebhookDocument {
+    fn new(state: WebhookState) -> Self {
+        let because = |word: &str| match word {
+            "gone" => DisabledBecause::Gone,
+            "failing" => DisabledBecause::Failing,
+            "key_revoked" => DisabledBecause::KeyRevoked,
+            _ => DisabledBecause::Requested,
+        };
+        let last_failure = state.last_failure_at.zip(state.last_outcome);
+        let last_failure = last_failure.map(|(at, outcome)| LastFailure {
+            at,
+            outcome,
+            status: state.last_status,
+        });
+        Self {
+            id: state.id,
+            url: state.url,
+            events: state.events.iter().filter_map(|name| EventType::parse(name)).collect(),
+            description: state.description,
+            created_at: state.created_at,
+            enabled: state.disabled_at.is_none(),
+            disabled_at: state.disabled_at,
+            disabled_because: state.disabled_because.as_deref().map(because),
+            failures: state.failures,
+            failing_since: state.failing_since,
+            last_success_at: state.last_success_at,
+            last_failure,
+            pending: state.pending,
+            sent: state.sent,
+            dropped: state.dropped,
+            secret: None,
+        }
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(add, list, look, change, remove, rotate, test))]
+pub(crate) struct WebhooksDescription;
+
+/// The routes of webhooks.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/v1/webhooks", get(list).post(add))
+        .route("/v1/webhooks/{id}", get(look).patch(change).delete(remove))
+        .route("/v1/webhooks/{id}/rotate", post(rotate))
+        .route("/v1/webhooks/{id}/test", post(test))
+}
+
+/// Have events of the key's crawls sent to a URL
+#[utoipa::path(
+    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_add",
+    request_body(content = WebhookSubmission, example = json!({
+        "url": "https://hooks.example.com/everytab", "events": ["crawl.ended", "url.done"],
+        "description": "the nightly import",
+    })),
+    responses(
+        (status = 201, description = "It was added", body = WebhookDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn add(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (_, bytes) = body::json_request(&service, &caller, request).await?;
+    let WebhookSubmission { url, events, description } = body::from_json(&bytes)?;
+    let url = checked_url(&service, &caller, &url).await?;
+    let events = names_of(&events)?;
+    let description = description.filter(|text| !text.is_empty());
+    description.as_deref().map(check_description).transpose()?;
+    let (signing, secret) = new_secret();
+    let new = NewWebhook { id: Uuid::now_v7(), url, events, description, secret: signing };
+    let state = service.coordinator.api_add_webhook(&caller, &new).await?;
+    let place = format!("/v1/webhooks/{}", new.id);
+    let added = WebhookDocument { secret: Some(secret), ..WebhookDocument::new(state) };
+    Ok(answer::created(&place, &added))
+}
+
+/// List the key's webhooks, oldest first
+#[utoipa::path(
+    get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_list",
+    responses(
+        (status = 200, description = "The webhooks", body = WebhookList),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn list(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let states = service.coordinator.api_list_webhooks(&caller, None).await?;
+    let webhooks = states.into_iter().map(WebhookDocument::new).collect();
+    Ok(answer::ok(&WebhookList { webhooks }))
+}
+
+/// How a webhook stands: what waits, what failed, and why it is disabled
+#[utoipa::path(
+    get, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_get",
+    params(("id" = Uuid, Path, description = "The webhook's id")),
+    responses(
+        (status = 200, description = "The webhook", body = WebhookDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn look(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    let found = service.coordinator.api_list_webhooks(&caller, Some(id)).await?;
+    let state = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+    Ok(answer::ok(&WebhookDocument::new(state)))
+}
+
+/// Change a webhook, disable it, or enable it again
+#[utoipa::path(
+    patch, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_change",
+    params(("id" = Uuid, Path, description = "The webhook's id")),
+    request_body(content = WebhookChangeBody, example = json!({
+        "events": ["crawl.ended"], "enabled": true,
+    })),
+    responses(
+        (status = 200, description = "The webhook as it is from now on", body = WebhookDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn change(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (_, bytes) = body::json_request(&service, &caller, request).await?;
+    let WebhookChangeBody { url, events, description, enabled } = body::from_json(&bytes)?;
+    let id = known(&service, &caller, id).await?;
+    let url = match url {
+        Some(url) => Some(checked_url(&service, &caller, &url).await?),
+        None => None,
+    };
+    let events = events.as_deref().map(names_of).transpose()?;
+    let given = description.as_deref().filter(|text| !text.is_empty());
+    given.map(check_description).transpose()?;
+    let change = WebhookChange { url, events, description, enabled };
+    let state = service.coordinator.api_change_webhook(&caller, id, &change).await?;
+    Ok(answer::ok(&WebhookDocument::new(state)))
+}
+
+/// Remove a webhook; events that wait are not sent
+#[utoipa::path(
+    delete, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_remove",
+    params(("id" = Uuid, Path, description = "The webhook's id")),
+    responses(
+        (status = 204, description = "It was removed"),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn remove(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    service.coordinator.api_drop_webhook(&caller, id).await?;
+    Ok(answer::nothing())
+}
+
+/// Give a webhook another secret; the one before signs too for 24 hours
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/rotate", tag = "webhooks", operation_id = "webhooks_rotate",
+    params(("id" = Uuid, Path, description = "The webhook's id")),
+    responses(
+        (status = 200, description = "The new secret", body = WebhookSecret),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn rotate(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    let (signing, secret) = new_secret();
+    service.coordinator.api_rotate_webhook(&caller, id, &signing).await?;
+    Ok(answer::ok(&WebhookSecret { secret }))
+}
+
+/// Have the event webhook.test sent
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/test", tag = "webhooks", operation_id = "webhooks_test",
+    params(("id" = Uuid, Path, description = "The webhook's id")),
+    responses(
+        (status = 202, description = "A worker sends it within seconds", body = WebhookTestSent),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn test(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    let event = service.coordinator.api_test_webhook(&caller, id).await?;
+    let sent = WebhookTestSent { id: format!("msg_{}", event.simple()) };
+    Ok(answer::json(StatusCode::ACCEPTED, &sent))
+}
+
+async fn checked_url(service: &Service, caller: &ApiCaller, url: &str) -> Result<String, Problem> {
+    let ports = service.ports.of(&service.coordinator, caller).await?;
+    webhook_url(url, &ports, &service.settings.guard)
+}
+
+fn check_description(text: &str) -> Result<(), Problem> {
+    check_line(text, "description", MAX_DESCRIPTION_CHARACTERS)
+}
+
+/// Returns the names of types of events.
+///
+/// # Errors
+/// Returns a problem if there are none, or one twice.
+fn names_of(events: &[EventType]) -> Result<Vec<&'static str>, Problem> {
+    let mut names: Vec<&'static str> = events.iter().map(|event| event.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() || names.len() != events.len() {
+        let detail = "give one to three types of events, each once";
+        return Err(Problem::of_field(ProblemCode::InvalidParameter, "events", detail));
+    }
+    Ok(names)
+}
+
+/// Makes a secret: its bytes, and how receivers write it.
+fn new_secret() -> (Vec<u8>, String) {
+    // Of a UUID 122 bits are random, by the kernel's generator.
+    let bytes = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
+    let text = format!("{SECRET_PREFIX}{}", STANDARD.encode(&bytes));
+    (bytes, text)
+}

@@ -1,0 +1,105 @@
+//! The URLs of webhooks.
+//!
+//! The workers that send events judge each URL and its addresses again, at every attempt. What is
+//! refused here is what they would always refuse, so that its owner learns it at once.
+
+use everytab_webpage::{
+    PortList,
+    address::Guard,
+    url_rules::{Refusal, literal_address, vet_url},
+};
+use url::Url;
+
+use crate::problem::{Problem, ProblemCode};
+
+/// The field that has the URL.
+const FIELD: &str = "url";
+
+/// Checks the URL of a webhook, and returns it as it is requested.
+///
+/// # Errors
+/// Returns a problem if events are never sent there: because of its scheme, port, credentials or
+/// fragment, or of the address that it names.
+pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result<String, Problem> {
+    let invalid = |detail: &str| Problem::of_field(ProblemCode::InvalidUrl, FIELD, detail);
+    let url = vet_url(text, ports).map_err(|refusal| match refusal {
+        Refusal::Port => Problem::of_field(ProblemCode::PortNotAllowed, FIELD, refusal),
+        Refusal::TooLong | Refusal::Unparsable | Refusal::Scheme => invalid(&refusal.to_string()),
+    })?;
+    let given = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
+    if !given.username().is_empty() || given.password().is_some() {
+        return Err(invalid("the URL has a user name or a password"));
+    }
+    if given.fragment().is_some() {
+        return Err(invalid("the URL has a fragment, which no request can have"));
+    }
+    let address = literal_address(&url);
+    if address.is_some_and(|address| !guard.allows(address)) {
+        return Err(invalid("the address is not one of the public internet"));
+    }
+    // What a name's addresses are, is looked up by workers.
+    let may_be_own = match address {
+        Some(address) => guard.allow.iter().any(|range| range.contains(&address)),
+        None => !guard.allow.is_empty(),
+    };
+    if url.scheme() != "https" && !may_be_own {
+        return Err(invalid(
+            "events are sent over https; only to addresses that the operator \
+            allows although they are not public, over http too",
+        ));
+    }
+    Ok(url.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_no_worker_would_send_to_is_refused() {
+        let (ports, public) = (PortList::default(), Guard::default());
+        let check = |url: &str| webhook_url(url, &ports, &public).map_err(|problem| problem.code);
+        assert_eq!(check("HTTPS://Hook.example:443"), Ok("https://hook.example/".to_owned()));
+        assert_eq!(check("https://93.184.216.34/x?y"), Ok("https://93.184.216.34/x?y".to_owned()));
+        for wrong in [
+            "",
+            "hook.example",
+            "/x",
+            "https://",
+            "ftp://hook.example/",
+            "http://hook.example/",
+            "https://user@hook.example/",
+            "https://:word@hook.example/",
+            "https://hook.example/#x",
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://0x7f.1/",
+            "https://0177.0.0.1./",
+            "https://[::1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://169.254.169.254/",
+            "https://[fd00:ec2::254]/",
+            "https://10.0.0.1/",
+            "http://10.0.0.1/",
+        ] {
+            assert_eq!(check(wrong), Err(ProblemCode::InvalidUrl), "{wrong}");
+        }
+        let long = format!("https://hook.example/{}", "x".repeat(2_048));
+        assert_eq!(check(&long), Err(ProblemCode::InvalidUrl));
+        for wrong in ["https://hook.example:22/", "https://hook.example:9000/"] {
+            assert_eq!(check(wrong), Err(ProblemCode::PortNotAllowed), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn over_http_events_go_to_the_operators_own_addresses_alone() {
+        let own = Guard { allow: vec!["10.0.0.0/8".parse().unwrap()], ..Guard::default() };
+        let check = |url: &str| webhook_url(url, &PortList::default(), &own).is_ok();
+        for right in ["http://10.1.2.3/", "https://10.1.2.3/", "http://hook.internal/"] {
+            assert!(check(right), "{right}");
+        }
+        for wrong in ["http://93.184.216.34/", "http://127.0.0.1/", "https://127.0.0.1/"] {
+            assert!(!check(wrong), "{wrong}");
+        }
+    }
+}
