@@ -4,7 +4,7 @@ use std::{fs::File, io::Read as _};
 
 use clap::{Args, Subcommand};
 use everytab_api::{KEY_PREFIX, KEY_RANDOM_BYTES, key_of_random, secret_sha256, split_key};
-use everytab_coordinator::{ApiKey, NewApiKey};
+use everytab_coordinator::{ApiKey, NewApiKey, WebhookState};
 use everytab_webpage::PortList;
 use serde_json::json;
 
@@ -33,7 +33,18 @@ enum KeysCommand {
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Refuse a key from now on; its crawls are paused
+    /// List the webhooks of all keys, oldest first: what waits, and why one is disabled
+    Webhooks {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// Only those of this key, by its id
+        #[arg(value_name = "ID")]
+        key: Option<String>,
+        /// One JSON object a line
+        #[arg(long, env = "EVERYTAB_JSON")]
+        json: bool,
+    },
+    /// Refuse a key from now on; its crawls are paused, its webhooks disabled
     Revoke {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -88,7 +99,7 @@ struct AddArgs {
     json: bool,
 }
 
-/// Makes, lists or revokes keys.
+/// Makes, lists or revokes keys, and lists their webhooks.
 ///
 /// # Errors
 /// When the database refuses, or there is no such key.
@@ -96,6 +107,9 @@ pub async fn run(args: KeysArgs) -> CliResult {
     match args.command {
         KeysCommand::Add(args) => add(args).await,
         KeysCommand::List { database, json } => list(&database, json).await,
+        KeysCommand::Webhooks { database, key, json } => {
+            webhooks(&database, key.as_deref(), json).await
+        }
         KeysCommand::Revoke { database, key } => revoke(&database, &key).await,
     }
 }
@@ -149,6 +163,31 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
         }
     }
     Ok(Exit::Done)
+}
+
+async fn webhooks(args: &DatabaseArgs, key: Option<&str>, as_json: bool) -> CliResult {
+    for webhook in database::connect(args).await?.list_webhooks(key).await? {
+        if as_json {
+            stdout::line(serde_json::to_string(&webhook)?)?;
+        } else {
+            let (id, state) = (webhook.id.to_string(), state_of(&webhook));
+            stdout::parts(&[&id, &webhook.key, &webhook.url, &state])?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// How a webhook stands, for a person.
+fn state_of(webhook: &WebhookState) -> String {
+    let WebhookState { sent, pending, dropped, failures, .. } = webhook;
+    let counts = format!("{sent} sent, {pending} waiting, {dropped} dropped");
+    match (&webhook.disabled_because, &webhook.last_outcome) {
+        (Some(why), _) => format!("disabled ({why}): {counts}"),
+        (None, Some(outcome)) if *failures > 0 => {
+            format!("failing ({failures} times, {outcome}): {counts}")
+        }
+        (None, _) => format!("enabled: {counts}"),
+    }
 }
 
 /// What a key may do and has used, for a person.

@@ -168,6 +168,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
         walked.stdout
     );
     assert_eq!(document(&folder, "filter.json")["version"], 1);
+    assert_eq!(document(&folder, "webhook.json")["enabled"], true);
     assert_eq!(document(&folder, "robots.json")["site"], "example.com");
     assert_eq!(document(&folder, "rate.json")["min_delay_ms"], 500);
 

@@ -75,3 +75,4 @@ mod takedowns;
 mod telemetry;
 mod terminal;
 mod weather;
+mod webhook_receiver;

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Receives the webhooks of a crawl service: verifies each event, and prints it as a line of JSON.
+
+    SECRET=whsec_... python3 docs/examples/webhook.py 127.0.0.1:9000
+
+It needs the standard library alone. TLS is for a proxy before it. An event may come more than
+once, under the same id; whoever does something with events keeps the ids of those it has done.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = base64.b64decode(os.environ["SECRET"].removeprefix("whsec_"))
+# Older requests may be copies of one that was overheard.
+TOLERANCE_S = 300
+MAX_BYTES = 1 << 20
+
+
+def is_genuine(headers, body):
+    """Whether a request was signed with the secret, within the last minutes."""
+    identity, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not sent_at.isdecimal() or abs(time.time() - int(sent_at)) > TOLERANCE_S:
+        return False
+    signed = f"{identity}.{sent_at}.".encode() + body
+    right = base64.b64encode(hmac.new(SECRET, signed, hashlib.sha256).digest()).decode()
+    # There are two while a secret is changed.
+    given = headers.get("webhook-signature", "").split(" ")
+    return any(hmac.compare_digest(f"v1,{right}", one) for one in given)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Answers 204 to what is genuine, and 401 to anything else."""
+
+    timeout = 30
+
+    def do_POST(self):
+        """Verifies the bytes of the body as they came, before anything reads them as JSON."""
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > MAX_BYTES:
+            return self.answer(413)
+        body = self.rfile.read(int(length))
+        if not is_genuine(self.headers, body):
+            return self.answer(401)
+        print(json.dumps({"id": self.headers["webhook-id"], **json.loads(body)}), flush=True)
+        return self.answer(204)
+
+    def answer(self, status):
+        """Sends a response without a body."""
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Events are all that is printed."""
+
+
+def main():
+    """Serves at the address of the command line until it is interrupted."""
+    host, port = sys.argv[1].rsplit(":", 1)
+    server = ThreadingHTTPServer((host, int(port)), Receiver)
+    print("listening on {}:{}".format(*server.server_address), file=sys.stderr, flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()
