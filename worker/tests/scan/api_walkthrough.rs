@@ -59,7 +59,7 @@ fn commands() -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let commands: Vec<_> = blocks.collect();
-    assert_eq!(commands.len(), 12, "blocks of docs/api.md");
+    assert_eq!(commands.len(), 13, "blocks of docs/api.md");
     commands.concat()
 }
 
