@@ -296,6 +296,24 @@ begin
     perform api.check_reader(p_key, p_secret, api.cost_of(p_urls));
 end $$;
 
+-- Name: admit_captures(text, bytea, integer[], bigint[], bigint[]); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.admit_captures(p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[]) RETURNS TABLE(number bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform api.check_reader(p_key, p_secret, cardinality(p_crawls));
+    return query
+    select x.number
+      from unnest(p_crawls, p_hosts, p_urls) with ordinality x (crawl, host, url, number)
+      join api_crawls a on a.crawl = x.crawl and a.key = p_key
+      join fetches f on f.crawl = x.crawl and f.host_hash = x.host and f.url_hash = x.url
+     where f.archive is not null
+       and not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+       and not coordinator.is_fetch_forgotten(f);
+end $$;
+
 -- Name: admit_named(text, bytea, text, bytea); Type: FUNCTION; Schema: api; Owner: -
 
 CREATE FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p_request bytea) RETURNS boolean
@@ -504,9 +522,9 @@ CREATE FUNCTION api.cost_of(p_urls bigint) RETURNS double precision
     select 1 + p_urls::double precision / 100;
 $$;
 
--- Name: crawl_hosts(text, bytea, uuid, integer); Type: FUNCTION; Schema: api; Owner: -
+-- Name: crawl_hosts(text, bytea, uuid, integer, timestamp with time zone, bigint); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
+CREATE FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -516,7 +534,8 @@ declare
 begin
     perform api.check_reader(p_key, p_secret, 1);
     perform api.own_crawl(p_key, p_id);
-    return query select * from coordinator.crawl_hosts(p_id, least(p_limit, max_rows));
+    return query
+    select * from coordinator.crawl_hosts(p_id, least(p_limit, max_rows), p_after_due, p_after_host);
 end $$;
 
 -- Name: crawl_states(text[], bytea[], uuid[]); Type: FUNCTION; Schema: api; Owner: -
@@ -763,6 +782,7 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
+    is_first_of_pass boolean;
     one record;
 begin
     perform api.check_reader(p_key, p_secret, p_cost);
@@ -781,6 +801,7 @@ begin
         if ceiling is null and at_epoch = current_epoch then
             ceiling := pg_current_snapshot();
         end if;
+        is_first_of_pass := true;
         for one in
             select f.xid, f.id, f as fetched from fetches f
              where f.crawl = crawl_row.crawl and f.epoch = at_epoch
@@ -799,6 +820,12 @@ begin
             fetched := api.describe(crawl_row, one.fetched, (one.fetched).host_hash,
                                     (one.fetched).url_hash);
             remaining := remaining - 1;
+            next_epoch := at_epoch;
+            next_snapshot := case when is_first_of_pass then snapshot end;
+            next_ceiling := case when is_first_of_pass then ceiling end;
+            next_xid := after_xid::text::bigint;
+            next_id := after_id;
+            is_first_of_pass := false;
             return next;
             exit when remaining = 0;
         end loop;
@@ -1391,9 +1418,9 @@ begin
      where w.id = p_id;
 end $$;
 
--- Name: search(text, bytea, uuid, text, integer, integer); Type: FUNCTION; Schema: api; Owner: -
+-- Name: search(text, bytea, uuid, text, integer, double precision, integer, bigint, bigint); Type: FUNCTION; Schema: api; Owner: -
 
-CREATE FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer) RETURNS TABLE(rank real, snippet text, page everytab.api_fetch)
+CREATE FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint) RETURNS TABLE(rank real, snippet text, page everytab.api_fetch)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1404,8 +1431,6 @@ declare
     max_crawls constant integer := 2000;
     -- Pages that are ranked: a word that is in more is no good query, and each costs a row's words.
     max_ranked constant integer := 5000;
-    -- Pages that are passed over: nobody reads on so far.
-    max_skip constant integer := 1000;
     -- Characters of a page in which a snippet is looked for.
     snippet_characters constant integer := 16384;
     -- Words of a part of a snippet, which is a line or two.
@@ -1436,8 +1461,12 @@ begin
                         and f.url_hash = m.url_hash
          where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
            and not coordinator.is_fetch_forgotten(f)
+           and (p_after_rank is null or m.score < p_after_rank
+                or m.score = p_after_rank
+                   and (-f.crawl, f.host_hash, f.url_hash)
+                       > (-p_after_crawl, p_after_host, p_after_url))
          order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
-         offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
+         limit greatest(1, least(p_limit, max_rows)))
     select b.score,
            ts_headline('pg_catalog.simple', left(t.text, snippet_characters), wanted, options), d
       from best b
@@ -2795,9 +2824,9 @@ begin
     end if;
 end $$;
 
--- Name: crawl_hosts(uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: crawl_hosts(uuid, integer, timestamp with time zone, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
+CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures integer, origins jsonb)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2808,6 +2837,9 @@ CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABL
          cross join lateral (
                select f.slot, f.crawl, f.host_hash, f.next_due from frontier_due f
                 where f.slot = s.slot and f.crawl = r.crawl
+                  and (f.next_due, f.host_hash)
+                      > (coalesce(p_after_due, '-infinity'),
+                         coalesce(p_after_host, 0))
                 order by f.next_due, f.host_hash limit p_limit) d
          where r.id = p_id
          order by d.next_due, d.host_hash limit p_limit)
@@ -2820,7 +2852,7 @@ CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABL
       join lateral (select c.known, c.pending from frontier_chunks c
                      where c.slot = d.slot and c.crawl = d.crawl and c.host_hash = d.host_hash
                      order by c.seq desc limit 1) n on true
-     order by d.next_due, h.hostname;
+     order by d.next_due, d.host_hash;
 $$;
 
 -- Name: crawl_pace(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -7969,6 +8001,11 @@ GRANT ALL ON FUNCTION api.add_webhook(p_key text, p_secret bytea, p_id uuid, p_u
 REVOKE ALL ON FUNCTION api.admit(p_key text, p_secret bytea, p_urls bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.admit(p_key text, p_secret bytea, p_urls bigint) TO everytab_api;
 
+-- Name: FUNCTION admit_captures(p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[]); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.admit_captures(p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.admit_captures(p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[]) TO everytab_api;
+
 -- Name: FUNCTION admit_named(p_key text, p_secret bytea, p_name text, p_request bytea); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.admit_named(p_key text, p_secret bytea, p_name text, p_request bytea) FROM PUBLIC;
@@ -8009,10 +8046,10 @@ REVOKE ALL ON FUNCTION api.check_reader(p_key text, p_secret bytea, p_cost doubl
 
 REVOKE ALL ON FUNCTION api.cost_of(p_urls bigint) FROM PUBLIC;
 
--- Name: FUNCTION crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer); Type: ACL; Schema: api; Owner: -
+-- Name: FUNCTION crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint); Type: ACL; Schema: api; Owner: -
 
-REVOKE ALL ON FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer) TO everytab_api;
+REVOKE ALL ON FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.crawl_hosts(p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint) TO everytab_api;
 
 -- Name: FUNCTION crawl_states(p_keys text[], p_secrets bytea[], p_ids uuid[]); Type: ACL; Schema: api; Owner: -
 
@@ -8169,10 +8206,10 @@ GRANT ALL ON FUNCTION api.remove_filter(p_key text, p_secret bytea, p_id uuid) T
 REVOKE ALL ON FUNCTION api.rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.rotate_webhook(p_key text, p_secret bytea, p_id uuid, p_signing bytea) TO everytab_api;
 
--- Name: FUNCTION search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer); Type: ACL; Schema: api; Owner: -
+-- Name: FUNCTION search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint); Type: ACL; Schema: api; Owner: -
 
-REVOKE ALL ON FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer) TO everytab_api;
+REVOKE ALL ON FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.search(p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint) TO everytab_api;
 
 -- Name: FUNCTION set_rate(p_key text, p_secret bytea, p_id uuid, p_name text, p_value double precision); Type: ACL; Schema: api; Owner: -
 
@@ -8367,9 +8404,9 @@ GRANT ALL ON FUNCTION coordinator.crawl_archives(p_crawl integer) TO everytab_wo
 
 REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer, p_outcome text, p_host bigint, p_status smallint) FROM PUBLIC;
 
--- Name: FUNCTION crawl_hosts(p_id uuid, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION crawl_hosts(p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer, p_after_due timestamp with time zone, p_after_host bigint) FROM PUBLIC;
 
 -- Name: FUNCTION crawl_pace(p_crawl integer, OUT hosts integer, OUT resting_hosts integer, OUT pages_per_second double precision, OUT is_least boolean, OUT rate double precision, OUT paused_origins jsonb, OUT seconds_left double precision, OUT slowest_host text); Type: ACL; Schema: coordinator; Owner: -
 

@@ -14,5 +14,6 @@ begin
     perform api.check_reader(p_key, p_secret, 1);
     perform api.own_crawl(p_key, p_id);
     return query
-    select * from coordinator.crawl_hosts(p_id, least(p_limit, max_rows), p_after_due, p_after_host);
+    select *
+      from coordinator.crawl_hosts(p_id, least(p_limit, max_rows), p_after_due, p_after_host);
 end $$;

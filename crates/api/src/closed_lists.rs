@@ -43,6 +43,7 @@ closed_lists! {
     "What is wrong with a server's certificate." CertificateFault: certificate_faults();
     "Why a body is not whole." Truncation: CutReason::ALL.iter().map(|reason| reason.as_str());
     "As what a capture is served." CaptureAs: CaptureForm::WORDS;
+    "Which part of a page becomes Markdown." MarkdownPart: ["main", "whole"];
     "How a scan stands." ScanStateWord: ScanState::ALL.map(ScanState::as_str);
     "The kind of jobs of a stage." StageKind: JobKind::ALL.map(JobKind::as_str);
     "What happened to a job: it is performed again, was given up, was given back, or its worker \

@@ -7,10 +7,16 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::{
+    OpenApi, PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
 use uuid::Uuid;
 
-use crate::fetch_document::{RecordPlace, UrlState};
+use crate::{
+    closed_lists::{CrawlEnd, FetchOutcome},
+    fetch_document::{RecordPlace, UrlState},
+};
 
 /// A type of events that a webhook may be told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -45,22 +51,6 @@ impl EventType {
     }
 }
 
-/// What ended a crawl.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CrawlEndedBy {
-    /// Nothing was left to fetch.
-    Empty,
-    /// Its limit of pages.
-    Limit,
-    /// It was cancelled.
-    Cancel,
-    /// Its duration.
-    Time,
-    /// The bytes that it may store.
-    Store,
-}
-
 /// Why a schedule started no crawl.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +78,8 @@ pub(crate) struct CrawlEnded {
     /// The crawl's name.
     pub(crate) name: String,
     /// What ended it.
-    pub(crate) ended_by: CrawlEndedBy,
+    #[schema(value_type = CrawlEnd)]
+    pub(crate) ended_by: String,
     /// URLs that it knew.
     pub(crate) known: i64,
     /// URLs whose record is kept.
@@ -116,6 +107,7 @@ pub(crate) struct UrlDone {
     /// How it stands.
     pub(crate) state: UrlState,
     /// One word: how it ended.
+    #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
     /// The HTTP status.
     pub(crate) status: Option<i16>,
@@ -151,12 +143,21 @@ pub(crate) struct WebhookTest {
 macro_rules! bodies {
     ($($(#[$doc:meta])* $body:ident $data:ident $tag:ident $name:literal,)+) => {
         $(
-            #[derive(Debug, Serialize, Deserialize, ToSchema)]
-            #[serde(rename_all = "lowercase")]
+            #[derive(Debug, Serialize, Deserialize)]
             pub(crate) enum $tag {
                 #[serde(rename = $name)]
                 Name,
             }
+
+            // Derived, it would not have the name, which a macro passes on.
+            impl PartialSchema for $tag {
+                fn schema() -> RefOr<Schema> {
+                    let name = ObjectBuilder::new().schema_type(Type::String);
+                    name.enum_values(Some([$name])).into()
+                }
+            }
+
+            impl ToSchema for $tag {}
 
             $(#[$doc])*
             #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -164,7 +165,6 @@ macro_rules! bodies {
             pub(crate) struct $body {
                 /// The type of the event.
                 #[serde(rename = "type")]
-                #[schema(inline)]
                 pub(crate) event: $tag,
                 /// When it happened.
                 pub(crate) timestamp: DateTime<Utc>,
@@ -174,7 +174,7 @@ macro_rules! bodies {
         )+
 
         #[derive(OpenApi)]
-        #[openapi(components(schemas($($body, $data),+)))]
+        #[openapi(components(schemas($($body, $data, $tag),+)))]
         pub(crate) struct EventsDescription;
 
         /// The types of events with their schemas and what they tell.

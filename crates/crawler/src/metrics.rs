@@ -29,11 +29,11 @@ instruments! { Instruments METRICS
         "Pages of which a classifier was asked, by its answer: keep, drop, nofollow; or timeout, \
          unreachable, invalid, and then the page is kept";
     webhook_events: counter() "everytab.crawl.webhook.events" "{event}" ["end"]
-        "Attempts at events of webhooks: sent, or failed and tried again later; and dropped, events \
-         that were given up";
+        "Attempts at events of webhooks: sent, or failed and tried again later; and dropped, \
+         events that were given up";
     webhooks_waiting: gauge() "everytab.crawl.webhooks" "{webhook}" ["state"]
-        "Webhooks of all keys that have events waiting, and those of them that fail, as each worker \
-         counts them once a minute";
+        "Webhooks of all keys that have events waiting, and those of them that fail, as each \
+         worker counts them once a minute";
     slots: gauge() "everytab.crawl.slots" "{slot}" []
         "Slots that this worker holds";
     slots_stopped: gauge() "everytab.crawl.slots.stopped" "{slot}" []

@@ -1,3 +1,5 @@
+//! Tests of converting pages, ordinary and hostile ones.
+
 use everytab_webpage::understand;
 use proptest::prelude::*;
 
@@ -178,7 +180,9 @@ proptest! {
     }
 
     #[test]
-    fn any_markup_is_converted(html in "(</?(p|b|a|ul|li|table|tr|td|pre|code|h1|br|div)>|[a-z*_`|]{1,3}){0,60}") {
+    fn any_markup_is_converted(
+        html in "(</?(p|b|a|ul|li|table|tr|td|pre|code|h1|br|div)>|[a-z*_`|]{1,3}){0,60}"
+    ) {
         convert(html.as_bytes(), PagePart::Main);
         convert(html.as_bytes(), PagePart::Whole);
     }

@@ -1,8 +1,8 @@
 //! The content of a page as simple HTML, for programs that convert it to other formats.
 //!
 //! A converter builds a tree of what it is given, and many take quadratic time or recurse as deep
-//! as a hostile page is nested. This module gives them a page that cannot do that: the elements that
-//! people see, each ended where it should be, from the scanner's one pass. It drops what
+//! as a hostile page is nested. This module gives them a page that cannot do that: the elements
+//! that people see, each ended where it should be, from the scanner's one pass. It drops what
 //! [`crate::text`] drops: scripts, styles, forms' fields, drawings and what the page hides.
 //!
 //! Invariants: the HTML has only the elements of `element.rs`, properly nested, at most

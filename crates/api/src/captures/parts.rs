@@ -54,11 +54,13 @@ const SERVED_TYPES: [&str; 31] = [
 const BYTES_TYPE: &str = "application/octet-stream";
 /// The type of a record as it is stored.
 const RECORD_TYPE: &str = "application/gzip";
+/// The type of Markdown, which is UTF-8.
+const MARKDOWN_TYPE: &str = "text/markdown";
 
 /// Every type with which a capture may be served, without parameters. Bytes come first: makers of
 /// clients take the first type that they know, and text would lose the bytes of other charsets.
 pub(crate) fn capture_types() -> impl Iterator<Item = &'static str> {
-    [BYTES_TYPE, RECORD_TYPE].into_iter().chain(SERVED_TYPES)
+    [BYTES_TYPE, RECORD_TYPE, MARKDOWN_TYPE].into_iter().chain(SERVED_TYPES)
 }
 
 /// As what a capture is served.
@@ -196,7 +198,7 @@ impl ArchivedRecord {
             CaptureForm::Markdown => {
                 let text = as_markdown(fetch, response.headers.fields(), &response.body, content)?;
                 CaptureParts {
-                    content_type: "text/markdown; charset=utf-8".to_owned(),
+                    content_type: format!("{MARKDOWN_TYPE}; charset=utf-8"),
                     file_name: "capture.md",
                     truncated: truncated.or_else(|| cut(text.is_truncated)),
                     body: text.text.into(),

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use crate::{
     caller::Caller,
     captures::{CaptureError, CaptureForm, CaptureKind, CaptureParts, capture_types, has_text},
-    closed_lists::CaptureAs,
+    closed_lists::{CaptureAs, MarkdownPart},
     parameters::Parameters,
     problem::{Problem, ProblemCode},
     service::Service,
@@ -77,6 +77,7 @@ struct CaptureQuery {
     r#as: Option<String>,
     /// With as=markdown: main (the main content, or the whole page where none is found) or whole;
     /// main
+    #[param(value_type = Option<MarkdownPart>)]
     content: Option<String>,
 }
 
@@ -109,7 +110,7 @@ impl ToResponse<'_> for Capture {
 }
 
 #[derive(OpenApi)]
-#[openapi(paths(html, media), components(schemas(CaptureAs), responses(Capture)))]
+#[openapi(paths(html, media), components(schemas(CaptureAs, MarkdownPart), responses(Capture)))]
 pub(crate) struct CapturedDescription;
 
 /// The routes of captures.

@@ -76,7 +76,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "url_submit",
     extensions(("x-problem-codes" = json!([
         "invalid_url", "port_not_allowed", "invalid_setting", "not_found", "crawl_ended",
-        "idempotency_mismatch", "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
+        "quota_crawls", "quota_urls", "quota_pages", "quota_bytes"
     ]))),
     params(
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,

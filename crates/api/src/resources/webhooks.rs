@@ -22,15 +22,19 @@ use uuid::Uuid;
 use crate::{
     answer, body,
     caller::Caller,
+    closed_lists::FetchOutcome,
+    list_page::{LIST_PARAMETERS, ListPage},
     parameters::Parameters,
     path_text::{PathId, known},
-    problem::{Problem, ProblemCode, ProblemDocument},
+    problem::{Problem, ProblemCode},
     service::Service,
     short_text::check_line,
     webhook_events::EventType,
     webhook_url::webhook_url,
 };
 
+/// The list of a key's webhooks, in cursors.
+const WEBHOOKS: &[u8; 16] = b"webhooks........";
 /// Characters of a description.
 const MAX_DESCRIPTION_CHARACTERS: usize = 200;
 /// Characters before a secret, by the specification.
@@ -89,6 +93,7 @@ pub(crate) struct LastFailure {
     /// When it was.
     pub(crate) at: DateTime<Utc>,
     /// One word, such as connect_refused, first_byte_timeout, redirected or http_5xx.
+    #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
     /// The status of the response, if one came.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +164,9 @@ pub(crate) struct WebhookTestSent {
 pub(crate) struct WebhookList {
     /// The webhooks, oldest first.
     pub(crate) webhooks: Vec<WebhookDocument>,
+    /// The cursor for `after`, where more follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 impl WebhookDocument {
@@ -212,14 +220,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Have events of the key's crawls sent to a URL
 #[utoipa::path(
     post, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_add",
+    extensions(("x-problem-codes" = json!(["invalid_url", "port_not_allowed", "not_allowed"]))),
     request_body(content = WebhookSubmission, example = json!({
         "url": "https://hooks.example.com/everytab", "events": ["crawl.ended", "url.done"],
         "description": "the nightly import",
     })),
     responses(
         (status = 201, description = "It was added", body = WebhookDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn add(
@@ -244,10 +251,13 @@ pub(crate) async fn add(
 /// List the key's webhooks, oldest first
 #[utoipa::path(
     get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_list",
+    params(
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Webhooks at most; 100"),
+        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+    ),
     responses(
         (status = 200, description = "The webhooks", body = WebhookList),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn list(
@@ -255,10 +265,13 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
+    let page = ListPage::parse(&parameters, &caller, WEBHOOKS)?;
     let states = service.coordinator.api_list_webhooks(&caller, None).await?;
+    // Ids are ordered by the time when a webhook was added.
+    let (states, next) = page.of(states, |state| state.id.to_string());
     let webhooks = states.into_iter().map(WebhookDocument::new).collect();
-    Ok(answer::ok(&WebhookList { webhooks }))
+    Ok(answer::ok(&WebhookList { webhooks, next }))
 }
 
 /// How a webhook stands: what waits, what failed, and why it is disabled
@@ -267,8 +280,6 @@ pub(crate) async fn list(
     params(("id" = Uuid, Path, description = "The webhook's id")),
     responses(
         (status = 200, description = "The webhook", body = WebhookDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn look(
@@ -287,14 +298,13 @@ pub(crate) async fn look(
 /// Change a webhook, disable it, or enable it again
 #[utoipa::path(
     patch, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_change",
+    extensions(("x-problem-codes" = json!(["invalid_url", "port_not_allowed"]))),
     params(("id" = Uuid, Path, description = "The webhook's id")),
     request_body(content = WebhookChangeBody, example = json!({
         "events": ["crawl.ended"], "enabled": true,
     })),
     responses(
         (status = 200, description = "The webhook as it is from now on", body = WebhookDocument),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn change(
@@ -324,8 +334,6 @@ pub(crate) async fn change(
     params(("id" = Uuid, Path, description = "The webhook's id")),
     responses(
         (status = 204, description = "It was removed"),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn remove(
@@ -346,8 +354,6 @@ pub(crate) async fn remove(
     params(("id" = Uuid, Path, description = "The webhook's id")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn rotate(
@@ -366,11 +372,10 @@ pub(crate) async fn rotate(
 /// Have the event webhook.test sent
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/test", tag = "webhooks", operation_id = "webhooks_test",
+    extensions(("x-problem-codes" = json!(["not_allowed"]))),
     params(("id" = Uuid, Path, description = "The webhook's id")),
     responses(
         (status = 202, description = "A worker sends it within seconds", body = WebhookTestSent),
-        (status = "default", description = "A problem", body = ProblemDocument,
-         content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn test(

@@ -1,9 +1,9 @@
 //! One POST of a body to a URL that a user named, as webhooks are sent.
 //!
-//! Invariants: only addresses that the guard allows are dialled, and the name is looked up once; the
-//! peer proves its name by a certificate that is verified; plain http goes to addresses alone that
-//! the operator allows although they are not public; no redirect is followed; nothing of the body
-//! of a response is read. Does not depend on: what is sent, or to whom.
+//! Invariants: only addresses that the guard allows are dialled, and the name is looked up once;
+//! the peer proves its name by a certificate that is verified; plain http goes to addresses alone
+//! that the operator allows although they are not public; no redirect is followed; nothing of the
+//! body of a response is read. Does not depend on: what is sent, or to whom.
 
 use std::{
     net::{IpAddr, SocketAddr},

@@ -37,6 +37,11 @@ impl OpenTags {
         self.preformatted > 0
     }
 
+    /// Returns whether a heading is open that is not outside of the innermost table.
+    pub(super) fn is_in_heading(&self) -> bool {
+        self.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
+    }
+
     /// Returns the number of open elements.
     pub(super) fn depth(&self) -> usize {
         self.open.len()

@@ -25,8 +25,7 @@ pub(super) const MAX_ELEMENTS: usize = 60_000;
 /// among them, take quadratic time for a text with many characters to escape.
 pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// Maximum length in bytes of the attribute of a URL: four times the longest URL, since character
-/// references take more bytes than their characters.
+/// Maximum bytes of the attribute of a URL, in which character references take more bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
 /// Maximum length in bytes of a `class` and of an `id` that is kept.
@@ -81,7 +80,7 @@ impl TagVisitor for Simplifier<'_> {
         if self.open.is_hidden() || is_hidden {
             return self.hide(element.name, kind, is_hidden);
         }
-        if kind.role == Role::TableFrame && self.is_in_heading() {
+        if kind.role == Role::TableFrame && self.open.is_in_heading() {
             kind = TRANSPARENT;
         }
         match kind.role {
@@ -227,10 +226,6 @@ impl<'a> Simplifier<'a> {
         self.is_truncated = true;
     }
 
-    fn is_in_heading(&self) -> bool {
-        self.open.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
-    }
-
     /// Remembers an element that is hidden, or is in a hidden one.
     fn hide(&mut self, source: u32, kind: Kind, is_hidden: bool) {
         let is_void = matches!(kind.role, Role::Break | Role::Rule | Role::Image);
@@ -300,7 +295,7 @@ impl<'a> Simplifier<'a> {
         }
         if self.open.is_preformatted() {
             self.out.push('\n');
-        } else if self.is_in_heading() {
+        } else if self.open.is_in_heading() {
             self.space();
         } else {
             self.void("<br>");
@@ -309,7 +304,7 @@ impl<'a> Simplifier<'a> {
     }
 
     fn rule(&mut self) {
-        if self.open.is_preformatted() || self.is_in_heading() {
+        if self.open.is_preformatted() || self.open.is_in_heading() {
             return self.line_break();
         }
         self.end_paragraph();
@@ -390,7 +385,7 @@ impl<'a> Simplifier<'a> {
             return;
         }
         let is_frame = |role| role == Role::TableFrame;
-        if self.is_in_heading() && role != Role::Heading {
+        if self.open.is_in_heading() && role != Role::Heading {
             return;
         }
         self.end_paragraph();
@@ -415,7 +410,7 @@ impl<'a> Simplifier<'a> {
             }
             return;
         }
-        if self.is_in_heading() {
+        if self.open.is_in_heading() {
             // A heading keeps its text, whatever is around it.
             return self.space();
         }

@@ -1,3 +1,5 @@
+//! Tests of simplifying pages, ordinary and hostile ones.
+
 use proptest::prelude::*;
 use url::Url;
 
