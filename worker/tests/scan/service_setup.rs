@@ -57,9 +57,7 @@ fn readme_blocks(heading: &str) -> Vec<String> {
 /// Runs a script in a folder as a reader would, who has this internet as a network of their own.
 fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
     let mut shell = Command::new("bash");
-    // A form that captures do not have yet.
-    let script = script.replace("as=markdown", "as=text");
-    shell.args(["-euo", "pipefail", "-c", &script]).current_dir(folder);
+    shell.args(["-euo", "pipefail", "-c", script]).current_dir(folder);
     set_environment(&mut shell);
     if let Some(shims) = shims {
         let path = shell.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
