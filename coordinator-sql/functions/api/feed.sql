@@ -42,6 +42,9 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
+    -- What has come since an earlier call set the ceiling is read in the same call, so that whoever
+    -- reads to the end of a crawl that has ended has all of it.
+    is_ceiling_old boolean := p_ceiling is not null;
     is_first_of_pass boolean;
     one record;
 begin
@@ -91,7 +94,8 @@ begin
         end loop;
         exit when remaining = 0 or rows_left = 0;
         -- The pass is over; in an earlier epoch, one without a ceiling follows.
-        exit when at_epoch = current_epoch;
+        exit when at_epoch = current_epoch and not is_ceiling_old;
+        is_ceiling_old := false;
         snapshot := coalesce(ceiling, nothing_read);
         at_epoch := at_epoch + (ceiling is null)::integer;
         ceiling := null;

@@ -136,6 +136,7 @@ async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
         readers,
         [
             "admit",
+            "admit_captures",
             "admit_named",
             "crawl_hosts",
             "crawls",

@@ -94,6 +94,23 @@ async fn a_page_goes_on_where_the_last_one_ended() {
     assert_eq!(code(refused), "invalid_cursor");
 }
 
+/// A reader stops where a crawl has ended and nothing more is there.
+#[tokio::test]
+async fn a_pass_over_earlier_fetches_goes_on_with_those_that_came_since() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    service.capture(&lease, number, &[1, 2, 3]).await;
+    let first = service.page(&caller, crawl.id, &FeedPosition::default(), 2).await;
+    assert_eq!((urls(&first), first.has_more), (vec![1, 2], true));
+    service.capture(&lease, number, &[4, 5, 6]).await;
+    let second = service.page(&caller, crawl.id, &first.next, 3).await;
+    assert_eq!((urls(&second), second.has_more), (vec![3, 4, 5], true));
+    let third = service.page(&caller, crawl.id, &second.next, 3).await;
+    assert_eq!((urls(&third), third.has_more), (vec![6], false));
+}
+
 /// A reader that takes only a part of a page, because the rest is too large for it.
 #[tokio::test]
 async fn a_page_may_be_left_behind_any_of_its_fetches() {

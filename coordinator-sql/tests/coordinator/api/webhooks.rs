@@ -235,7 +235,8 @@ async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_cost
         service.record_hook(&lease, "connect_refused", None, None).await;
         let (events, hook) = service.pauses().await;
         pauses.push(hook);
-        assert!(events.iter().all(|event| *event > 0.0), "{events:?}");
+        // The others stay due since long before.
+        assert_eq!(events.iter().filter(|event| **event > 0.0).count(), expected, "{events:?}");
         service.pass("10 minutes").await;
     }
     assert!((4.0..6.0).contains(&pauses[0]), "{pauses:?}");

@@ -69,6 +69,7 @@ fn general_codes(operation: &Operation) -> Vec<ProblemCode> {
     add(has_key, &of_key);
     add(has_body || !parameters.is_empty(), &[ProblemCode::InvalidParameter]);
     add(takes("id") || takes("crawl") || takes("url"), &[ProblemCode::NotFound]);
+    add(takes("after"), &[ProblemCode::InvalidCursor]);
     add(takes("wait"), &[ProblemCode::TooManyWaiters]);
     add(takes("Idempotency-Key"), &[ProblemCode::IdempotencyMismatch]);
     let of_body =

@@ -99,7 +99,7 @@ async fn a_webhook_that_is_wrong_is_refused_with_its_field() {
         let problem = world.post(&key, PATH, &with("events", events)).await;
         problem.expect_problem(400, "invalid_parameter");
     }
-    world.get(&key, &format!("{PATH}?limit=1")).await.expect_problem(400, "unknown_field");
+    world.get(&key, &format!("{PATH}?limits=1")).await.expect_problem(400, "unknown_field");
     assert_eq!(world.sql("select count(*) from everytab.webhooks"), "0");
     let added = world.post(&key, PATH, &body()).await.expect(201);
     let path = format!("{PATH}/{}", added["id"].as_str().unwrap());
