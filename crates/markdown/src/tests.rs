@@ -102,7 +102,8 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     for name in ["div", "table", "ul", "ol", "blockquote", "b", "font", "p", "a href=/x", "pre"] {
         pages.push((name, nested(name).into_bytes()));
     }
-    let many = |part: &str, bytes: usize| part.repeat(bytes / part.len()).into_bytes();
+    // A part of the length, so that a build without optimisation takes seconds.
+    let many = |part: &str, bytes: usize| part.repeat(bytes / 4 / part.len()).into_bytes();
     pages.extend([
         ("nested cells", many("<table><tr><td>", 1 << 20)),
         ("nested items", many("<ul><li>a", 1 << 20)),

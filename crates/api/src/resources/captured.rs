@@ -71,12 +71,10 @@ struct CaptureQuery {
     crawl: Option<Uuid>,
     /// The capture nearest to this time (RFC 3339 or 14 digits); else the newest
     at: Option<String>,
-    /// html: as it is; markdown: as Markdown; raw: as bytes; text: what people read; warc: the
-    /// record
+    /// html: as it is; markdown; raw: as bytes; text: what people read; warc: the record
     #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
-    /// With as=markdown: main (the main content, or the whole page where none is found) or whole;
-    /// main
+    /// With as=markdown: main (the default; whole where there is no main content) or whole
     #[param(value_type = Option<MarkdownPart>)]
     content: Option<String>,
 }
