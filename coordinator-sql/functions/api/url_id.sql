@@ -6,7 +6,10 @@ create or replace function api.url_id(
 returns text language plpgsql immutable as $$
 declare
     digits text := 'abcdefghijklmnopqrstuvwxyz234567';
-    said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host) || int8send(p_url);
+    -- A hash is kept with its highest bit the other way round, so that hashes are in their order.
+    highest constant bigint := -9223372036854775808;
+    said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host # highest)
+                  || int8send(p_url # highest);
     code bytea := substr(sha256(p_secret_sha256 || said), 1, 8);
     -- Limit bits = 235: 29 bytes, and zeros that fill the last digit of 5 bits.
     bits bit(235) := ('x' || encode(said || code, 'hex') || '0')::bit(235);

@@ -132,7 +132,7 @@ fn what_costs_more_than_a_crawl_may_is_refused_by_name() {
 
 #[test]
 fn what_fits_alone_is_never_called_complex_beside_others() {
-    for pattern in ["re:[ab].{10}x", "re:[ab].{12}x", "re:(?i)[a-m][^%]{100}%", "*/a/*page="] {
+    for pattern in ["re:[ab].{10}x", r"re:/\d{4}/\d{2}/", "*/a/*page="] {
         assert!(compile(&[pattern]).is_ok(), "{pattern}");
         for number in (2..200).step_by(11) {
             let many: Vec<String> = (0..number).map(|n| format!("{pattern}{n}")).collect();
