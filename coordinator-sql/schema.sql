@@ -535,7 +535,8 @@ begin
     perform api.check_reader(p_key, p_secret, 1);
     perform api.own_crawl(p_key, p_id);
     return query
-    select * from coordinator.crawl_hosts(p_id, least(p_limit, max_rows), p_after_due, p_after_host);
+    select *
+      from coordinator.crawl_hosts(p_id, least(p_limit, max_rows), p_after_due, p_after_host);
 end $$;
 
 -- Name: crawl_states(text[], bytea[], uuid[]); Type: FUNCTION; Schema: api; Owner: -
@@ -782,6 +783,9 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
+    -- What has come since an earlier call set the ceiling is read in the same call, so that whoever
+    -- reads to the end of a crawl that has ended has all of it.
+    is_ceiling_old boolean := p_ceiling is not null;
     is_first_of_pass boolean;
     one record;
 begin
@@ -831,7 +835,8 @@ begin
         end loop;
         exit when remaining = 0 or rows_left = 0;
         -- The pass is over; in an earlier epoch, one without a ceiling follows.
-        exit when at_epoch = current_epoch;
+        exit when at_epoch = current_epoch and not is_ceiling_old;
+        is_ceiling_old := false;
         snapshot := coalesce(ceiling, nothing_read);
         at_epoch := at_epoch + (ceiling is null)::integer;
         ceiling := null;
@@ -1788,7 +1793,10 @@ CREATE FUNCTION api.url_id(p_secret_sha256 bytea, p_crawl integer, p_host bigint
     AS $$
 declare
     digits text := 'abcdefghijklmnopqrstuvwxyz234567';
-    said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host) || int8send(p_url);
+    -- A hash is kept with its highest bit the other way round, so that hashes are in their order.
+    highest constant bigint := -9223372036854775808;
+    said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host # highest)
+                  || int8send(p_url # highest);
     code bytea := substr(sha256(p_secret_sha256 || said), 1, 8);
     -- Limit bits = 235: 29 bytes, and zeros that fill the last digit of 5 bits.
     bits bit(235) := ('x' || encode(said || code, 'hex') || '0')::bit(235);
