@@ -146,7 +146,7 @@ class Database:
         for child in children.read_text(encoding="utf-8").split():
             try:
                 total += processor_seconds(int(child))
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass
         return total
 
