@@ -71,7 +71,6 @@ pub(crate) enum SkipReason {
 
 /// How a crawl ended.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct CrawlEnded {
     /// The crawl's id.
     pub(crate) crawl: Uuid,
@@ -96,7 +95,6 @@ pub(crate) struct CrawlEnded {
 
 /// What became of a URL that was submitted.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct UrlDone {
     /// The URL's id, as its submission answered it.
     pub(crate) id: String,
@@ -119,7 +117,6 @@ pub(crate) struct UrlDone {
 
 /// A time of a schedule that passed without a crawl.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleSkipped {
     /// The schedule's id.
     pub(crate) schedule: Uuid,
@@ -133,7 +130,6 @@ pub(crate) struct ScheduleSkipped {
 
 /// A test that was asked for.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct WebhookTest {
     /// The webhook's id.
     pub(crate) webhook: Uuid,
@@ -161,8 +157,7 @@ macro_rules! bodies {
 
             $(#[$doc])*
             #[derive(Debug, Serialize, Deserialize, ToSchema)]
-            #[serde(deny_unknown_fields)]
-            pub(crate) struct $body {
+                        pub(crate) struct $body {
                 /// The type of the event.
                 #[serde(rename = "type")]
                 pub(crate) event: $tag,
