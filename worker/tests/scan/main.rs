@@ -13,6 +13,7 @@
 
 mod address_guard;
 mod api_client;
+mod api_examples;
 mod api_ready;
 mod api_walkthrough;
 mod archive;
@@ -75,4 +76,4 @@ mod takedowns;
 mod telemetry;
 mod terminal;
 mod weather;
-mod webhook_receiver;
+mod webhook_examples;
