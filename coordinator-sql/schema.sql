@@ -783,9 +783,10 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
-    -- What has come since an earlier call set the ceiling is read in the same call, so that whoever
-    -- reads to the end of a crawl that has ended has all of it.
+    -- More may have come since an earlier call set the ceiling. Whoever stops where a crawl has
+    -- ended and nothing more is there would not have it.
     is_ceiling_old boolean := p_ceiling is not null;
+    is_in_pass boolean;
     is_first_of_pass boolean;
     one record;
 begin
@@ -835,19 +836,20 @@ begin
         end loop;
         exit when remaining = 0 or rows_left = 0;
         -- The pass is over; in an earlier epoch, one without a ceiling follows.
-        exit when at_epoch = current_epoch and not is_ceiling_old;
+        exit when at_epoch = current_epoch;
         is_ceiling_old := false;
         snapshot := coalesce(ceiling, nothing_read);
         at_epoch := at_epoch + (ceiling is null)::integer;
         ceiling := null;
         after_xid := '0';
     end loop;
-    has_more := remaining = 0 or rows_left = 0;
+    is_in_pass := remaining = 0 or rows_left = 0;
+    has_more := is_in_pass or is_ceiling_old;
     next_epoch := at_epoch;
-    next_snapshot := case when has_more then snapshot else ceiling end;
-    next_ceiling := case when has_more then ceiling end;
-    next_xid := case when has_more then after_xid::text::bigint else 0 end;
-    next_id := case when has_more then after_id else 0 end;
+    next_snapshot := case when is_in_pass then snapshot else ceiling end;
+    next_ceiling := case when is_in_pass then ceiling end;
+    next_xid := case when is_in_pass then after_xid::text::bigint else 0 end;
+    next_id := case when is_in_pass then after_id else 0 end;
     fetched := null;
     return next;
 end $$;

@@ -23,6 +23,7 @@ need_pgbouncer
 need_python
 need_program curl
 need_program jq
+need_program openssl
 need_program ip iproute2
 need_program packer
 need_program systemd-analyze systemd
