@@ -242,7 +242,8 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
         assert!(ended.stderr.contains("ended ("), "{}", ended.stderr);
         assert!(!world.state(language).exists(), "{language:?} keeps its state");
         let after = urls(&ended.stdout);
-        assert!(!after.is_empty() && !after.contains(&before[0]), "{language:?} began again");
+        assert!(!after.is_empty(), "{language:?} had printed all: {before:?}");
+        assert!(!after.contains(&before[0]), "{language:?} began again: {before:?}, {after:?}");
         let printed: BTreeSet<String> = before.into_iter().chain(after).collect();
         let rows = world.database.psql(&format!(
             "select f.url from everytab.fetches f join everytab.crawls c using (crawl) \
