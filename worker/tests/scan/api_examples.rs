@@ -141,8 +141,8 @@ impl World {
 
 #[test]
 fn each_page_is_printed_as_markdown_or_its_refusal_by_its_code() {
-    // Fewer requests than the three make together: they come again.
-    let world = World::new(71, 60, &["--requests-per-second", "2", "--burst", "4"]);
+    // Fewer requests than the three make together: they come again, and each soon has its turn.
+    let world = World::new(71, 60, &["--requests-per-second", "5", "--burst", "2"]);
     let running = Language::ALL
         .map(|language| world.start(language, "page", &[world.home(language as usize)]));
     let printed = running.map(|example| example.finish().expect_code(0).stdout);
@@ -215,7 +215,8 @@ impl World {
 
 #[test]
 fn each_crawl_is_printed_to_its_end_through_an_interruption() {
-    let mut world = World::new(72, 360, &[]);
+    // No host is so small that its crawl is over before the others have begun.
+    let mut world = World::new(72, 1_200, &[]);
     world.internet.running.keep_access_log();
     // Slowly, so that each has URLs left when the worker stops, which records those that are done.
     world.client.post("/v1/rate", &json!({ "min_delay_ms": 1000 }));
