@@ -26,7 +26,10 @@ pub(crate) fn of(parts: &Parts, body: &[u8]) -> Result<Option<IdempotencyKey>, P
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
     }
     let mut digest = Sha256::new();
-    for part in [parts.method.as_str(), parts.uri.path(), parts.uri.query().unwrap_or_default()] {
+    // How long a client waits for the answer is not what it asks for.
+    let pairs = parts.uri.query().unwrap_or_default().split('&');
+    let query: Vec<&str> = pairs.filter(|pair| !pair.starts_with("wait=")).collect();
+    for part in [parts.method.as_str(), parts.uri.path(), &query.join("&")] {
         digest.update(part);
         // No part has this byte.
         digest.update(b"\n");
@@ -59,6 +62,10 @@ mod tests {
             assert_eq!(one.name, other.name);
             assert_ne!(one.request_sha256, other.request_sha256);
         }
+        let of_query = |query: &str| key(&format!("/v1/url?{query}"), &["a"], "{}").unwrap();
+        assert_eq!(of_query("wait=5"), key("/v1/url", &["a"], "{}").unwrap());
+        assert_eq!(of_query("wait=5&priority=2"), of_query("priority=2&wait=60"));
+        assert_ne!(of_query("priority=1"), of_query("priority=2"));
         assert_eq!(key("/", &[], "{}"), Ok(None));
         let long = "a".repeat(256);
         for wrong in [&["", "a"][..], &["a", "a"], &[long.as_str()]] {

@@ -121,6 +121,36 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
 }
 
 #[test]
+fn a_key_whose_file_is_lost_is_revoked_and_another_one_made() {
+    let (_folder, dir) = data();
+    let file = dir.join("key");
+    let service = Service::start(&dir);
+    let mut before = service.client.key.clone();
+    service.stop();
+    let foreign =
+        format!("et_aaaaaaaaaaaa_{}", "a".repeat(before.rsplit('_').next().unwrap().len()));
+    for left in [None, Some(foreign)] {
+        match &left {
+            None => fs::remove_file(&file).unwrap(),
+            Some(key) => {
+                fs::write(&file, key).unwrap();
+                fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+            }
+        }
+        let service = Service::start(&dir);
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let key = service.client.key.clone();
+        assert_ne!(key, before);
+        assert_eq!(service.client.get("/v1/settings")["key"]["name"], "local");
+        let lost = Client { address: service.client.address.clone(), key: before };
+        assert_eq!(lost.send("GET", "/v1/settings", &serde_json::Value::Null).0, 401);
+        before = key;
+        service.stop();
+    }
+}
+
+#[test]
 fn the_commands_that_it_prints_read_a_page_and_a_process_that_dies_is_told() {
     let (_folder, dir) = data();
     for (dies, told) in [("--role", "a crawl worker has ended"), ("postgres", "Postgres has ended")]
@@ -160,4 +190,5 @@ fn a_service_refuses_what_it_does_not_read_and_a_scan_has_no_store_of_crawls() {
     let reserved = ["--site-url", "https://tabs.example/", "--contact", "me@tabs.page"];
     refused(&with(&reserved), &["tabs.example", "reserved"]);
     refused(&["--sample", "--to", "crawls"], &["--api"]);
+    refused(&with(&["--sample", "--to", "ftp://x"]), &["--to", "ftp://x", "scheme"]);
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    parts::{has_text, is_served_html},
+    parts::{fenced, has_text, is_served_html},
     record::ArchivedRecord,
 };
 
@@ -211,11 +211,10 @@ impl ArchivedRecord {
             contents.links_truncated = is_cut;
         }
         if include.markdown {
-            let text = || Ok(Markdown { text: text.text.clone(), is_truncated: text.is_truncated });
             let made = if is_html {
                 markdown(&page, body, PagePart::Main, MAX_PART_BYTES)
             } else {
-                text()
+                Ok(Markdown { text: fenced(&text.text), is_truncated: text.is_truncated })
             };
             match made {
                 Ok(Markdown { text, is_truncated }) => {

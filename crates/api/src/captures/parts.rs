@@ -208,7 +208,7 @@ impl ArchivedRecord {
     }
 }
 
-/// The Markdown of a capture. Text without markup is its own.
+/// The Markdown of a capture. Text without markup is a block of code, in which no markup counts.
 fn as_markdown(
     fetch: &ApiFetch,
     headers: &[(String, Vec<u8>)],
@@ -217,10 +217,20 @@ fn as_markdown(
 ) -> Result<Markdown, ConversionFailed> {
     if !is_served_html(fetch) {
         let PageText { text, is_truncated, .. } = text(fetch, headers, body);
-        return Ok(Markdown { text, is_truncated });
+        return Ok(Markdown { text: fenced(&text), is_truncated });
     }
     let page = understand(fetch.url.as_deref().unwrap_or_default(), headers, body);
     markdown(&page, body, content, MAX_TEXT_BYTES)
+}
+
+/// Returns text as a block of code, between fences longer than any run of backticks in it.
+pub(super) fn fenced(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}\n")
 }
 
 pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {

@@ -71,16 +71,16 @@ async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
         let problem = problem.expect_problem(400, "invalid_parameter");
         assert_eq!(problem["errors"][0]["field"], field, "{query}");
     }
-    // Text without markup is its own, and a picture has none.
+    // Text without markup is a block of code, and a picture has none.
     let plain = Archived {
         mime: Some("text/plain"),
         head: "content-type: text/plain\r\n",
-        ..Archived::page("https://a.test/plain", b"<b>a</b> *b*")
+        ..Archived::page("https://a.test/plain", b"<b>a</b> ``` *b*")
     };
     archive.keep(&plain);
     let text = archive.get("html", plain.url, "&as=markdown").await;
     check_headers(&text, "text/markdown; charset=utf-8");
-    assert_eq!(text.text, "<b>a</b> *b*");
+    assert_eq!(text.text, "````\n<b>a</b> ``` *b*\n````\n");
     let picture =
         Archived { mime: Some("image/png"), ..Archived::page("https://a.test/i.png", b"\x89PNG") };
     archive.keep(&picture);
@@ -190,7 +190,7 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
     assert_eq!(*contents("https://a.test/good"), here);
     assert_eq!(*contents("https://a.test/again"), here);
     let expected = json!({
-        "html": "<b> *c*", "text": "<b> *c*", "markdown": "<b> *c*", "links": [],
+        "html": "<b> *c*", "text": "<b> *c*", "markdown": "```\n<b> *c*\n```\n", "links": [],
     });
     assert_eq!(*contents("https://a.test/plain"), expected);
     for (url, missing) in [

@@ -7,6 +7,7 @@ use clap::{Args as _, Command, Id};
 use everytab_api::ApiSettings;
 use everytab_local::{LocalService, ServiceSample, WorkerProcesses};
 use everytab_operations::{database, scan_start};
+use everytab_storage::{StoreSettings, open};
 use tokio::sync::watch;
 
 use super::{args::LocalArgs, service_key};
@@ -44,6 +45,12 @@ const EXAMPLE_PAGE: &str = "https://example.com/";
 /// Returns an error if an option makes no sense, a part cannot be started, or one has ended.
 pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     check_options(args)?;
+    if let Some(store) = &args.to {
+        // One that can never be: workers and the service open it again.
+        open(&scan_start::absolute(store.clone())?, &StoreSettings::default())
+            .await
+            .map_err(|error| CliError::usage(format!("--to: {error}")))?;
+    }
     let mut args = args.clone();
     if args.sample.is_some() {
         args.options.identity.internet = InternetOption::Small;

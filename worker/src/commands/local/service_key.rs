@@ -4,20 +4,22 @@
 //! an interrupted start leaves no key that nobody has. Does not depend on where the folder is.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, OpenOptions, Permissions},
     io::{ErrorKind, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::Path,
 };
 
 use everytab_api::{KEY_PREFIX, key_of_random, secret_sha256, split_key};
-use everytab_coordinator::{Coordinator, NewApiKey};
+use everytab_coordinator::{ApiKey, Coordinator, NewApiKey};
 use everytab_webpage::PortList;
 
 use crate::{cli_error::CliError, commands::keys};
 
 /// Whose key it is, in `keys list`.
 const NAME: &str = "local";
+/// Who may read the file: its owner.
+const MODE: u32 = 0o600;
 /// Requests a second. Limits keep keys from each other, and the owner of this one has the machine.
 const REQUESTS_PER_SECOND: f64 = 1_000.0;
 /// Requests in one moment, for the same reason.
@@ -43,8 +45,9 @@ pub(super) async fn find_or_make(
             Some(key) if key.revoked_at.is_none() => return Ok((text, false)),
             // It was taken back, so it stays so.
             Some(_) => {}
-            // The database is a new one.
+            // The database is a new one, or an interrupted start made the file.
             None => {
+                revoke_lost(owner, &known, file).await?;
                 add(owner, &text, ports).await?;
                 return Ok((text, false));
             }
@@ -53,8 +56,22 @@ pub(super) async fn find_or_make(
     let (id, secret) = key_of_random(&keys::random()?);
     let text = format!("{KEY_PREFIX}{id}_{secret}");
     write(file, &text)?;
+    revoke_lost(owner, &known, file).await?;
     add(owner, &text, ports).await?;
     Ok((text, true))
+}
+
+/// Revokes the key that this service had before, whose file is lost.
+async fn revoke_lost(owner: &Coordinator, known: &[ApiKey], file: &Path) -> Result<(), CliError> {
+    let is_lost = |key: &&ApiKey| key.name == NAME && key.revoked_at.is_none();
+    for key in known.iter().filter(is_lost) {
+        owner.revoke_key(&key.key).await?;
+        tracing::warn!(
+            key = key.key, file = %file.display(),
+            "the file had another key before, which is revoked: it alone could read its crawls"
+        );
+    }
+    Ok(())
 }
 
 async fn add(owner: &Coordinator, text: &str, ports: &PortList) -> Result<(), CliError> {
@@ -82,7 +99,11 @@ fn read(file: &Path) -> Result<Option<String>, CliError> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(about(&error.to_string())),
-        Ok(text) if split_key(text.trim()).is_some() => Ok(Some(text.trim().to_owned())),
+        Ok(text) if split_key(text.trim()).is_some() => {
+            fs::set_permissions(file, Permissions::from_mode(MODE))
+                .map_err(|error| about(&error.to_string()))?;
+            Ok(Some(text.trim().to_owned()))
+        }
         Ok(_) => Err(about("it is not a key; delete it, and a new one is made")),
     }
 }
@@ -96,7 +117,7 @@ fn write(file: &Path, text: &str) -> Result<(), CliError> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    let mut written = options.write(true).create_new(true).mode(0o600).open(&new).map_err(about)?;
+    let mut written = options.write(true).create_new(true).mode(MODE).open(&new).map_err(about)?;
     written.write_all(format!("{text}\n").as_bytes()).map_err(about)?;
     written.sync_all().map_err(about)?;
     fs::rename(&new, file).map_err(about)
