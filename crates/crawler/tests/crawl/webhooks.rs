@@ -232,12 +232,13 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
         .await;
     let failed = state(&world, hung).await;
     assert_eq!(failed.last_outcome.as_deref(), Some("first_byte_timeout"));
-    assert_eq!(hanging.received().len(), 4);
+    assert!((4..=5).contains(&hanging.received().len()));
     worker.kill();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_is_gone_a_disabled_webhook_and_a_revoked_key_get_nothing_more() {
+    const HOST: &str = "127.8.4.4:8080";
     let world = small_world(94).await;
     let (caller, revoked) = (key(&world, 0).await, key(&world, 1).await);
     let gone = Receiver::start("127.8.4.1:8080", |_, _| Some((410, ""))).await;
@@ -261,7 +262,6 @@ async fn a_receiver_that_is_gone_a_disabled_webhook_and_a_revoked_key_get_nothin
     assert_eq!((disabled.pending, disabled.dropped), (0, 3));
     // What others are sent meanwhile shows that a worker has looked for it.
     let before = gone.received().len();
-    const HOST: &str = "127.8.4.4:8080";
     let _site = Server::start(HOST, |path, _| page(path)).await;
     let crawled = crawl(&world, &caller, HOST, 1).await;
     world.ended(crawled).await;
