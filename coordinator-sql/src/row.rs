@@ -58,3 +58,16 @@ pub(crate) fn first<T: ColumnValue>(rows: &[Row]) -> Result<T, Error> {
     let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
     Ok(row.try_get(0)?)
 }
+
+/// One value for each of `count` things that a statement was asked about: true for those whose
+/// number, counted from 1, is the first column of a row.
+pub(crate) fn flags(rows: &[Row], count: usize) -> Result<Vec<bool>, Error> {
+    let mut flags = vec![false; count];
+    for (number,) in values::<(i64,)>(rows)? {
+        let flag = usize::try_from(number - 1).ok().and_then(|place| flags.get_mut(place));
+        if let Some(flag) = flag {
+            *flag = true;
+        }
+    }
+    Ok(flags)
+}

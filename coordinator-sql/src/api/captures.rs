@@ -11,9 +11,8 @@ use crate::{
     bind::bind,
     call::run,
     coordinator::Coordinator,
-    error::Error,
     record::signed_hash,
-    row::FromRow as _,
+    row::{FromRow as _, flags},
 };
 
 impl Coordinator {
@@ -55,14 +54,6 @@ impl Coordinator {
         let urls: Vec<i64> = captures.iter().map(|id| signed_hash(id.url_hash)).collect();
         let parameters =
             [bind(&caller.key), bind(&secret), bind(&crawls), bind(&hosts), bind(&urls)];
-        let mut may_be_read = vec![false; captures.len()];
-        for row in &run(&self.work, sql, &parameters).await? {
-            let number: i64 = row.try_get("number").map_err(Error::from)?;
-            let place = usize::try_from(number - 1).ok();
-            if let Some(one) = place.and_then(|place| may_be_read.get_mut(place)) {
-                *one = true;
-            }
-        }
-        Ok(may_be_read)
+        Ok(flags(&run(&self.work, sql, &parameters).await?, captures.len())?)
     }
 }

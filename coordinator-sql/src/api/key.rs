@@ -12,7 +12,7 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
-    row::{FromRow as _, first, from_row, values},
+    row::{FromRow as _, first, flags, from_row, values},
 };
 
 /// A key: what the operator allows it, and its use today.
@@ -123,16 +123,8 @@ impl Coordinator {
         let secrets: Vec<&[u8]> =
             callers.iter().map(|caller| caller.secret_sha256.as_slice()).collect();
         let sql = "select api.valid_keys($1, $2)";
-        let mut are_valid = vec![false; callers.len()];
-        let places: Vec<(i64,)> =
-            values(&run(&self.work, sql, &[bind(&keys), bind(&secrets)]).await?)?;
-        for (place,) in places {
-            let place = usize::try_from(place - 1).ok().and_then(|at| are_valid.get_mut(at));
-            if let Some(is_valid) = place {
-                *is_valid = true;
-            }
-        }
-        Ok(are_valid)
+        let rows = run(&self.work, sql, &[bind(&keys), bind(&secrets)]).await?;
+        flags(&rows, callers.len())
     }
 
     /// Returns the ports that a key's URLs may name. `None` if the key is not valid.
