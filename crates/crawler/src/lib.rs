@@ -44,7 +44,7 @@ pub use filters::{
     load::FilterLists,
 };
 pub use holder::CrawlerEnd;
-pub use outcomes::outcomes_of;
+pub use outcomes::{every_outcome, outcomes_of};
 pub use own_hosts::OwnHosts;
 pub use settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MAX_DURATION_S, MAX_LIST_SITES,

@@ -47,6 +47,16 @@ pub fn outcomes_of(ending: Ending) -> Vec<&'static str> {
     outcomes
 }
 
+/// Returns every outcome once, in alphabetical order, without the reasons for which crawls end.
+#[must_use]
+pub fn every_outcome() -> Vec<&'static str> {
+    let endings = [Ending::Captured, Ending::Failed, Ending::Refused, Ending::Left];
+    let mut outcomes: Vec<_> = endings.into_iter().flat_map(outcomes_of).collect();
+    outcomes.sort_unstable();
+    outcomes.dedup();
+    outcomes
+}
+
 /// Returns true for outcomes that only the icons of a scan have.
 const fn is_of_icons(outcome: Outcome) -> bool {
     matches!(

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use clap::{Args, value_parser};
 use everytab_coordinator::{CRAWL_ENDS, CrawlFetch, FetchFilter, FetchPosition};
-use everytab_crawler::outcomes_of;
-use everytab_frontier::{Ending, hostname, site_hash};
+use everytab_crawler::every_outcome;
+use everytab_frontier::{hostname, site_hash};
 
 use super::one_crawl::OneCrawl;
 use crate::{
@@ -45,9 +45,8 @@ pub(super) struct FetchesArgs {
 
 /// Reads the name of an outcome.
 fn outcome(text: &str) -> Result<String, String> {
-    let states = [Ending::Captured, Ending::Failed, Ending::Refused, Ending::Left];
-    let mut names = states.into_iter().flat_map(outcomes_of).chain(CRAWL_ENDS);
-    names.find(|name| *name == text).map(str::to_owned).ok_or_else(|| {
+    let is_known = every_outcome().contains(&text) || CRAWL_ENDS.contains(&text);
+    is_known.then(|| text.to_owned()).ok_or_else(|| {
         "no URL ends so; `crawl report` shows how those of a crawl ended, such as http_404_410"
             .to_owned()
     })
