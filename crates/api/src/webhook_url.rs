@@ -39,7 +39,7 @@ pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result
     }
     // What a name's addresses are, is looked up by workers.
     let may_be_own = match address {
-        Some(address) => guard.allow.iter().any(|range| range.contains(&address)),
+        Some(address) => guard.is_in_allow(address),
         None => !guard.allow.is_empty(),
     };
     if url.scheme() != "https" && !may_be_own {

@@ -49,6 +49,6 @@ impl Robot {
 
     /// Whether the robot may ask an address that `guard` allows.
     pub(crate) fn may_ask(&self, guard: &Guard, address: IpAddr) -> bool {
-        !self.is_confined || guard.allow.iter().any(|range| range.contains(&address))
+        !self.is_confined || guard.is_in_allow(address)
     }
 }

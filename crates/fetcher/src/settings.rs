@@ -115,6 +115,13 @@ pub enum SettingsError {
     System(String),
 }
 
+impl FetchSettings {
+    /// Returns the port to dial for URLs with this port.
+    pub(crate) fn dial_port(&self, port: u16) -> u16 {
+        self.dial_ports.get(&port).copied().unwrap_or(port)
+    }
+}
+
 impl Default for FetchSettings {
     fn default() -> Self {
         Self {

@@ -103,6 +103,13 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// Returns true if the operator allows the address by its range, whether or not it is public.
+    /// Does not read `deny`.
+    #[must_use]
+    pub fn is_in_allow(&self, address: IpAddr) -> bool {
+        self.allow.iter().any(|range| range.contains(&address))
+    }
+
     /// Returns true if the address may be connected to. To be safe against DNS rebinding, the
     /// caller must check the very address that it connects to, at each connection.
     #[must_use]

@@ -113,7 +113,7 @@ impl Fetcher {
         if is_excluded(&addresses) {
             return Err(Outcome::OptedOut.into());
         }
-        if !target.is_https && !addresses.iter().all(|address| is_own(shared, *address)) {
+        if !target.is_https && !addresses.iter().all(|address| shared.guard.is_in_allow(*address)) {
             return Err(Outcome::UrlScheme.into());
         }
         let request = request_of(shared, &target, delivery)?;
@@ -141,11 +141,6 @@ fn outcome_of(status: StatusCode) -> Outcome {
         300..=399 => Outcome::Redirected,
         refusal => Outcome::of_refusal(refusal),
     }
-}
-
-/// Returns true if the operator allows an address although it is not public.
-fn is_own(shared: &Shared, address: IpAddr) -> bool {
-    shared.guard.allow.iter().any(|range| range.contains(&address))
 }
 
 /// Returns the addresses of the target. All of them are allowed.
@@ -190,7 +185,7 @@ async fn dial(
     (clock, times): (&mut Clock, &TimeLimits),
 ) -> Result<(Connection, WirePermits), Stop> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
-    let port = shared.settings.dial_ports.get(&target.port).copied().unwrap_or(target.port);
+    let port = shared.settings.dial_port(target.port);
     let (meter, mut time_left, mut failure) = (FetchMeter::default(), times.connect, None);
     for (index, address) in addresses.iter().enumerate() {
         let endpoint = SocketAddr::new(*address, port);

@@ -53,8 +53,7 @@ impl DialRequest<'_> {
     ) -> Result<(Connection, WirePermits), Stop> {
         let shared = self.shared;
         let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
-        let port = self.target.port;
-        let port = shared.settings.dial_ports.get(&port).copied().unwrap_or(port);
+        let port = shared.settings.dial_port(self.target.port);
         let mut time_left = self.connect_timeout;
         let mut failure = None;
         for (index, address) in addresses.iter().enumerate() {

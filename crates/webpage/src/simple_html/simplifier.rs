@@ -178,12 +178,10 @@ impl<'a> Simplifier<'a> {
         if self.is_full || self.open.is_hidden() || text.is_empty() {
             return;
         }
-        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
-            if text.bytes().all(|byte| byte.is_ascii_whitespace()) {
-                return;
-            }
-            self.leave_table();
+        if self.is_between_cells() && text.bytes().all(|byte| byte.is_ascii_whitespace()) {
+            return;
         }
+        self.leave_table();
         let text = if is_verbatim { Cow::Borrowed(text) } else { htmlize::unescape(text) };
         for character in text.chars() {
             if self.out.len() >= self.max_bytes {
@@ -240,16 +238,10 @@ impl<'a> Simplifier<'a> {
     /// Starts an element, and writes its tag with these attributes.
     fn open(&mut self, source: u32, kind: Kind, attributes: &str) {
         if !kind.name.is_empty() {
-            if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
-                return self.fill();
+            self.tag(&["<", kind.name, kind.hint, attributes, ">"]);
+            if self.is_full {
+                return;
             }
-            self.elements += 1;
-            self.out.push('<');
-            self.out.push_str(kind.name);
-            self.out.push_str(kind.hint);
-            self.out.push_str(attributes);
-            self.out.push('>');
-            self.text_start = self.out.len();
         }
         self.is_after_space |= kind.role.is_block();
         self.open.push(OpenElement { source, kind, is_hidden: false });
@@ -257,14 +249,17 @@ impl<'a> Simplifier<'a> {
 
     /// Writes a tag of an element without content.
     fn void(&mut self, tag: &str) {
-        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
-            self.leave_table();
-        }
+        self.leave_table();
+        self.tag(&[tag]);
+    }
+
+    /// Writes a tag that begins an element, in these parts. Fills if there is no room for it.
+    fn tag(&mut self, parts: &[&str]) {
         if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
             return self.fill();
         }
         self.elements += 1;
-        self.out.push_str(tag);
+        parts.iter().for_each(|part| self.out.push_str(part));
         self.text_start = self.out.len();
     }
 
@@ -282,8 +277,16 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Closes the written table around content that is in none of its cells.
+    /// Whether the innermost element is a table or a row, which hold only cells.
+    fn is_between_cells(&self) -> bool {
+        matches!(self.open.innermost(), Some(Role::Table | Role::Row))
+    }
+
+    /// Closes the written table if content comes that is in none of its cells.
     fn leave_table(&mut self) {
+        if !self.is_between_cells() {
+            return;
+        }
         if let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) {
             self.close_to(frame + 1);
         }
@@ -313,18 +316,14 @@ impl<'a> Simplifier<'a> {
     }
 
     fn inline(&mut self, source: u32, kind: Kind) {
-        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
-            self.leave_table();
-        }
+        self.leave_table();
         if self.open.has_room(kind.role) && !self.open.has_inline(kind.name) {
             self.open(source, kind, "");
         }
     }
 
     fn link(&mut self, source: u32, html: &[u8], tag: &Tag) {
-        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
-            self.leave_table();
-        }
+        self.leave_table();
         let is_limit = |role| matches!(role, Role::TableFrame | Role::Cell);
         if let Some(found) = self.open.of_role(Role::Link, is_limit) {
             self.close_to(found);
@@ -427,9 +426,7 @@ impl<'a> Simplifier<'a> {
 
     /// Starts a block, if there is room for it.
     fn start(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
-        if matches!(self.open.innermost(), Some(Role::Table | Role::Row)) {
-            self.leave_table();
-        }
+        self.leave_table();
         if !self.open.has_room(kind.role) {
             return self.space();
         }
