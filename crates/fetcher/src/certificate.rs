@@ -2,29 +2,12 @@
 //!
 //! Must not know: TLS.
 
-macro_rules! certificates {
-    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// What was found about a server's certificate.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Certificate {
-            $($(#[$doc])+ $variant,)+
-        }
+use crate::closed_list::closed_list;
 
-        impl Certificate {
-            /// Everything that may be found.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+closed_list! {
+    /// What was found about a server's certificate.
+    Certificate: "The stable name, in snake case."
 
-            /// The stable name, in snake case.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-        }
-    };
-}
-
-certificates! {
     /// A known root vouches for it, for this name and at this time.
     Verified = "verified",
     /// Its period of validity is over, or has not begun.

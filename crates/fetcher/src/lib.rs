@@ -60,6 +60,7 @@
 mod blocklist;
 pub mod capacity;
 mod certificate;
+mod closed_list;
 mod content_types;
 mod counts;
 mod exclusions;

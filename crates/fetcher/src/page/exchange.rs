@@ -14,31 +14,12 @@ use chrono::{DateTime, Utc};
 use http::{Request, header::HOST};
 use url::Url;
 
-use crate::request::message;
+use crate::{closed_list::closed_list, request::message};
 
-macro_rules! cut_reasons {
-    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// Why a body is not all that the server sent.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum CutReason {
-            $($(#[$doc])+ $variant,)+
-        }
+closed_list! {
+    /// Why a body is not all that the server sent.
+    CutReason: "The value of `WARC-Truncated`."
 
-        impl CutReason {
-            /// Every reason.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// The value of `WARC-Truncated`.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-        }
-    };
-}
-
-cut_reasons! {
     /// It was longer than what is read of it: nothing of redirects and refused types, a little of
     /// error pages, of others what the purpose allows.
     Length = "length",

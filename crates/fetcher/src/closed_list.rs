@@ -1,0 +1,30 @@
+//! Closed lists of things that are recorded by a stable name.
+//!
+//! Must not know: what is listed.
+
+/// Declares an enum with the stable name of each variant.
+macro_rules! closed_list {
+    (
+        $(#[$doc:meta])+ $type:ident: $names:literal
+        $($(#[$of_variant:meta])+ $variant:ident = $name:literal,)+
+    ) => {
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $($(#[$of_variant])+ $variant,)+
+        }
+
+        impl $type {
+            /// Every one, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            #[doc = $names]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use closed_list;
