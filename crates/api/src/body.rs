@@ -90,10 +90,11 @@ pub(crate) async fn json_request(
     caller: &ApiCaller,
     request: Request,
 ) -> Result<(Parts, Bytes), Problem> {
-    json_request_with(service, caller, request, &[]).await
+    let (parts, bytes, _) = json_request_with(service, caller, request, &[]).await?;
+    Ok((parts, bytes))
 }
 
-/// As [`json_request`]; the request may have these parameters.
+/// As [`json_request`]; the request may have these parameters, which are returned too.
 ///
 /// # Errors
 /// As [`json_request`].
@@ -102,15 +103,15 @@ pub(crate) async fn json_request_with(
     caller: &ApiCaller,
     request: Request,
     parameters: &[&str],
-) -> Result<(Parts, Bytes), Problem> {
+) -> Result<(Parts, Bytes, Parameters), Problem> {
     let (parts, body) = request.into_parts();
-    Parameters::parse(&parts.uri, parameters)?;
+    let parameters = Parameters::parse(&parts.uri, parameters)?;
     if kind_of(&parts.headers)? != BodyKind::Json {
         let detail = "this path takes application/json";
         return Err(Problem::with(ProblemCode::UnsupportedMediaType, detail));
     }
     let bytes = read(service, caller, body).await?;
-    Ok((parts, bytes))
+    Ok((parts, bytes, parameters))
 }
 
 /// Reads a whole body. A large one is read for a valid key alone, and costs it a request more.

@@ -4,9 +4,10 @@
 //! description. Values of these fields are strings that Postgres keeps.
 
 use everytab_coordinator::{CRAWL_ENDS, CRAWL_STATES, JobKind, ScanState};
-use everytab_crawler::outcomes_of;
+use everytab_crawler::{every_outcome, outcomes_of};
 use everytab_fetcher::{Certificate, CutReason};
 use everytab_frontier::{Ending, TurnedAway};
+use everytab_markdown::PagePart;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
@@ -43,20 +44,11 @@ closed_lists! {
     "What is wrong with a server's certificate." CertificateFault: certificate_faults();
     "Why a body is not whole." Truncation: CutReason::ALL.iter().map(|reason| reason.as_str());
     "As what a capture is served." CaptureAs: CaptureForm::WORDS;
-    "Which part of a page becomes Markdown." MarkdownPart: ["main", "whole"];
+    "Which part of a page becomes Markdown." MarkdownPart: PagePart::ALL.map(PagePart::as_str);
     "How a scan stands." ScanStateWord: ScanState::ALL.map(ScanState::as_str);
     "The kind of jobs of a stage." StageKind: JobKind::ALL.map(JobKind::as_str);
     "What happened to a job: it is performed again, was given up, was given back, or its worker \
      was not heard of." JobEvent: ["retry", "discard", "release", "expired"];
-}
-
-/// Outcomes of all states.
-fn every_outcome() -> Vec<&'static str> {
-    let states = [Ending::Captured, Ending::Failed, Ending::Refused, Ending::Left];
-    let mut outcomes: Vec<_> = states.into_iter().flat_map(outcomes_of).collect();
-    outcomes.sort_unstable();
-    outcomes.dedup();
-    outcomes
 }
 
 /// Returns true for a word of [`FetchOutcome`].

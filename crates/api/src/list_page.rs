@@ -3,6 +3,7 @@
 //! Invariant: a reader that follows the cursors gets each item that is there all the time once,
 //! whatever is added and removed meanwhile. Does not depend on what the items are.
 
+use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
 
 use crate::{
@@ -15,9 +16,6 @@ use crate::{
 /// schedules as a key may have.
 pub(crate) const MAX_ITEMS: i32 = 100;
 
-/// The parameters of such a list.
-pub(crate) const LIST_PARAMETERS: [&str; 2] = ["limit", "after"];
-
 /// The part of a list that a request wants.
 #[derive(Debug)]
 pub(crate) struct ListPage<'a> {
@@ -28,15 +26,16 @@ pub(crate) struct ListPage<'a> {
 }
 
 impl<'a> ListPage<'a> {
-    /// Reads the parameters of a request.
+    /// Reads the parameters of a request, `limit` and `after`.
     ///
     /// # Errors
-    /// Returns a problem if one is invalid.
+    /// Returns a problem if one is invalid or is another.
     pub(crate) fn parse(
-        parameters: &Parameters,
+        uri: &Uri,
         caller: &'a ApiCaller,
         list: &'static ListName,
     ) -> Result<Self, Problem> {
+        let parameters = Parameters::parse(uri, &["limit", "after"])?;
         let limit = parameters.limit("limit", MAX_ITEMS, MAX_ITEMS)?;
         let after = parameters.text("after");
         let after =
@@ -77,8 +76,7 @@ mod tests {
         loop {
             let query = after.map_or_else(String::new, |after| format!("&after={after}"));
             let uri = format!("/x?limit=3{query}").parse().unwrap();
-            let parameters = Parameters::parse(&uri, &LIST_PARAMETERS).unwrap();
-            let page = ListPage::parse(&parameters, &caller, NUMBERS).unwrap();
+            let page = ListPage::parse(&uri, &caller, NUMBERS).unwrap();
             let (found, next) = page.of(items.clone(), |item| format!("{item:05}"));
             seen.extend(found);
             // Another one before and one behind, and the last one that was read is gone.
@@ -102,7 +100,6 @@ mod tests {
         let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
         let cursor = item_cursor(&caller.secret_sha256, b"others..........", "a");
         let uri = format!("/x?after={cursor}").parse().unwrap();
-        let parameters = Parameters::parse(&uri, &LIST_PARAMETERS).unwrap();
-        assert!(ListPage::parse(&parameters, &caller, NUMBERS).is_err());
+        assert!(ListPage::parse(&uri, &caller, NUMBERS).is_err());
     }
 }

@@ -157,7 +157,7 @@ macro_rules! bodies {
 
             $(#[$doc])*
             #[derive(Debug, Serialize, Deserialize, ToSchema)]
-                        pub(crate) struct $body {
+            pub(crate) struct $body {
                 /// The type of the event.
                 #[serde(rename = "type")]
                 pub(crate) event: $tag,

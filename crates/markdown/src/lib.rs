@@ -34,6 +34,20 @@ pub enum PagePart {
     Whole,
 }
 
+impl PagePart {
+    /// Every part.
+    pub const ALL: [Self; 2] = [Self::Main, Self::Whole];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Whole => "whole",
+        }
+    }
+}
+
 /// A page as Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markdown {

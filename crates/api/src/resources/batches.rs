@@ -79,8 +79,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     post, path = "/v1/url/batch", tag = "urls",
     operation_id = "batch_submit",
     extensions(("x-problem-codes" = json!([
-        "too_many_urls", "nothing_to_crawl", "not_found", "crawl_ended", "quota_urls",
-        "quota_pages", "quota_bytes"
+        "too_many_urls", "nothing_to_crawl", "crawl_ended", "quota_urls", "quota_pages",
+        "quota_bytes"
     ]))),
     params(
         ("crawl" = Option<Uuid>, Query,

@@ -206,9 +206,11 @@ fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Pr
     match parameters.text("content") {
         None => Ok(PagePart::default()),
         Some(_) if form != CaptureForm::Markdown => wrong("it goes with as=markdown".to_owned()),
-        Some("main") => Ok(PagePart::Main),
-        Some("whole") => Ok(PagePart::Whole),
-        Some(other) => wrong(format!("{other:?} is none of main, whole")),
+        Some(word) => {
+            let found = PagePart::ALL.into_iter().find(|part| part.as_str() == word);
+            let names = PagePart::ALL.map(PagePart::as_str).join(", ");
+            found.map_or_else(|| wrong(format!("{word:?} is none of {names}")), Ok)
+        }
     }
 }
 

@@ -228,8 +228,8 @@ async fn moved(
     post, path = "/v1/crawls/{id}/urls", tag = "crawls",
     operation_id = "crawl_urls_add",
     extensions(("x-problem-codes" = json!([
-        "too_many_urls", "nothing_to_crawl", "not_found", "crawl_ended", "quota_urls",
-        "quota_pages", "quota_bytes"
+        "too_many_urls", "nothing_to_crawl", "crawl_ended", "quota_urls", "quota_pages",
+        "quota_bytes"
     ]))),
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),

@@ -280,7 +280,6 @@ pub(crate) async fn start(
 #[utoipa::path(
     get, path = "/v1/crawls", tag = "crawls",
     operation_id = "crawls_list",
-    extensions(("x-problem-codes" = json!(["invalid_cursor"]))),
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Crawls at most; 20"),

@@ -68,7 +68,6 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 #[utoipa::path(
     get, path = "/v1/crawls/{id}/feed", tag = "crawls",
     operation_id = "crawl_feed_get",
-    extensions(("x-problem-codes" = json!(["invalid_cursor"]))),
     params(
         ("id" = Uuid, Path, description = "The crawl's id"),
         ("after" = Option<String>, Query,

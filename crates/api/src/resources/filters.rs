@@ -23,9 +23,10 @@ use super::batches::in_background;
 use crate::{
     answer, body,
     caller::Caller,
+    cursor::ListName,
     filter_body::FilterBody,
     idempotency,
-    list_page::{LIST_PARAMETERS, ListPage},
+    list_page::ListPage,
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
@@ -33,7 +34,7 @@ use crate::{
 };
 
 /// The list of a key's filters, in cursors.
-const FILTERS: &[u8; 16] = b"filters.........";
+const FILTERS: &ListName = b"filters.........";
 
 /// A filter to keep.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -151,8 +152,7 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
-    let page = ListPage::parse(&parameters, &caller, FILTERS)?;
+    let page = ListPage::parse(&uri, &caller, FILTERS)?;
     let stored = service.coordinator.api_filters(&caller, None, None).await?;
     let (stored, next) = page.of(stored, |stored| stored.name.clone());
     let filters = stored.into_iter().map(FilterDocument::new).collect();

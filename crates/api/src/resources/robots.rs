@@ -17,7 +17,8 @@ use uuid::Uuid;
 use crate::{
     answer, body,
     caller::Caller,
-    list_page::{LIST_PARAMETERS, ListPage},
+    cursor::ListName,
+    list_page::ListPage,
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// The list of what a key obeys beside robots.txt, in cursors.
-const ROBOTS: &[u8; 16] = b"robots..........";
+const ROBOTS: &ListName = b"robots..........";
 
 /// What is obeyed beside robots.txt: `user_agent`, `rules`, `delay_ms`, or several of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -151,8 +152,7 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
-    let page = ListPage::parse(&parameters, &caller, ROBOTS)?;
+    let page = ListPage::parse(&uri, &caller, ROBOTS)?;
     let rows = service.coordinator.api_list_robots(&caller).await?;
     // Those for every host come first: no site begins with a space.
     let key = |row: &RobotsOverrideRow| format!("{} {}", row.site.as_deref().unwrap_or(""), row.id);

@@ -26,8 +26,9 @@ use crate::{
     body,
     caller::Caller,
     crawl_settings::SettingsOfCrawl,
+    cursor::ListName,
     idempotency,
-    list_page::{LIST_PARAMETERS, ListPage},
+    list_page::ListPage,
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode, ProblemItem},
@@ -37,7 +38,7 @@ use crate::{
 };
 
 /// The list of a key's schedules, in cursors.
-const SCHEDULES: &[u8; 16] = b"schedules.......";
+const SCHEDULES: &ListName = b"schedules.......";
 
 /// A schedule to add: `every`, or `at` and perhaps `days`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -243,8 +244,7 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
-    let page = ListPage::parse(&parameters, &caller, SCHEDULES)?;
+    let page = ListPage::parse(&uri, &caller, SCHEDULES)?;
     let rows = service.coordinator.api_list_schedules(&caller, None).await?;
     let key = |row: &ScheduleRow| format!("{:020} {}", row.next_at.timestamp_micros(), row.id);
     let (rows, next) = page.of(rows, key);

@@ -96,8 +96,9 @@ pub(crate) async fn submit(
     Caller(caller): Caller,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, bytes) = body::json_request_with(&service, &caller, request, &["wait"]).await?;
-    let wait = Parameters::parse(&parts.uri, &["wait"])?.wait()?;
+    let (parts, bytes, parameters) =
+        body::json_request_with(&service, &caller, request, &["wait"]).await?;
+    let wait = parameters.wait()?;
     let asked: UrlSubmission = body::from_json(&bytes)?;
     asked.check()?;
     let mut ports = service.ports_of(&caller).await?;

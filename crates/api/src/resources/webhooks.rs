@@ -23,7 +23,8 @@ use crate::{
     answer, body,
     caller::Caller,
     closed_lists::FetchOutcome,
-    list_page::{LIST_PARAMETERS, ListPage},
+    cursor::ListName,
+    list_page::ListPage,
     parameters::Parameters,
     path_text::{PathId, known},
     problem::{Problem, ProblemCode},
@@ -34,7 +35,7 @@ use crate::{
 };
 
 /// The list of a key's webhooks, in cursors.
-const WEBHOOKS: &[u8; 16] = b"webhooks........";
+const WEBHOOKS: &ListName = b"webhooks........";
 /// Characters of a description.
 const MAX_DESCRIPTION_CHARACTERS: usize = 200;
 /// Characters before a secret, by the specification.
@@ -265,8 +266,7 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let parameters = Parameters::parse(&uri, &LIST_PARAMETERS)?;
-    let page = ListPage::parse(&parameters, &caller, WEBHOOKS)?;
+    let page = ListPage::parse(&uri, &caller, WEBHOOKS)?;
     let states = service.coordinator.api_list_webhooks(&caller, None).await?;
     // Ids are ordered by the time when a webhook was added.
     let (states, next) = page.of(states, |state| state.id.to_string());
