@@ -39,26 +39,31 @@ pub(super) async fn find_or_make(
 ) -> Result<(String, bool), CliError> {
     let found = read(file)?;
     let known = owner.list_keys().await?;
-    if let Some(text) = found {
-        let id = split_key(&text).map_or("", |(id, _)| id);
-        match known.iter().find(|key| key.key == id) {
+    let of_file = |text: &str| {
+        let id = split_key(text).map_or("", |(id, _)| id);
+        known.iter().find(|key| key.key == id)
+    };
+    let (text, is_new) = match found {
+        Some(text) => match of_file(&text) {
             Some(key) if key.revoked_at.is_none() => return Ok((text, false)),
             // It was taken back, so it stays so.
-            Some(_) => {}
+            Some(_) => (make(file)?, true),
             // The database is a new one, or an interrupted start made the file.
-            None => {
-                revoke_lost(owner, &known, file).await?;
-                add(owner, &text, ports).await?;
-                return Ok((text, false));
-            }
-        }
-    }
+            None => (text, false),
+        },
+        None => (make(file)?, true),
+    };
+    revoke_lost(owner, &known, file).await?;
+    add(owner, &text, ports).await?;
+    Ok((text, is_new))
+}
+
+/// Makes a key, and writes it to the file.
+fn make(file: &Path) -> Result<String, CliError> {
     let (id, secret) = key_of_random(&keys::random()?);
     let text = format!("{KEY_PREFIX}{id}_{secret}");
     write(file, &text)?;
-    revoke_lost(owner, &known, file).await?;
-    add(owner, &text, ports).await?;
-    Ok((text, true))
+    Ok(text)
 }
 
 /// Revokes the key that this service had before, whose file is lost.
