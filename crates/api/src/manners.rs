@@ -10,7 +10,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header, uri::Authority,
+    },
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -86,15 +88,29 @@ pub(crate) async fn with_manners(
     response
 }
 
-/// Returns true if a request has one header `Host`; HTTP/1.0 needs none (RFC 9112 3.2).
+/// Returns true if a request has one header `Host`, empty or a host and perhaps a port; HTTP/1.0
+/// needs none (RFC 9112 3.2).
 fn names_one_host(request: &Request) -> bool {
-    let hosts = request.headers().get_all(header::HOST).iter().count();
-    hosts == 1 || (hosts == 0 && request.version() != Version::HTTP_11)
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, None) => request.version() != Version::HTTP_11,
+        (Some(host), None) => host.is_empty() || is_host(host.as_bytes()),
+        _ => false,
+    }
+}
+
+/// Returns true for a host and perhaps a port, without a user.
+fn is_host(value: &[u8]) -> bool {
+    Authority::try_from(value).is_ok_and(|authority| {
+        let (text, host) = (authority.as_str(), authority.host());
+        let has_no_port = matches!(text.strip_prefix(host), Some("" | ":"));
+        !text.contains('@') && (has_no_port || authority.port_u16().is_some())
+    })
 }
 
 /// The answer to a request that a proxy before this service may read otherwise than the service.
 fn without_host() -> Response {
-    let detail = "a request has exactly one header Host";
+    let detail = "a request has exactly one header Host, a host and perhaps a port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
     close_after(&mut response);
     response

@@ -30,7 +30,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.0.deserialize_map(ObjectsOnly(visitor))
+        self.0.deserialize_map(FieldsOf(visitor))
     }
 
     pass_on_types! {
@@ -82,6 +82,22 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         self.0.deserialize_enum(name, variants, ObjectsOnly(visitor))
+    }
+}
+
+/// Reads a struct from an object alone. What comes instead is an error in JSON's words, without the
+/// name that the struct has in the code.
+struct FieldsOf<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for FieldsOf<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+        self.0.visit_map(ObjectsOnly(fields))
     }
 }
 
@@ -271,17 +287,21 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_no_object_at_any_depth() {
-        for text in [
-            r"[{}]",
-            r#"{"inner": []}"#,
-            r#"{"inner": [[1]]}"#,
-            r#"{"inner": {}, "list": [[]]}"#,
-            r#"{"inner": {}, "choice": {"keep": []}}"#,
-            r#"{"inner": {}, "by_name": {"a": []}}"#,
+    fn what_is_no_object_is_refused_at_any_depth_in_words_of_json() {
+        for (text, found) in [
+            (r"[{}]", "sequence"),
+            ("3", "integer `3`"),
+            ("null", "null"),
+            (r#"{"inner": []}"#, "sequence"),
+            (r#"{"inner": "x"}"#, "string \"x\""),
+            (r#"{"inner": [[1]]}"#, "sequence"),
+            (r#"{"inner": {}, "list": [[]]}"#, "sequence"),
+            (r#"{"inner": {}, "choice": {"keep": []}}"#, "sequence"),
+            (r#"{"inner": {}, "by_name": {"a": []}}"#, "sequence"),
         ] {
             let error = read(text).unwrap_err().to_string();
-            assert!(error.starts_with("invalid type: sequence, expected struct "), "{error}");
+            let expected = format!("invalid type: {found}, expected an object");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 }

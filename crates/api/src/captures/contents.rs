@@ -138,7 +138,7 @@ pub(crate) struct Contents {
     /// Whether the Markdown is longer.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) markdown_truncated: bool,
-    /// What it links to, in the order of the page.
+    /// What it links to, in the order of the page: at most 5,000 links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) links: Option<Vec<ContentLink>>,
     /// Whether it has more links.

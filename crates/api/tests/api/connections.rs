@@ -129,7 +129,17 @@ async fn an_early_refusal_of_a_large_or_endless_body_says_that_the_connection_en
 #[tokio::test]
 async fn a_request_names_one_host() {
     let world = World::new().await;
-    for hosts in ["", "host: a\r\nhost: b\r\n", "host: a\r\nhost: a\r\n"] {
+    for hosts in [
+        "",
+        "host: a\r\nhost: b\r\n",
+        "host: a\r\nhost: a\r\n",
+        "host: a b\r\n",
+        "host: a/b\r\n",
+        "host: user@a\r\n",
+        "host: a:port\r\n",
+        "host: [::1\r\n",
+        "host: \u{e9}\r\n",
+    ] {
         let mut connection = Connection::new(&world).await;
         connection.send(&format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n")).await;
         let refused = connection.answer().await;
@@ -137,10 +147,17 @@ async fn a_request_names_one_host() {
         assert!(refused.has("connection: close"), "{refused:?}");
         connection.expect_end().await;
     }
-    let mut old = Connection::new(&world).await;
-    old.send("GET /healthz HTTP/1.0\r\n\r\n").await;
-    let answer = old.answer().await;
-    assert!(answer.head.contains(" 200 "), "{answer:?}");
+    for request in [
+        "GET /healthz HTTP/1.0\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nhost:\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: my_host.test:8088\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: [::1]:8088\r\n\r\n",
+    ] {
+        let mut connection = Connection::new(&world).await;
+        connection.send(request).await;
+        let answer = connection.answer().await;
+        assert!(answer.head.contains(" 200 "), "{request:?}: {answer:?}");
+    }
 }
 
 #[tokio::test]
