@@ -1,9 +1,10 @@
-//! Writes records into archives, one a crawl, subset and store at a time, and puts them into that
-//! store.
+//! Writes WARC records into archives, one archive per crawl, subset and store at a time, and
+//! uploads them to that store.
 //!
-//! An archive is put when it is long or old enough, or when it is asked for. Only then is what its
-//! records say told to whoever crawls: a fetch is recorded after its record is where it stays. What
-//! cannot be put is tried again for as long as the process lives. Must not know: slots, Postgres.
+//! An archive is uploaded when it is large enough or old enough, or on request. Only then does the
+//! scheduler learn where its records are, because a fetch is recorded in Postgres only after its
+//! record is in the store. Failed uploads are retried for as long as the process lives. Does not
+//! depend on slots or Postgres.
 
 use std::{
     collections::HashMap,
@@ -36,126 +37,125 @@ use crate::{
     stored_bodies::{BodyArchive, BodyPlace, LastForgotten, StoredBodies},
 };
 
-/// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
-/// compressor.
+/// Maximum open archives. A crawl has up to four per store, and each costs a file and a compressor.
 const MAX_OPEN: usize = 64;
-/// Time after which an archive is put that has a record for which somebody waits.
+/// Time after which an archive is uploaded if a client is waiting for one of its records.
 const URGENT_AGE: Duration = Duration::from_secs(1);
-/// How many times as soon as others an archive of robots.txt is put.
+/// Archives of robots.txt are uploaded this many times sooner than others.
 const ROBOTS_SOONER: u32 = 3;
-/// Pause before an archive is put again after the first failure; each further one doubles it.
+/// Pause before the first retry of an upload. Each further failure doubles it.
 const FIRST_PUT_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause before an archive is put again.
+/// Maximum pause before an upload is retried.
 const LONGEST_PUT_PAUSE: Duration = Duration::from_secs(30);
-/// Archives of a segment: a folder that people can list.
+/// Archives per segment, so that people can list the prefix of a segment.
 const ARCHIVES_PER_SEGMENT: u64 = 1_000;
-/// Records that wait to be written. Each may have a body of some megabytes.
+/// Maximum records that wait to be written. Each may have a body of several megabytes.
 pub(crate) const MAX_WAITING: usize = 64;
 
-/// An answer that is to be kept.
+/// A response to store as a WARC record.
 pub(crate) struct Record {
     /// The crawl.
     pub crawl: Arc<Crawl>,
-    /// The kind of its archive.
+    /// The kind of archive.
     pub subset: ArchiveSubset,
     /// The slot of its host.
     pub slot: i16,
-    /// The URL that was asked for.
+    /// The requested URL.
     pub url: String,
-    /// When, in microseconds since 1970.
+    /// Time of the request, in microseconds since 1970.
     pub date_micros: i64,
-    /// The address that was asked.
+    /// The IP address of the server.
     pub ip_address: Option<IpAddr>,
-    /// The head of the request.
+    /// The request head.
     pub request_head: Vec<u8>,
-    /// The head of the answer.
+    /// The response head.
     pub response_head: Vec<u8>,
-    /// The answer, which holds the permit for the memory of its body until it is written.
+    /// The response, which holds the permit for the memory of its body until it is written.
     pub fetched: PageFetched,
     /// SHA-256 of the body.
     pub sha256: [u8; 32],
-    /// Which record of an earlier crawl has its body.
+    /// Which record has its body: its own, or one of an earlier crawl.
     pub body: BodyRecord,
-    /// Where another record may be that has the same body and is named then; none if the body is
-    /// stored in any case.
+    /// Where to look for another record with an identical body that this record may name. `None` if
+    /// the body is always stored.
     pub copies_of: Option<CopiesOf>,
-    /// Time of the answer.
+    /// Response time.
     pub duration: Duration,
     /// The host's delay.
     pub delay: Duration,
-    /// Links from a seed to the URL; none for robots.txt.
+    /// Links from a seed to the URL. `None` for robots.txt.
     pub depth: Option<u16>,
     /// The URL whose link or redirect led to it.
     pub via: Option<Arc<str>>,
-    /// What is wrong with the certificate of the server.
+    /// The fault of the server's certificate, if it has one.
     pub certificate: Option<&'static str>,
-    /// Whether somebody waits for it.
+    /// Whether a client is waiting for it.
     pub is_urgent: bool,
-    /// Name of the text's encoding.
+    /// Name of the character encoding.
     pub charset: Option<String>,
 }
 
-/// Among what another record may have the body of a record.
+/// The records among which to look for an identical body.
 #[derive(Clone, Copy)]
 pub(crate) struct CopiesOf {
-    /// Hash of the site: among its URLs.
+    /// Hash of the site; only its URLs are considered.
     pub site: u64,
-    /// The URL's own hashes, of its host and of its key.
+    /// The URL's own hashes: host and key.
     pub hashes: (u64, u64),
 }
 
-/// What is asked of the task that writes.
+/// A command to the archive task.
 pub(crate) enum ArchiveCommand<T> {
-    /// Writes a record; what comes with it is given back when it is put.
+    /// Writes a record. The second value is returned when the record is uploaded.
     Write(Box<Record>, T),
-    /// Puts the archive of a crawl with the robots.txt of a slot's hosts, if it has a record.
+    /// Uploads the archive with the robots.txt of a crawl's hosts in a slot, if it has a record.
     PutRobots(Arc<Crawl>, i16),
-    /// Puts all archives that have a record.
+    /// Uploads all archives that have a record.
     PutAll,
 }
 
-/// A record that is where it stays.
+/// A record whose archive was uploaded.
 pub(crate) struct PutRecord<T> {
-    /// What came with the record.
+    /// The value that was passed along with the record.
     pub told: T,
-    /// Name of the object; none if the answer cannot be written as a record.
+    /// Name of the object. `None` if the response could not be written as a record, or is lost.
     pub object: Option<Arc<str>>,
-    /// Where the record is in it.
+    /// Position of the record in the object.
     pub position: Position,
-    /// The record of this crawl that has the body, where this one names it.
+    /// The record of this crawl that has the body, if this one names it.
     pub body: Option<BodyPlace>,
 }
 
-/// An archive that was put.
+/// An archive that was uploaded.
 pub(crate) struct PutArchive<T> {
     /// The crawl.
     pub crawl: i32,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Whether it is lost, because this machine's disk failed: its URLs are to be asked again.
+    /// Whether it is lost because the disk of this host failed. Its URLs must be fetched again.
     pub is_lost: bool,
     /// Its records.
     pub records: Vec<PutRecord<T>>,
 }
 
-/// How archives are written.
+/// Settings of the archive task.
 #[derive(Debug, Clone)]
 pub(crate) struct ArchiveSettings {
-    /// Where they are written before they are put.
+    /// Directory in which archives are written before they are uploaded.
     pub temporary: PathBuf,
-    /// The worker, as it names archives: ASCII letters, digits and `-`, unique in the fleet.
+    /// The worker's name in archive names: ASCII letters, digits and `-`, unique in the fleet.
     pub worker: String,
-    /// Bytes after which an archive is put.
+    /// Size from which an archive is uploaded, in bytes.
     pub max_bytes: u64,
-    /// Time after which an archive is put.
+    /// Time after which an archive is uploaded.
     pub max_age: Duration,
-    /// Who runs the crawl.
+    /// The operator of the crawl.
     pub operator: String,
     /// The `User-Agent` of the requests.
     pub user_agent: String,
 }
 
-/// Which archive a record goes to.
+/// Selects the archive of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ArchiveKey {
     crawl: i32,
@@ -170,15 +170,15 @@ fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
     ArchiveKey { crawl: crawl.number, subset, store }
 }
 
-/// A body of a site: its crawl, store and kind of archive, the hash of the site, and the digest of
-/// the body and of headers.
+/// Identifies a site's body: its crawl, store and archive kind, the site's hash, and a digest of
+/// the body and some headers.
 type BodyKey = (ArchiveKey, u64, [u8; 32]);
 
-/// The headers that belong to a body: a crawl that repeats this one reads a page that has not
-/// changed with those of the record that is named.
+/// Headers that belong to a body. A crawl that repeats this one reads an unchanged page with the
+/// headers of the record that is named, so these must be identical, too.
 const HEADERS_OF_A_BODY: [&str; 2] = ["content-type", "x-robots-tag"];
 
-/// The key of a record's body, where another record may have the same one.
+/// Returns the key of a record's body. `None` if no other record may be named.
 fn body_key(key: ArchiveKey, record: &Record) -> Option<BodyKey> {
     let copies = record.copies_of?;
     let mut digest = Sha256::new_with_prefix(record.sha256);
@@ -205,13 +205,13 @@ struct OpenArchive<T> {
     names: BodyArchive,
     path: TempPath,
     writer: ArchiveWriter<BufWriter<File>>,
-    /// When it is put at the latest.
+    /// The latest time of its upload.
     put_at: Instant,
     records: Vec<WrittenRecord<T>>,
 }
 
-/// The task that writes. It ends when nobody can ask it any more, and what is put then is told to
-/// nobody.
+/// The archive task: writes records into archives and uploads them. It stops when the scheduler
+/// drops its sender; uploads that finish after that are not reported.
 pub(crate) struct Archives<T> {
     settings: ArchiveSettings,
     open: HashMap<ArchiveKey, OpenArchive<T>>,
@@ -223,8 +223,8 @@ pub(crate) struct Archives<T> {
 }
 
 impl<T: Send + 'static> Archives<T> {
-    /// Makes the task's state; what is put is told to `put`, and what is being put is noted in
-    /// `under_way`. Records that were stored before `forgotten` are not named.
+    /// Creates the task. It sends uploaded archives to `put` and tracks uploads in `under_way`.
+    /// Records that were stored before `forgotten` are not named.
     pub(crate) fn new(
         settings: ArchiveSettings,
         put: mpsc::UnboundedSender<PutArchive<T>>,
@@ -235,7 +235,7 @@ impl<T: Send + 'static> Archives<T> {
         Self { settings, open, bodies, number: 0, put, under_way, forgotten }
     }
 
-    /// Does what it is asked for.
+    /// Handles commands until all senders are dropped.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<ArchiveCommand<T>>) {
         let mut tick = tokio::time::interval(Duration::from_millis(200));
         loop {
@@ -291,7 +291,7 @@ impl<T: Send + 'static> Archives<T> {
             Err(error) => {
                 tracing::warn!(url = record.url, %error, "no record can be written");
                 let is_lost = matches!(error, WriteError::Output(_));
-                // An archive that ends in half a record is lost with all that it has.
+                // An archive that ends with half a record is lost, with all its records.
                 let broken = if is_lost { self.open.remove(&key) } else { None };
                 let position = Position { offset: 0, length: 0 };
                 let others = broken.into_iter().flat_map(|archive| archive.records);
@@ -337,7 +337,7 @@ impl<T: Send + 'static> Archives<T> {
         Ok((written.position, archive.writer.offset()))
     }
 
-    /// Puts the oldest archive where as many are open as may be.
+    /// Uploads the oldest archive if the maximum number is open.
     fn make_room(&mut self) {
         if self.open.len() < MAX_OPEN {
             return;
@@ -374,7 +374,7 @@ impl<T: Send + 'static> Archives<T> {
             fields: &info.fields(),
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
-        // Fetches of a host wait in memory for its robots.txt.
+        // Fetches wait in memory for the robots.txt of their host.
         let is_robots = key.subset == ArchiveSubset::RobotsTxt;
         let sooner = if is_robots { ROBOTS_SOONER } else { 1 };
         let (crawl, put_at) = (Arc::clone(crawl), Instant::now() + self.settings.max_age / sooner);
@@ -402,7 +402,7 @@ impl<T: Send + 'static> Archives<T> {
     }
 }
 
-/// How a revisit names the record that has its body.
+/// The names by which a revisit record refers to the record that has its body.
 struct BodyNames<'a> {
     digest: String,
     record_id: String,
@@ -417,7 +417,7 @@ impl<'a> BodyNames<'a> {
     }
 }
 
-/// Where a record is that has its own body.
+/// Returns the location of a record that has its own body.
 fn place_of(
     record: &Record,
     copies: CopiesOf,
@@ -429,8 +429,8 @@ fn place_of(
     BodyPlace { url, hashes: copies.hashes, at, object, position }
 }
 
-/// An answer in the form in which it is kept: with its body, or without the one that another record
-/// has.
+/// Returns a response in the form in which it is stored: with its body, or as a revisit of the
+/// record that has the body.
 fn kept_answer<'a>(record: &'a Record, names: Option<&'a BodyNames<'_>>) -> KeptAnswer<'a> {
     let revisit = names.map(|BodyNames { digest, record_id, body }| Revisit {
         target_uri: &record.url,
@@ -464,7 +464,7 @@ fn truncated_because(reason: CutReason) -> TruncatedBecause {
     }
 }
 
-/// Puts an archive, again and again until the store takes it.
+/// Uploads an archive, and retries until the store accepts it.
 async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
     let OpenArchive { crawl, store, names, path, writer, records, .. } = archive;
     let (object, bytes) = (Arc::clone(&names.object), writer.offset());
@@ -477,7 +477,7 @@ async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
     };
     let options = PutOptions::new("application/warc", "no-store");
     let mut pause = FIRST_PUT_PAUSE;
-    // Nothing is asked for a crawl without a store.
+    // A crawl without a store sends no requests, so it has no archives.
     while !is_lost
         && let Some(store) = crawl.stores.as_ref().and_then(|stores| stores.store(store))
         && let Err(error) = store.put_file(&object, &path, options).await

@@ -1,7 +1,7 @@
-//! Keeps the list of hosts that nobody may ask up to date while this process crawls.
+//! Keeps the list of blocked hosts up to date while this process crawls.
 //!
-//! Invariant: nothing is asked before the list was read, or on the strength of one that is older
-//! than a minute. Must not know: why a host is on it.
+//! Invariant: no request is sent before the list was read, or with a list that is older than a
+//! minute. Does not depend on why a host is blocked.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use everytab_coordinator::{BlockedHost, Coordinator, Error};
 use everytab_fetcher::{Exclusion, Exclusions, Fetcher};
 use tokio::time::timeout;
 
-/// How often it is asked what was added.
+/// Interval between polls for added hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// Limit of one such question.
+/// Time limit of a poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
-/// The age of a list from which on requests are held back.
+/// Age of the list from which requests are held back.
 const MAX_AGE: Duration = Duration::from_secs(40);
-/// How far back each question goes: transactions that add hosts are shorter.
+/// How far back each poll reads. Transactions that add hosts are shorter.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
 /// Reads the whole list.
 ///
 /// # Errors
-/// When Postgres cannot be asked.
+/// Returns an error if Postgres cannot be reached.
 pub(crate) async fn read_all(
     coordinator: &Coordinator,
     exclusions: &Exclusions,
@@ -34,8 +34,8 @@ pub(crate) async fn read_all(
     Ok(())
 }
 
-/// Asks what was added until it is dropped. While that is not known, the fetcher holds its requests
-/// back.
+/// Polls for added hosts until it is dropped. If the list is too old, the fetcher holds back its
+/// requests.
 pub(crate) async fn keep_up_to_date(
     coordinator: Coordinator,
     fetcher: Fetcher,

@@ -1,6 +1,6 @@
-//! A crawl that has not ended, as whoever crawls needs it.
+//! A crawl that has not ended, as the scheduler needs it.
 //!
-//! Must not know: slots, what is known of hosts.
+//! Does not depend on slots or host state.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -24,30 +24,30 @@ use crate::{
     tenants::Tenants,
 };
 
-/// What a crawl asks for, read once.
+/// A crawl's settings, parsed once.
 pub(crate) struct Crawl {
     /// Its number in the database.
     pub number: i32,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Arc<str>,
-    /// Its name, which its objects begin with.
+    /// Its name, with which its objects start.
     pub name: LiveCrawlName,
-    /// What it follows, and the version of its includes and excludes.
+    /// The version of its includes and excludes, and its rules.
     followed: RwLock<(i32, Arc<Rules>)>,
-    /// Its filters. While a list of them cannot be had, links are merged without it, and nothing is
-    /// asked for: what it would have turned away is refused when its turn comes.
+    /// Its filters. While one of their lists cannot be loaded, links are merged without it and no
+    /// requests are sent; URLs that the list drops are refused later, before their fetch.
     pub filters: Arc<FilterSet>,
-    /// The delays that it asks for.
+    /// Its delays.
     delays: DelaySettings,
-    /// Those for hosts that are the operator's own.
+    /// Its delays for the operator's own hosts.
     own_delays: DelaySettings,
-    /// The ports that this worker requests for it.
+    /// The ports to which this worker may connect for it.
     pub ports: PortList,
-    /// How its pages are asked for.
+    /// The purpose of requests for its pages.
     pub page: Purpose,
-    /// How requisites of its pages are asked for.
+    /// The purpose of requests for its page requisites.
     pub media: Purpose,
-    /// Whether requisites are kept.
+    /// Whether requisites are stored.
     pub keeps_media: bool,
     /// Whether `nofollow` is obeyed.
     pub obeys_nofollow: bool,
@@ -55,102 +55,104 @@ pub(crate) struct Crawl {
     pub sitemaps: SitemapsOption,
     /// Whether the text of its pages is indexed.
     pub is_searched: bool,
-    /// Whether its pages are limited, so that each is reserved before it is asked for.
+    /// Whether it has a page limit, so that each page is reserved before it is fetched.
     pub is_limited: bool,
-    /// The age from which a body is stored anew.
+    /// Age from which an unchanged body is stored again.
     store_again_after: TimeDelta,
-    /// How it repeats an earlier crawl, if it does.
+    /// The earlier crawl that it repeats, if it does.
     pub repeat: Option<Repeat>,
-    /// How often a URL is retried after failures that may pass.
+    /// Maximum retries per URL after transient failures.
     pub retries: u8,
-    /// For how long an origin that fails is waited for; the worker's setting if `None`.
+    /// How long a failing origin is retried. `None` uses the worker's setting.
     pub host_patience: Option<Duration>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// Where its records go; none where this program cannot open that, and so asks for nothing.
+    /// The stores of its records. `None` if this program cannot open them, so that it sends no
+    /// requests.
     pub stores: Option<CrawlStores>,
 }
 
 impl Crawl {
-    /// Whether its URLs can be asked for: its stores are open, and the lists of its filters here.
+    /// Returns whether its URLs can be fetched: its stores are open, and the lists of its filters
+    /// are loaded.
     pub(crate) fn is_ready(&self) -> bool {
         self.stores.is_some() && self.filters.is_complete()
     }
 
-    /// Whether the body of a page at this depth is read: for links that are followed, filters, or
-    /// the search.
+    /// Returns whether the body of a page at this depth is parsed: for links to follow, for
+    /// filters, or for search.
     pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
         let is_kept = self.keeps_media || self.is_searched || !self.filters.is_empty();
         self.follows_links_at(depth) || is_kept
     }
 
-    /// Whether links of a page at this depth are followed.
+    /// Returns whether links on a page at this depth are followed.
     pub(crate) fn follows_links_at(&self, depth: u16) -> bool {
         let (_, rules) = &*self.followed.read();
         rules.scope != Scope::Page && depth < rules.depth
     }
 
-    /// What it follows now.
+    /// Returns its current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.followed.read().1)
     }
 
-    /// The version of its includes and excludes, from 1.
+    /// Returns its pattern version, from 1.
     pub(crate) fn patterns_version(&self) -> i32 {
         self.followed.read().0
     }
 
-    /// Has all who hold this crawl follow other rules from now on.
+    /// Replaces the rules, for all holders of this crawl.
     pub(crate) fn change_rules(&self, ChangedRules { version, rules, .. }: ChangedRules) {
         *self.followed.write() = (version, Arc::new(rules));
     }
 
-    /// Whether its records may name one that was stored at this time instead of storing the same
-    /// body again.
+    /// Returns whether its records may name one that was stored at this time instead of storing an
+    /// identical body again.
     pub(crate) fn may_name_record_of(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         now - at < self.store_again_after
     }
 
-    /// The delays that it asks for, of hosts that are the operator's own or not.
+    /// Returns its delays, for the operator's own hosts or for others.
     pub(crate) fn delays(&self, is_own: bool) -> DelaySettings {
         if is_own { self.own_delays } else { self.delays }
     }
 }
 
-/// The open crawls: each with whether it is asked for, or only its links are merged.
+/// The open crawls, each with whether its URLs are fetched; otherwise only its links are merged.
 pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 
-/// What a crawl follows after its includes and excludes have changed.
+/// A crawl's rules after its includes and excludes have changed.
 pub(crate) struct ChangedRules {
     /// The crawl's number.
     pub crawl: i32,
     /// Version of the includes and excludes.
     pub version: i32,
-    /// What it follows.
+    /// The new rules.
     pub rules: Rules,
 }
 
-/// The open crawls as they were listed.
+/// A list of the open crawls.
 pub(crate) struct ListedCrawls {
-    /// Those that this program can read.
+    /// The crawls that this program can read.
     pub crawls: OpenCrawls,
-    /// Those among them that were known, and have changed since.
+    /// New rules of known crawls whose patterns have changed.
     pub changed: Vec<ChangedRules>,
-    /// What limits them and their owners.
+    /// The limits of crawls and owners.
     pub tenants: Tenants,
-    /// When something was forgotten last, if anything was.
+    /// When `crawl forget` last ran, if it did.
     pub forgotten_at: Option<DateTime<Utc>>,
-    /// Whether there are others. Their links cannot be merged here, so slots are for programs that
-    /// can.
+    /// Whether there are crawls that this program cannot read. It cannot merge their links, so it
+    /// must leave the slots to programs that can.
     pub has_unreadable: bool,
 }
 
 /// Lists the open crawls. Those in `known` are not read again, unless their store could not be
-/// opened or a list of their filters could not be had; of those whose includes and excludes have
-/// changed these are.
+/// opened or a list of their filters could not be loaded. Of a known crawl only changed includes
+/// and excludes are read.
 ///
 /// # Errors
-/// When Postgres cannot be asked.
+/// Returns an error if Postgres cannot be reached.
 pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
@@ -189,8 +191,8 @@ pub(crate) async fn list_crawls(
     Ok(ListedCrawls { crawls, changed, tenants, forgotten_at, has_unreadable })
 }
 
-/// Reads the includes and excludes of a crawl that is known, if they have changed; a text says why
-/// this program cannot do so.
+/// Reads the includes and excludes of a known crawl if they have changed. The inner error says why
+/// this program cannot read them.
 async fn changed_rules(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -213,7 +215,7 @@ async fn changed_rules(
     })
 }
 
-/// Reads the settings of a crawl; a text says why this program cannot do so.
+/// Reads a crawl's settings. The inner error says why this program cannot read them.
 async fn read_settings(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -224,14 +226,13 @@ async fn read_settings(
     Ok(serde_json::from_value(settings).map_err(|error| error.to_string()))
 }
 
-/// What [`CrawlSettings::into_rules`] returns, in a thread of its own: it takes up to half a
-/// second.
+/// Runs [`CrawlSettings::into_rules`] in a separate thread, because it takes up to half a second.
 async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
     let compiled = tokio::task::spawn_blocking(move || settings.into_rules()).await;
     compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
 }
 
-/// Reads what a crawl asks for; a text says why this program cannot do so.
+/// Reads a crawl. The inner error says why this program cannot read it.
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -294,8 +295,8 @@ async fn read_crawl(
     }))
 }
 
-/// How a crawl repeats an earlier one. One that is gone, or whose settings this program cannot
-/// read, is nothing to compare with: all is asked for and stored as if it were new.
+/// Returns how a crawl repeats an earlier one. If that one is gone, or this program cannot read its
+/// settings, everything is fetched and stored as if it were new.
 async fn repeat_of(
     coordinator: &Coordinator,
     open: &OpenCrawl,

@@ -1,6 +1,6 @@
-//! A worker's part in the live crawls: the holder of its slots, and the tasks beside it.
+//! A worker's part in live crawls: the scheduler of its slots, and the background tasks next to it.
 //!
-//! Must not know: the command line.
+//! Does not depend on the command line.
 
 use std::sync::Arc;
 
@@ -30,22 +30,23 @@ use crate::{
     worker_settings::CrawlerSettings,
 };
 
-/// Why a worker cannot crawl.
+/// The reason why a worker cannot crawl.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlerError {
-    /// The list of public suffixes that the program carries is none.
+    /// The built-in public suffix list is invalid.
     #[error("the list of public suffixes: {0}")]
     Suffixes(#[from] SuffixError),
-    /// Postgres cannot be asked.
+    /// Postgres cannot be reached, or returned an error.
     #[error(transparent)]
     Database(#[from] everytab_coordinator::Error),
 }
 
-/// Crawls until `stop` turns true, or no crawl is open where the settings say so. Then all that is
-/// known is recorded, and the slots are given back.
+/// Crawls until `stop` becomes true or, if the settings say so, until no crawl is open. Then
+/// records all state and releases the slots.
 ///
 /// # Errors
-/// When the list of public suffixes cannot be read, or Postgres cannot be asked at the start.
+/// Returns an error if the public suffix list cannot be parsed, or if Postgres cannot be reached at
+/// the start.
 pub async fn run(
     coordinator: Coordinator,
     fetcher: Fetcher,
@@ -105,18 +106,19 @@ pub async fn run(
     };
     let end = holder.run(stop.clone()).await;
     if end == CrawlerEnd::Finished {
-        // Receivers are told of the last crawl's end; no other worker may be there to do it.
+        // Tell receivers that the last crawl has ended, because no other worker may be there to do
+        // it.
         finish.send(()).ok();
         tokio::select! {
             _ = telling.join_next() => {}
             _ = stop.wait_for(|stop| *stop) => {}
         }
     }
-    // The tasks beside it end when the sets are dropped.
+    // Dropping the sets ends the background tasks.
     Ok(end)
 }
 
-/// The worker's name as archives have it: letters, digits and `-`.
+/// Returns the worker's name as archive names contain it: letters, digits and `-`.
 fn archive_name(worker: &str) -> String {
     let name = worker.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     name.collect()

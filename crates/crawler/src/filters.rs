@@ -1,6 +1,6 @@
-//! The filters of a crawl: frozen with it, their lists loaded, pages judged by them.
+//! A crawl's filters: frozen settings, loading of their lists, and decisions about pages.
 //!
-//! Must not know: slots, what is known of hosts.
+//! Does not depend on slots or host state.
 
 pub(crate) mod ask;
 mod copy;

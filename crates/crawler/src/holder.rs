@@ -1,9 +1,10 @@
-//! The holder of slots: one task that owns all that is known of their hosts, and decides what is
-//! asked next. Whatever waits is a task of its own, and tells it by an event.
+//! The scheduler: one task that owns the state of its slots' hosts and decides what to fetch next.
+//! Everything that waits runs in its own task and reports back with an event.
 //!
-//! Invariants: a URL is answered only when its record is where it stays, and that of the robots.txt
-//! that was asked before it, and a checkpoint follows; what a slot's holder knows is dropped with
-//! the lease, unrecorded. Must not know: SQL, how a request is made, how records are written.
+//! Invariants: a URL is marked as fetched only after its record, and that of the robots.txt that
+//! was fetched before it, are uploaded; a checkpoint follows. When a lease is lost, the state of
+//! its slot is dropped without being recorded. Does not depend on SQL, on how requests are sent, or
+//! on how records are written.
 
 mod answers;
 mod asking;
@@ -47,25 +48,25 @@ use crate::{
     slot::Written,
 };
 
-/// How often it is looked whether something is to be put, recorded, read or leased.
+/// Interval of checks whether something can be uploaded, recorded, read or leased.
 const TICK: Duration = Duration::from_millis(100);
-/// How often the open crawls are listed, beside when links of another one are read: as often as
-/// leases are renewed.
+/// Interval between lists of the open crawls, as for lease renewals. Links of an unknown crawl
+/// cause a list before that.
 const LIST_INTERVAL: Duration = Duration::from_secs(5);
-/// How often it is looked whether a crawl is open where none was.
+/// Interval between lists of the open crawls while no crawl is open.
 const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why the holder stopped.
+/// The reason why the scheduler stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlerEnd {
-    /// It was asked to, and all slots are given back.
+    /// It was told to stop, and all slots are released.
     Stopped,
     /// No crawl is open.
     Finished,
 }
 
 impl Holder {
-    /// Crawls until `stop` turns true, or no crawl is open where the settings say so.
+    /// Crawls until `stop` becomes true or, if the settings say so, until no crawl is open.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) -> CrawlerEnd {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -107,8 +108,8 @@ impl Holder {
         }
     }
 
-    /// Asks nothing more. Requests that are under way are given up: their URLs stay pending, and
-    /// the delays of their hosts begin now.
+    /// Starts no more requests. Cancels those in flight: their URLs stay pending, and the delays of
+    /// their hosts start now.
     fn stop(&mut self) {
         self.state.is_stopping = true;
         for (hash, host) in &mut self.state.hosts {
@@ -173,7 +174,7 @@ impl Holder {
         self.log_progress();
     }
 
-    /// A call did not succeed.
+    /// Handles a failed call to Postgres.
     fn failed(&mut self, call: &'static str, error: &Error) {
         tracing::warn!(call, %error, "Postgres did not answer; asking again");
         metrics::failed(call);
@@ -190,7 +191,7 @@ impl Holder {
         }
     }
 
-    /// Whether nothing is under way that could end soon: then what is known is recorded at once.
+    /// Returns whether nothing in progress will finish soon, so that all state can be recorded now.
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
         let next = self.next_look();
@@ -198,12 +199,12 @@ impl Holder {
         is_quiet && next.is_none_or(|at| at > soon || !self.may_ask())
     }
 
-    /// Whether the process is done: no crawl is open, and it is to end then.
+    /// Returns whether the process is done: no crawl is open, and the settings say to exit then.
     fn has_finished(&self) -> bool {
         self.is_out_of_work() && self.has_given_all_back()
     }
 
-    /// Whether no crawl is open, where the process is to end then.
+    /// Returns whether no crawl is open and the settings say to exit then.
     fn is_out_of_work(&self) -> bool {
         self.settings.exit_when_done && self.state.has_listed && self.state.crawls.is_empty()
     }
@@ -265,7 +266,7 @@ impl Holder {
         self.listed_for_pass(asked_at);
     }
 
-    /// A crawl has ended: nothing of it is recorded any more.
+    /// Drops a crawl that has ended. Nothing of it is recorded any longer.
     fn forget_crawl(&mut self, crawl: i32) {
         self.state.crawls.remove(&crawl);
         drop_sites(
@@ -288,11 +289,11 @@ impl Holder {
             fetches.retain(|fetched| fetched.row.crawl != crawl);
             !fetches.is_empty()
         });
-        // Its jobs read what is put of it.
+        // The crawl's jobs read its archives, so upload those that are open.
         self.archives.try_send(ArchiveCommand::PutAll).ok();
     }
 
-    /// Starts a task that tells how it ended.
+    /// Starts a task whose result is sent to the scheduler as an event.
     fn start(&self, task: impl Future<Output = Event> + Send + 'static) {
         let tell = self.tell.clone();
         tokio::spawn(async move {
@@ -300,7 +301,7 @@ impl Holder {
         });
     }
 
-    /// Whether a slot is held under this fence.
+    /// Returns whether a slot is held under this fence.
     fn holds(&self, fence: SlotFence) -> bool {
         self.state.slots.get(&fence.slot).is_some_and(|slot| slot.lease.fence == fence)
     }

@@ -1,7 +1,8 @@
-//! What is known of sites and hosts in memory.
+//! The in-memory state of sites and hosts.
 //!
-//! A site of a crawl is loaded whole, because its budget is of all its hosts. Manners of a host are
-//! those of all crawls. Must not know: Postgres, requests.
+//! All hosts of a site in a crawl are loaded together, because they share the site's budget. A
+//! host's delay, robots.txt and pauses are shared by all crawls. Does not depend on Postgres or on
+//! requests.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -22,33 +23,33 @@ use crate::{
     origins::{HostOrigins, Patience},
 };
 
-/// A site of a crawl.
+/// A site in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SiteKey {
     pub crawl: i32,
     pub site_hash: u64,
 }
 
-/// What a crawl knows of a site.
+/// A site's state in a crawl.
 pub(crate) struct Site {
     /// The site's slot.
     pub slot: i16,
-    /// What the crawl has of it.
+    /// What the crawl has used of the site's budget.
     pub site_use: SiteUse,
     /// The state of each host, by the hash of its name.
     pub hosts: HashMap<u64, HostState>,
     /// When it was loaded.
     pub loaded_at: Instant,
-    /// When it was last needed.
+    /// When it was last used.
     pub used_at: Instant,
-    /// Whether its hosts are not asked, so that it can leave memory.
+    /// Whether it is suspended: its hosts get no requests, so that it can leave memory.
     pub is_aside: bool,
-    /// Hashes of the origins whose sitemaps became known.
+    /// Hashes of the origins whose sitemaps were added to the crawl.
     pub told_origins: HashSet<u64>,
 }
 
 impl Site {
-    /// A site of which nothing is known.
+    /// Creates a site without hosts.
     pub(crate) fn new(slot: i16) -> Self {
         let now = Instant::now();
         Self {
@@ -62,18 +63,18 @@ impl Site {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns its memory in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.hosts.values().map(HostState::memory_bytes).sum::<usize>()
     }
 
-    /// Has its hosts asked again, if they are not: returns those.
+    /// Resumes the site, and returns its hosts if it was suspended.
     pub(crate) fn take_back(&mut self) -> Vec<u64> {
         let was_aside = std::mem::take(&mut self.is_aside);
         if was_aside { self.hosts.keys().copied().collect() } else { Vec::new() }
     }
 
-    /// Takes up the state of a host.
+    /// Adds a host's state.
     pub(crate) fn insert(&mut self, host_hash: u64, state: HostState) {
         self.site_use.pages += state.pages();
         self.site_use.hosts += u64::from(state.sums().known > 0);
@@ -81,7 +82,7 @@ impl Site {
     }
 }
 
-/// A host, and what was learnt of it in all crawls.
+/// A host, with what all crawls have learned about it.
 pub(crate) struct Host {
     /// Its slot.
     pub slot: i16,
@@ -89,45 +90,46 @@ pub(crate) struct Host {
     pub site_hash: u64,
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it is the operator's own.
+    /// Whether it is the operator's own host.
     pub is_own: bool,
-    /// Its turns; none while a request is under way.
+    /// The host's connection and delay. `None` while a request is in flight.
     pub turns: Option<HostTurns>,
     /// Its origins, with their robots.txt and pauses.
     pub origins: HostOrigins,
-    /// The crawls that know of it, the next one to ask first.
+    /// The crawls that have URLs on it, the next one to send a request first.
     pub crawls: VecDeque<i32>,
-    /// Whether somebody waits for one of its URLs.
+    /// Whether a client is waiting for one of its URLs.
     pub is_urgent: bool,
-    /// When it is to be looked at, if it is among those that are.
+    /// When it will be checked next. `None` if it is not scheduled.
     pub queued_at: Option<Instant>,
-    /// It is not to be asked before a checkpoint has what was learnt of it.
+    /// Whether it gets no requests until a checkpoint has recorded its delay.
     pub awaits_checkpoint: bool,
-    /// What was learnt of its delay, as the last checkpoint has it; none if it has no row.
+    /// Its delay as of the last checkpoint. `None` if it has no row.
     pub recorded_delay: Option<Duration>,
-    /// The request that is under way.
+    /// The request in flight.
     pub request: Option<Request>,
-    /// When it was last asked for each crawl: a crawl with a longer delay than others keeps it.
+    /// When the last request for each crawl ended, so that a crawl with a longer delay than others
+    /// can keep it.
     pub asked_at: HashMap<i32, Instant>,
 }
 
-/// A request that is under way.
+/// A request in flight.
 pub(crate) struct Request {
     /// Its number in this process.
     pub number: u64,
-    /// The delay of the host when it began.
+    /// The delay of the host when the request started.
     pub delay: HostDelay,
-    /// The delays that its crawl asks for.
+    /// The delay settings of its crawl.
     pub settings: DelaySettings,
     /// The crawl for which it is made.
     pub crawl: Arc<Crawl>,
-    /// The URL that is asked for; none for a robots.txt.
+    /// The pending URL. `None` for a robots.txt or a probe.
     pub turn: Option<Turn>,
-    /// Ends its task.
+    /// Cancels its task.
     pub task: AbortHandle,
 }
 
-/// The delays of a crawl that asks for none: what is left was learnt of the host.
+/// Delay settings of a crawl that sets no delay. What remains was learned from the host.
 const NO_DELAY: DelaySettings = DelaySettings {
     delay: Duration::ZERO,
     factor: 2.0,
@@ -135,17 +137,17 @@ const NO_DELAY: DelaySettings = DelaySettings {
     override_delay: Duration::ZERO,
 };
 
-/// For how long it is remembered when a host was asked for a crawl: most delays of crawls are
+/// How long the time of a host's last request for a crawl is kept. Most delays of crawls are
 /// shorter.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 
-/// Delays that are longer are recorded before a host is asked again: a worker that takes the slot
-/// of one that died waits as long for the lease to end (30 seconds, renewed each 5), so that it
-/// keeps shorter ones without knowing them.
+/// Longer delays are recorded before the next request to a host. A worker that takes over a slot
+/// after a death waits at least this long for the lease to end (30 seconds, renewed every 5), so it
+/// keeps shorter delays without knowing them.
 const KEPT_BY_LEASES: Duration = Duration::from_secs(20);
 
 impl Host {
-    /// A host that was never asked.
+    /// Creates a host that never got a request.
     pub(crate) fn new(
         slot: i16,
         site_hash: u64,
@@ -170,7 +172,7 @@ impl Host {
         }
     }
 
-    /// A host as it was recorded.
+    /// Restores a host from its row.
     pub(crate) fn restore(
         slot: i16,
         manners: &HostManners,
@@ -187,7 +189,7 @@ impl Host {
         host
     }
 
-    /// Adds a crawl that knows of it.
+    /// Adds a crawl that has URLs on it.
     pub(crate) fn add_crawl(&mut self, crawl: i32) {
         if !self.crawls.contains(&crawl) {
             self.crawls.push_back(crawl);
@@ -200,13 +202,13 @@ impl Host {
         self.asked_at.remove(&crawl);
     }
 
-    /// The state that a crawl has of it was dropped.
+    /// Removes a crawl whose state of this host was dropped.
     pub(crate) fn drop_crawl(&mut self, crawl: i32) {
         self.crawls.retain(|of| *of != crawl);
     }
 
-    /// Whether nothing but what is recorded of it is known: no crawl has URLs of it, and no request
-    /// is under way.
+    /// Returns whether the host can be dropped: no crawl has URLs on it, it has no recent request,
+    /// and Postgres has everything learned about it.
     pub(crate) fn is_unused(&self) -> bool {
         self.crawls.is_empty()
             && self.request.is_none()
@@ -215,32 +217,32 @@ impl Host {
             && self.asked_at.values().all(|at| at.elapsed() > REMEMBERED_FOR)
     }
 
-    /// Whether a checkpoint is needed before it is asked again.
+    /// Returns whether a checkpoint is needed before the next request to it.
     pub(crate) fn needs_checkpoint(&self) -> bool {
         let Some(turns) = &self.turns else { return false };
         let learnt = turns.delay.delay(&NO_DELAY);
         learnt > KEPT_BY_LEASES && self.recorded_delay.is_none_or(|recorded| learnt > recorded)
     }
 
-    /// Returns true if the host is left alone for so long that a checkpoint should record it soon.
+    /// Returns true if the host's delay is so long that a checkpoint should record it soon.
     pub(crate) fn rests(&self) -> bool {
         let free_at = self.turns.as_ref().and_then(|turns| turns.delay.free_at(&NO_DELAY));
         free_at.is_some_and(|at| at > tokio::time::Instant::now() + KEPT_BY_LEASES)
     }
 
-    /// Returns true if an origin is paused for so long that a checkpoint should record it soon.
+    /// Returns true if an origin is paused for so long that a checkpoint should record this soon.
     pub(crate) fn has_long_pause(&self) -> bool {
         let paused_until = self.origins.paused_until();
         paused_until.is_some_and(|until| until > Utc::now() + KEPT_BY_LEASES)
     }
 
-    /// The second since 1970 until which an origin is paused for a crawl with this patience; 0 if
-    /// it is not.
+    /// Returns when an origin's pause ends for a crawl with this patience, in seconds since 1970. 0
+    /// if it is not paused.
     pub(crate) fn paused_until_s(&self, origin: Origin, patience: Patience) -> u64 {
         self.origins.paused_for(origin, patience).map_or(0, unix_s)
     }
 
-    /// Gives up the request that is under way; its delay begins now.
+    /// Cancels the request in flight. The host's delay starts now.
     pub(crate) fn give_up_request(&mut self, fetcher: &Fetcher, options: &Arc<PageOptions>) {
         let Some(Request { mut delay, settings, task, .. }) = self.request.take() else { return };
         task.abort();
@@ -248,7 +250,8 @@ impl Host {
         self.turns = Some(HostTurns::new(fetcher, Arc::clone(options), delay));
     }
 
-    /// Its manners as they are recorded; none while a request is under way, unless it has no row.
+    /// Returns the host's row to record. `None` while a request is in flight, unless the host has
+    /// no row yet.
     pub(crate) fn manners(&mut self, host_hash: u64) -> Option<HostManners> {
         let delay = match (&self.turns, &self.request) {
             (Some(turns), _) => turns.delay,
@@ -273,7 +276,7 @@ impl Host {
     }
 }
 
-/// Returns the second since 1970 from which on a time has passed.
+/// Converts a time to seconds since 1970, rounded up.
 pub(crate) fn unix_s(at: DateTime<Utc>) -> u64 {
     let has_fraction = at.timestamp_subsec_nanos() > 0;
     u64::try_from(at.timestamp() + i64::from(has_fraction)).unwrap_or_default()

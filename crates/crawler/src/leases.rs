@@ -1,10 +1,10 @@
-//! The leases of slots that this process holds, and their renewal in a task of its own, so that no
-//! other work delays it.
+//! The slot leases of this process, and their renewal in a separate task, so that no other work
+//! delays it.
 //!
-//! Invariants: a slot is valid only as long as Postgres would still call its lease held, by this
-//! machine's clocks and from before the call that gave or renewed it. Leases are renewed only while
-//! the holder's loop moves: one that is stuck loses its slots, and its share of them, to workers
-//! that are not. Must not know: what is done with a slot.
+//! Invariants: a slot is valid only while Postgres must still consider its lease held, by the
+//! clocks of this host and counted from before the call that granted or renewed it. Leases are
+//! renewed only while the scheduler's loop makes progress: a stuck worker loses its slots, and its
+//! share of them, to other workers. Does not depend on what is done with a slot.
 
 use std::{
     collections::HashMap,
@@ -23,31 +23,32 @@ use tokio::sync::mpsc;
 
 use crate::metrics;
 
-/// How often leases are renewed: six times in the 30 seconds that one lasts.
+/// Interval between renewals: six in the 30 seconds of a lease.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
-/// Nothing is asked under a lease that ends sooner: a request that has begun by then is over, or
-/// given up by its host's delay, before another worker asks.
+/// No requests are sent under a lease that ends sooner than this, so that a request in flight is
+/// over, or cancelled, before another worker sends one to its host.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Renewals stop when the loop has not moved for this long. A busy machine may delay it by seconds;
-/// with this, and the 30 seconds that a lease lasts, slots are free within a minute.
+/// Renewals stop when the loop has made no progress for this long. A busy host may delay it by
+/// seconds. Together with the 30 seconds of a lease, slots are free within a minute.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
-/// How many renewals in a row must find the loop where it was: after the machine has slept, or the
-/// whole process was stopped, the loop is given the time of one renewal to move.
+/// Number of consecutive renewals that must find the loop without progress. After the system was
+/// suspended, or the process stopped, this gives the loop the time of one renewal to continue.
 const STALLED_RENEWALS: u32 = 2;
-/// How often a request in flight checks its lease, which a machine that has slept may have lost.
+/// Interval at which a request in flight checks its lease, which may have expired while the system
+/// was suspended.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 const _: () = assert!(STALL_LIMIT.as_secs() + RENEWAL_INTERVAL.as_secs() + 30 < 60);
 const _: () = assert!(STALL_LIMIT.as_secs() > 3 * RENEWAL_INTERVAL.as_secs());
 
-/// What a renewal tells whoever crawls.
+/// What a renewal reports to the scheduler.
 #[derive(Debug)]
 pub(crate) struct Renewed {
     /// Leases that are lost.
     pub lost: Vec<SlotFence>,
-    /// How many slots this worker may hold.
+    /// Maximum slots that this worker may hold.
     pub share: usize,
-    /// Number of workers that crawl.
+    /// Live workers that crawl.
     pub live_workers: u32,
 }
 
@@ -55,12 +56,12 @@ struct Held {
     fence: SlotFence,
     length: Duration,
     ends_at: Instant,
-    /// The same by the clock of the wall, because the other one stands still while the machine
-    /// sleeps. A jump of this clock costs no more than the time until the next renewal.
+    /// The end by the wall clock, because the monotonic clock stops while the system is suspended.
+    /// A jump of the wall clock matters only until the next renewal.
     ends_at_utc: DateTime<Utc>,
 }
 
-/// A moment by both clocks.
+/// A time by both clocks.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     at: Instant,
@@ -85,7 +86,7 @@ impl Held {
     }
 }
 
-/// Whether the loop moves, as renewals see it.
+/// Whether renewals find that the loop makes progress.
 #[derive(Debug)]
 struct Movement {
     count: u64,
@@ -98,8 +99,8 @@ impl Movement {
         Self { count, moved_at: now, stalled_renewals: 0 }
     }
 
-    /// Notes the heartbeat at a renewal; returns how long the loop has not moved, if that is too
-    /// long.
+    /// Checks the heartbeat at a renewal. Returns how long the loop has made no progress, if that
+    /// is too long.
     fn stalled_for(&mut self, count: u64, now: Instant) -> Option<Duration> {
         if count != self.count {
             *self = Self::new(count, now);
@@ -116,19 +117,19 @@ impl Movement {
 #[derive(Clone, Default)]
 pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
-    /// Whether this worker is none of those that share the slots.
+    /// Whether this worker is excluded from those that share the slots.
     is_apart: Arc<AtomicBool>,
-    /// Counts the turns of the holder's loop.
+    /// Counts the iterations of the scheduler's loop.
     heartbeat: Heartbeat,
 }
 
 impl Leases {
-    /// Notes that the holder's loop moves.
+    /// Notes that the scheduler's loop makes progress.
     pub(crate) fn beat(&self) {
         self.heartbeat.beat();
     }
 
-    /// Takes up a lease that was asked for at `asked_at`.
+    /// Adds a lease that was requested at `asked_at`.
     pub(crate) fn add(&self, lease: &SlotLease, asked_at: Instant) {
         let SlotLease { fence, length, .. } = lease;
         let utc = Utc::now() - TimeDelta::from_std(asked_at.elapsed()).unwrap_or_default();
@@ -146,7 +147,7 @@ impl Leases {
         }
     }
 
-    /// Whether the hosts of a slot may be asked under this fence.
+    /// Returns whether requests may be sent to the hosts of a slot under this fence.
     pub(crate) fn is_valid(&self, fence: SlotFence) -> bool {
         let now = Moment::now();
         self.held
@@ -155,8 +156,8 @@ impl Leases {
             .is_some_and(|held| held.fence == fence && held.is_valid(now))
     }
 
-    /// Runs a request under a lease. Returns `None` if the lease is no longer valid before it ends:
-    /// then another worker may send requests to the host, whether or not the loop learns of it.
+    /// Runs a request under a lease. Returns `None` if the lease becomes invalid first, because
+    /// another worker may send requests to the host then, even if the loop does not know yet.
     pub(crate) async fn while_valid<T>(
         &self,
         fence: SlotFence,
@@ -174,18 +175,18 @@ impl Leases {
         }
     }
 
-    /// Whether a lease is still held, as far as this process knows.
+    /// Returns whether this process still considers a lease held.
     pub(crate) fn is_held(&self, fence: SlotFence) -> bool {
         self.held.lock().get(&fence.slot).is_some_and(|held| held.fence == fence)
     }
 
-    /// Whether this worker counts among those that share the slots.
+    /// Sets whether this worker counts among those that share the slots.
     pub(crate) fn share_slots(&self, shares: bool) {
         self.is_apart.store(!shares, Ordering::Relaxed);
     }
 
-    /// Renews all leases again and again, while the loop moves. A worker without any renews as
-    /// well: so it counts among those that share the slots.
+    /// Renews all leases repeatedly while the loop makes progress. A worker without leases makes
+    /// the call, too, so that it counts among those that share the slots.
     pub(crate) async fn renew_repeatedly(
         self,
         coordinator: Coordinator,
@@ -224,7 +225,7 @@ impl Leases {
         }
     }
 
-    /// Notes a renewal that was asked for at `asked_at`; returns the leases that are lost.
+    /// Extends the leases that a renewal requested at `asked_at` confirmed. Returns the lost ones.
     fn renewed(&self, asked: &[SlotFence], held: &[i16], asked_at: Moment) -> Vec<SlotFence> {
         let mut table = self.held.lock();
         let mut lost = Vec::new();
@@ -279,7 +280,7 @@ mod tests {
         assert!(held.is_valid(now));
         let later = |seconds| Moment { at: at + Duration::from_secs(seconds), utc };
         assert!(held.is_valid(later(24)) && !held.is_valid(later(25)));
-        // The machine has slept: only the other clock went on.
+        // The system was suspended, so only the wall clock advanced.
         let slept = Moment { at, utc: utc + TimeDelta::seconds(25) };
         assert!(!held.is_valid(slept));
     }

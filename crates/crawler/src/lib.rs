@@ -1,8 +1,8 @@
-//! The live crawl: its settings, its seeds, and the holder of slots, who visits hosts.
+//! Live crawls: their settings, their seeds, and the scheduler that fetches the URLs of slots.
 //!
-//! [`CrawlSettings`] are what a crawl was asked for, frozen with it as JSON. [`SeedReader`] and
+//! [`CrawlSettings`] are the settings of a crawl, frozen with it as JSON. [`SeedReader`] and
 //! [`SeedBatch`] turn lines of URLs into rows of links. [`run`] is a worker's part: it leases
-//! slots, asks their hosts, keeps what they answer, and records it. Must not know: sockets, SQL,
+//! slots, fetches their hosts' URLs, and records the captures. Does not depend on sockets, SQL or
 //! the command line.
 
 mod archives;

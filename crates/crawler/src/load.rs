@@ -1,6 +1,6 @@
-//! Reads links and sites of held slots, in tasks of their own.
+//! Reads links and sites of held slots, in separate tasks.
 //!
-//! Must not know: what is done with them.
+//! Does not depend on what is done with them.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -17,25 +17,25 @@ use everytab_frontier::{
 
 use crate::{known::SiteKey, visit::VisitContext};
 
-/// Rows of links that one call reads: each may hold some thousands of links.
+/// Maximum rows of links that one call reads. Each may hold some thousands of links.
 pub(crate) const ROWS_A_CALL: u32 = 64;
 
-/// A pass over links.
+/// A kind of pass over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassKind {
-    /// Over the urgent ones.
+    /// Over urgent links.
     Urgent,
-    /// Over the others.
+    /// Over ordinary links.
     Ordinary,
-    /// Over the others that came after those of an ordinary pass that takes long.
+    /// Over ordinary links that arrived after the start of an ordinary pass that takes long.
     Newer,
 }
 
 impl PassKind {
-    /// All.
+    /// All kinds.
     pub(crate) const ALL: [Self; 3] = [Self::Urgent, Self::Ordinary, Self::Newer];
 
-    /// Whose links they are.
+    /// Returns the lane of its links.
     pub(crate) fn lane(self) -> LinkLane {
         match self {
             Self::Urgent => LinkLane::Urgent,
@@ -47,26 +47,26 @@ impl PassKind {
 /// Slots, with the cursors from which their links are read.
 pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
 
-/// Links that were read.
+/// A batch of links that was read.
 pub(crate) struct LinksRead {
-    /// Which links.
+    /// The kind of the pass.
     pub kind: PassKind,
     /// The pass for which they were read.
     pub pass: u64,
-    /// How far is read when all are merged.
+    /// The position up to which links are read once the pass is done.
     pub ceiling: String,
-    /// The position of the last row, where more rows are to be read.
+    /// The position of the last row. `None` if there are no more rows.
     pub more_after: Option<String>,
     /// The links for these slots.
     pub links: VecDeque<ReadLink>,
-    /// The crawls that they are of.
+    /// The crawls of these links.
     pub crawls: HashSet<i32>,
 }
 
 /// A link with the fence of its slot, and its crawl.
 pub(crate) type ReadLink = (SlotFence, i32, Link);
 
-/// Reads the next links of a lane of some slots, after `from`.
+/// Reads the next links of a lane for some slots, after `from`.
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
     context: &Arc<VisitContext>,
@@ -87,7 +87,7 @@ pub(crate) async fn read_links(
     Ok(LinksRead { kind, pass, ceiling, more_after, links, crawls })
 }
 
-/// Unpacks in a thread of its own: what users and sites can enlarge takes seconds.
+/// Unpacks data in a separate thread: users and sites control its size, so it can take seconds.
 async fn unpacked_by<T: Send + 'static>(
     unpack: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
@@ -95,7 +95,7 @@ async fn unpacked_by<T: Send + 'static>(
     unpacked.map_err(|error| Error::Unexpected(format!("unpacking: {error}")))
 }
 
-/// The links of rows that are for these slots.
+/// Unpacks the links in rows that are for these slots.
 fn links_of(
     rows: &[UnreadRow],
     fences: &HashMap<i16, SlotFence>,
@@ -117,11 +117,11 @@ fn links_of(
 
 /// A site that was loaded.
 pub(crate) struct LoadedSite {
-    /// Which.
+    /// The site and its crawl.
     pub key: SiteKey,
     /// Its hosts.
     pub hosts: Vec<HostManners>,
-    /// The state of each host that the crawl knows of.
+    /// The state of each host on which the crawl has URLs.
     pub states: Vec<(u64, Unpacked)>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) async fn load_sites(
     unpacked_by(move || sites_of(sites, &by_site, &chunks, &context.parameters)).await?
 }
 
-/// The sites, each with the states of its hosts.
+/// Unpacks sites, each with the states of its hosts.
 fn sites_of(
     sites: Vec<(SlotFence, SiteKey)>,
     hosts: &HashMap<u64, Vec<HostManners>>,

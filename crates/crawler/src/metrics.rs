@@ -1,7 +1,7 @@
 //! The crawler's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! Must not know: which exporter reads the instruments.
+//! Does not depend on which exporter reads the instruments.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -52,35 +52,35 @@ instruments! { Instruments METRICS
         "Memory of what is known of the hosts that are loaded";
 }
 
-/// The calls to Postgres that are counted when they fail.
+/// Calls to Postgres whose failures are counted.
 const CALLS: [&str; 8] = ["list", "lease", "release", "due", "links", "sites", "drop", "webhooks"];
 
-/// What becomes of a question to a classifier.
+/// Results of requests to a classifier.
 const ANSWERS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
 
-/// What becomes of an event of a webhook.
+/// Results of webhook events.
 const EVENT_ENDS: [&str; 3] = ["sent", "failed", "dropped"];
 
-/// What a crawler asks for.
+/// The purposes of the crawler's requests.
 const PURPOSES: [PurposeKind; 4] =
     [PurposeKind::Page, PurposeKind::Media, PurposeKind::Robots, PurposeKind::Sitemap];
 
-/// How the holder stands.
+/// A measurement of the scheduler's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// Slots held.
     pub slots: u64,
-    /// Those of them whose hosts are not asked, because recording lags.
+    /// Slots among them whose hosts get no requests, because recording lags.
     pub stopped: u64,
-    /// Hosts that are loaded.
+    /// Loaded hosts.
     pub hosts: u64,
-    /// Those of them that could be asked now.
+    /// Hosts among them that could get a request now.
     pub due: u64,
-    /// Requests under way.
+    /// Requests in flight.
     pub requests: u64,
-    /// Records that are not put.
+    /// Records that are not uploaded yet.
     pub unput: u64,
-    /// Bytes of what is known.
+    /// Bytes of host state.
     pub state_bytes: u64,
 }
 
@@ -121,12 +121,12 @@ pub(crate) fn failed(call: &'static str) {
     instruments().errors.add(1, &[label("call", call)]);
 }
 
-/// Records what became of a question to a classifier: one of [`ANSWERS`].
+/// Records how a request to a classifier ended: one of [`ANSWERS`].
 pub(crate) fn classified(answer: &'static str) {
     instruments().classified.add(1, &[label("answer", answer)]);
 }
 
-/// Records attempts at events of a webhook, and how many events were given up.
+/// Records attempts to send events of a webhook, and how many events were given up.
 pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
     let sent = tries.iter().filter(|one| one.outcome == Outcome::Ok.as_str()).count() as u64;
     let failed = tries.len() as u64 - sent;
@@ -135,7 +135,7 @@ pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
     }
 }
 
-/// Records how many webhooks have events that wait.
+/// Records how many webhooks have waiting events.
 pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
     let WebhookBacklog { waiting, failing } = backlog;
     for (state, amount) in [("waiting", waiting), ("failing", failing)] {
@@ -143,7 +143,7 @@ pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
     }
 }
 
-/// Records how a checkpoint ended, and what it recorded.
+/// Records how a checkpoint ended, and what it contained.
 pub(crate) fn checkpointed(
     checkpoint: &Checkpoint,
     answer: &Result<CheckpointAnswer, Error>,
@@ -175,7 +175,7 @@ pub(crate) fn checkpointed(
     }
 }
 
-/// Records how the holder stands.
+/// Records a measurement of the scheduler's state.
 pub(crate) fn stands(standing: Standing) {
     let instruments = instruments();
     let Standing { slots, stopped, hosts, due, requests, unput, state_bytes } = standing;
@@ -188,12 +188,12 @@ pub(crate) fn stands(standing: Standing) {
     instruments.state_bytes.record(state_bytes, &[]);
 }
 
-/// Records whether the holder's loop is stuck.
+/// Records whether the scheduler's loop is stuck.
 pub(crate) fn stuck(is_stuck: bool) {
     instruments().stuck.record(is_stuck.into(), &[]);
 }
 
-/// The sum of counts by reason.
+/// Returns the sum of counts by reason.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()

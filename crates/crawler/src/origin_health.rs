@@ -1,10 +1,10 @@
-//! Failures in a row of one origin, and the pauses that follow from them.
+//! Counts consecutive failures of an origin, and derives its pauses.
 //!
-//! A failure that may pass (a refused connection, a 503, a body that ends early) says something
-//! about its URL or about the whole origin. If no connection can be made, it is the origin's. If
-//! several URLs fail in a row, a page that the origin gave before is fetched again, as a probe: if
-//! that succeeds, the failures are those of the URLs. Otherwise the origin is paused as a whole,
-//! longer each time, and its URLs keep their retries. Pure: the caller passes the time.
+//! A transient failure (a refused connection, a 503, a body that ends early) is due to its URL or
+//! to the whole origin. If no connection can be made, it is the origin's. If several URLs fail in a
+//! row, a page that the origin served before is fetched again, as a probe. If the probe succeeds,
+//! the failures are the URLs'. Otherwise the origin is paused as a whole, longer each time, and its
+//! URLs keep their retries. Pure: the caller passes the time.
 
 use std::time::Duration;
 
@@ -13,79 +13,80 @@ use everytab_fetcher::Outcome;
 use everytab_frontier::UrlHash;
 use serde::{Deserialize, Serialize};
 
-/// Failures in a row after which an origin is probed or paused. Fewer may be those of single pages.
+/// Consecutive failures after which an origin is probed or paused. Fewer may be due to single
+/// pages.
 const FAILURES_BEFORE_PAUSE: usize = 5;
-/// Longest pause between two requests to an origin that fails.
+/// Maximum pause between two requests to a failing origin.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// A failure of a page that may pass.
+/// A transient failure of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFailure {
     /// The outcome of the request.
     pub outcome: Outcome,
     /// The URL.
     pub url: UrlHash,
-    /// Whether no connection could be made, which is not about the URL.
+    /// Whether no connection could be made, so that the URL is not at fault.
     pub is_of_origin: bool,
 }
 
 /// What a failure counts against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// The URL: it has one retry fewer.
+    /// The URL, which loses one retry.
     Url,
-    /// The origin: the URL keeps its retries.
+    /// The origin; the URL keeps its retries.
     Origin,
 }
 
-/// Why and until when nothing is requested from an origin.
+/// Why and until when an origin gets no requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pause {
-    /// When the origin failed first, or asked for a pause with `Retry-After`.
+    /// When the origin first failed, or sent a `Retry-After`.
     pub since: DateTime<Utc>,
-    /// When it is requested again.
+    /// When it gets requests again.
     pub until: DateTime<Utc>,
-    /// Length of the pause in seconds, which the next one doubles; 0 if `Retry-After` alone asked
-    /// for it.
+    /// Length of the pause in seconds, which the next one doubles. 0 if only `Retry-After` caused
+    /// it.
     pub pause_s: u32,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: u32,
     /// The last outcome.
     pub outcome: String,
-    /// The page that is fetched when the pause is over, if the origin gave one before.
+    /// The page that is fetched when the pause is over, if the origin served one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
 }
 
 impl Pause {
-    /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`,
-    /// if that is later: then the URLs of the origin are left.
+    /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`
+    /// if that is later. The URLs of the origin are left then.
     pub(crate) fn is_over(&self, patience: Duration, wanted_since: DateTime<Utc>) -> bool {
         let waited = self.until - self.since.max(wanted_since);
         waited.to_std().is_ok_and(|waited| waited > patience)
     }
 }
 
-/// The failures of one origin since it last answered well.
+/// The failures of an origin since its last response without a failure.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OriginHealth {
-    /// The pause, also after its end: the next failure doubles it.
+    /// The last pause, even if it is over, because the next failure doubles it.
     pause: Option<Pause>,
-    /// All failures in a row.
+    /// Consecutive failures.
     failures: u32,
-    /// The first of them that count, up to [`FAILURES_BEFORE_PAUSE`]: a URL to which something was
-    /// sent counts once.
+    /// The first failures that count, up to [`FAILURES_BEFORE_PAUSE`]. A URL for which a connection
+    /// was made counts once.
     failed: Vec<Option<UrlHash>>,
-    /// When the first of them came.
+    /// When the first failure occurred.
     failing_since: Option<DateTime<Utc>>,
-    /// A page that the origin gave.
+    /// A page that the origin served.
     good_page: Option<String>,
     /// Whether the next request is a probe.
     is_probed: bool,
 }
 
 impl OriginHealth {
-    /// Restores the health of an origin that was paused.
+    /// Restores the health of a paused origin.
     pub(crate) fn restore(pause: Pause) -> Self {
         Self {
             failed: vec![None; FAILURES_BEFORE_PAUSE],
@@ -97,13 +98,13 @@ impl OriginHealth {
         }
     }
 
-    /// The last pause since the origin answered well. `None` if there was none.
+    /// Returns the last pause. `None` if there was none since the last response without a failure.
     pub(crate) fn pause(&self) -> Option<&Pause> {
         self.pause.as_ref()
     }
 
-    /// The page that is to be fetched before any other URL of the origin, to find out whether the
-    /// origin fails as a whole. `None` if none is needed.
+    /// Returns the page to fetch before any other URL of the origin, to find out whether the origin
+    /// fails as a whole. `None` if no probe is needed.
     pub(crate) fn probe(&self) -> Option<&str> {
         self.good_page.as_deref().filter(|_| self.is_probed)
     }
@@ -117,23 +118,23 @@ impl OriginHealth {
         self.pause.take().is_some()
     }
 
-    /// Remembers a page that the origin gave, for probes.
+    /// Remembers a page that the origin served, for probes.
     pub(crate) fn gave(&mut self, url: &str) {
         self.good_page.get_or_insert_with(|| url.to_owned());
     }
 
-    /// Whether the origin gave a page.
+    /// Returns whether the origin served a page.
     pub(crate) fn has_given(&self) -> bool {
         self.good_page.is_some()
     }
 
-    /// Forgets the page for probes, which is not what it was.
+    /// Forgets the page for probes, because it is no longer a page.
     pub(crate) fn forget_probe(&mut self) {
         self.good_page = None;
     }
 
     /// Records that the origin failed as a whole. `first_pause` is the pause after the first
-    /// failure; each further one doubles it.
+    /// failure; each further failure doubles it.
     pub(crate) fn failed(&mut self, outcome: Outcome, first_pause: Duration, now: DateTime<Utc>) {
         self.failures = self.failures.saturating_add(1);
         self.pause_for(outcome, first_pause, now);
@@ -146,7 +147,7 @@ impl OriginHealth {
         self.pause_until(outcome, pause, now + time_delta(pause), now);
     }
 
-    /// Records that the origin asks for a pause by `Retry-After`, which doubles nothing.
+    /// Records that the origin sent a `Retry-After`, which does not double the next pause.
     pub(crate) fn asked_for_pause(
         &mut self,
         outcome: Outcome,
@@ -176,8 +177,8 @@ impl OriginHealth {
         });
     }
 
-    /// Records a failure of a page that may pass, and returns what it counts against. An origin
-    /// that fails as a whole is paused, at first for `first_pause`.
+    /// Records a transient failure of a page, and returns what it counts against. An origin that
+    /// fails as a whole is paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         failure: &PageFailure,

@@ -1,9 +1,9 @@
 //! The origins of a host: the robots.txt of each, and whether it is paused.
 //!
 //! Nothing is requested from an origin whose robots.txt cannot be fetched (RFC 9309 2.3.1.4), or
-//! that gives nothing but failures: it is paused, longer each time, and in the end its URLs are
-//! left. The other origins of the host go on. robots.txt is kept with the host as text.
-//! Does not depend on how robots.txt is fetched, or on which URL is next.
+//! whose responses are all failures: it is paused, longer each time, and in the end its URLs are
+//! left. The other origins of the host continue. robots.txt is stored with the host as text. Does
+//! not depend on how robots.txt is fetched, or on which URL is next.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -16,25 +16,25 @@ use serde_json::Value;
 
 use crate::origin_health::{Blame, OriginHealth, PageFailure, Pause};
 
-/// How long a robots.txt holds: RFC 9309 2.4 asks for at most a day.
+/// How long a robots.txt is valid. RFC 9309 2.4 allows at most a day.
 const HOLDS: TimeDelta = TimeDelta::hours(24);
-/// Maximum number of origins of a host that are remembered. A host has one or two, and no more
-/// than twice the ports that crawls may name.
+/// Maximum remembered origins per host. A host has one or two, and at most twice as many as the
+/// ports that crawls may name.
 const MAX_ORIGINS: usize = 64;
 
 /// What may be requested from an origin.
 pub(crate) enum Permission {
     /// Only robots.txt.
     AskRobots,
-    /// Nothing before its pause ends.
+    /// Nothing until its pause ends.
     Wait,
-    /// What these rules allow.
+    /// The paths that these rules allow.
     Rules(Arc<RobotsTxt>),
-    /// Only this page, which it gave before, to find out whether it fails as a whole.
+    /// Only this page, which it served before, to find out whether the origin fails as a whole.
     Probe(String),
     /// Nothing: its URLs end with this result.
     GivenUp(GivenUp),
-    /// Nothing: each of its URLs ends as robots.txt did.
+    /// Nothing: each of its URLs gets the same outcome as robots.txt.
     Ends(Outcome),
 }
 
@@ -45,20 +45,20 @@ pub(crate) enum GivenUp {
     Unresolved(Outcome),
     /// Its robots.txt could not be fetched.
     RobotsUnreachable,
-    /// It gave nothing but failures, and no other origin of its host answers.
+    /// All its responses were failures, and no other origin of its host responds.
     HostDead,
-    /// It gave nothing but failures; other origins of its host answer.
+    /// All its responses were failures; other origins of its host respond.
     OriginDead,
-    /// It asks, by `Retry-After`, for a longer pause than the crawl has patience for.
+    /// Its `Retry-After` is longer than the crawl's patience.
     RetryAfterTooLong,
 }
 
 impl GivenUp {
-    /// The reasons for which URLs are left; the other one makes them fail.
+    /// The reasons to leave URLs. With the other one URLs fail.
     pub(crate) const LEFT: [Self; 4] =
         [Self::RobotsUnreachable, Self::HostDead, Self::OriginDead, Self::RetryAfterTooLong];
 
-    /// The stable name, by which URLs are counted.
+    /// Returns the stable name, by which URLs are counted.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unresolved(outcome) => outcome.as_str(),
@@ -70,12 +70,12 @@ impl GivenUp {
     }
 }
 
-/// How long a crawl waits for an origin that is paused.
+/// How long a crawl waits for a paused origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For how long.
+    /// The maximum time to wait.
     pub lasts: Duration,
-    /// When the crawl was started: an earlier failure counts from then.
+    /// When the crawl started. Earlier failures count from then.
     pub since: DateTime<Utc>,
 }
 
@@ -84,11 +84,11 @@ enum Robots {
     Ends(Outcome),
 }
 
-/// The robots.txt of an origin, as far as it is known.
+/// An origin's cached robots.txt.
 struct KnownRobots {
     robots: Robots,
     until: DateTime<Utc>,
-    /// The text, to be kept.
+    /// The text to store. `None` if the result is not stored.
     text: Option<Vec<u8>>,
 }
 
@@ -98,7 +98,7 @@ struct OriginState {
     health: OriginHealth,
 }
 
-/// A robots.txt as it is kept.
+/// A robots.txt as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     origin: String,
@@ -106,7 +106,7 @@ struct Kept {
     text: String,
 }
 
-/// A pause as it is kept and shown.
+/// A pause as it is stored, which status output shows, too.
 #[derive(Serialize, Deserialize)]
 struct KeptPause {
     origin: String,
@@ -118,20 +118,20 @@ struct KeptPause {
 #[derive(Default)]
 pub(crate) struct HostOrigins {
     origins: HashMap<Origin, OriginState>,
-    /// Whether a robots.txt is to be kept that was not.
+    /// Whether a robots.txt changed that is not stored yet.
     is_dirty: bool,
-    /// Whether a pause has begun or ended since the last call of
+    /// Whether a pause has started or ended since the last call of
     /// [`HostOrigins::take_pause_change`].
     has_pause_changed: bool,
-    /// The crawls, each with an origin, for which records were written that are not put yet. Until
-    /// they are, nothing is kept: who takes the host up after the death of this process asks again,
-    /// so that the crawl has a record.
+    /// The crawls and origins whose robots.txt records are not uploaded yet. Until they are, no
+    /// robots.txt is stored, so that the next holder fetches it again if this process dies, and the
+    /// crawl has a record.
     unput: Vec<(i32, Origin)>,
 }
 
 impl HostOrigins {
-    /// Restores what was kept: robots.txt as [`HostOrigins::take_unkept`] returned it, and pauses
-    /// as [`HostOrigins::pauses`] did. What cannot be read is fetched again.
+    /// Restores the robots.txt files that [`HostOrigins::take_unkept`] returned and the pauses that
+    /// [`HostOrigins::pauses`] returned. Malformed ones are dropped and fetched again.
     pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
         let kept: Vec<Kept> =
             robots.and_then(|kept| serde_json::from_slice(kept).ok()).unwrap_or_default();
@@ -152,8 +152,8 @@ impl HostOrigins {
         Self { origins, ..Self::default() }
     }
 
-    /// The pauses of the origins of `host` that have not answered since, also those that are over;
-    /// `None` if there are none.
+    /// Returns the pauses of `host`'s origins that have not responded since, including those that
+    /// are over. `None` if there are none.
     pub(crate) fn pauses(&self, host: &str) -> Option<Value> {
         let origins = self.origins.iter();
         let mut pauses: Vec<KeptPause> = origins
@@ -166,13 +166,13 @@ impl HostOrigins {
         (!pauses.is_empty()).then(|| serde_json::to_value(pauses).ok()).flatten()
     }
 
-    /// Returns true if a pause has begun or ended since the last call.
+    /// Returns true if a pause has started or ended since the last call.
     pub(crate) fn take_pause_change(&mut self) -> bool {
         std::mem::take(&mut self.has_pause_changed)
     }
 
-    /// The https origins to which no connection can be made, each with its last outcome. One that
-    /// has given a robots.txt is not among them.
+    /// Returns the https origins to which no connection can be made, each with its last outcome.
+    /// Origins that have served a robots.txt are not among them.
     pub(crate) fn without_https(&self) -> Vec<(Origin, Outcome)> {
         let failed = self.origins.iter().filter_map(|(origin, state)| {
             let is_new = origin.is_https() && state.robots.is_none();
@@ -183,19 +183,18 @@ impl HostOrigins {
         failed.collect()
     }
 
-    /// Returns how many origins are paused at a time.
+    /// Returns how many origins are paused at this time.
     pub(crate) fn paused(&self, now: DateTime<Utc>) -> usize {
         let pauses = self.origins.values().filter_map(|origin| origin.health.pause());
         pauses.filter(|pause| now < pause.until).count()
     }
 
-    /// Returns the last end of all pauses. `None` if nothing is paused.
+    /// Returns the latest end of all pauses, which may be over. `None` if there are none.
     pub(crate) fn paused_until(&self) -> Option<DateTime<Utc>> {
         self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()
     }
 
-    /// What is to be kept of robots.txt, and until when it holds at most. `None` if nothing is
-    /// known.
+    /// Serializes the robots.txt files to store, with the latest expiry. `None` if there are none.
     fn keep(&self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
         let kept: Vec<Kept> = self
             .origins
@@ -210,13 +209,13 @@ impl HostOrigins {
         Some((serde_json::to_vec(&kept).ok()?, until))
     }
 
-    /// Notes that the record of an origin's robots.txt is to be put for a crawl.
+    /// Notes that an origin's robots.txt record will be uploaded for a crawl.
     pub(crate) fn record_begins(&mut self, crawl: i32, origin: Origin) {
         self.unput.push((crawl, origin));
     }
 
-    /// Notes that the record of an origin's robots.txt was put for a crawl, cannot be written, or
-    /// is lost with its archive: then robots.txt is fetched again.
+    /// Notes that an origin's robots.txt record was uploaded for a crawl, or cannot be written. If
+    /// it was lost with its archive, the robots.txt is fetched again.
     pub(crate) fn record_ends(&mut self, crawl: i32, origin: Origin, is_lost: bool) {
         if let Some(at) = self.unput.iter().position(|unput| *unput == (crawl, origin)) {
             self.unput.swap_remove(at);
@@ -226,12 +225,13 @@ impl HostOrigins {
         }
     }
 
-    /// Returns true if the record of an origin's robots.txt is to be put for a crawl.
+    /// Returns true if an origin's robots.txt record is not uploaded yet for a crawl.
     pub(crate) fn is_unput(&self, crawl: i32, origin: Origin) -> bool {
         self.unput.contains(&(crawl, origin))
     }
 
-    /// What is to be kept of the robots.txt of `host` now, and until when it holds at most.
+    /// Returns the robots.txt files of `host` to store now, with the latest expiry. `None` if none
+    /// changed, or a record is not uploaded yet.
     pub(crate) fn take_unkept(&mut self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
         if !self.unput.is_empty() || !std::mem::take(&mut self.is_dirty) {
             return None;
@@ -239,17 +239,18 @@ impl HostOrigins {
         self.keep(host)
     }
 
-    /// Returns true if all that is known is kept, or costs a DNS query to know again.
+    /// Returns true if everything learned is stored, or can be learned again with one DNS query.
     pub(crate) fn is_kept(&self) -> bool {
         !self.is_dirty && self.unput.is_empty()
     }
 
-    /// The end of an origin's last pause, if it has not answered well since.
+    /// Returns when an origin's last pause ends. `None` if it has responded without a failure
+    /// since.
     pub(crate) fn pause_end(&self, origin: Origin) -> Option<DateTime<Utc>> {
         Some(self.origins.get(&origin)?.health.pause()?.until)
     }
 
-    /// The first end of a pause between two times, if one ends there.
+    /// Returns the first end of a pause between two times. `None` if no pause ends between them.
     pub(crate) fn pause_end_within(
         &self,
         after: DateTime<Utc>,
@@ -259,14 +260,14 @@ impl HostOrigins {
         ends.filter(|end| (after..before).contains(end)).min()
     }
 
-    /// The time until which an origin is paused for a crawl with this patience. `None` if it is not
+    /// Returns when an origin's pause ends for a crawl with this patience. `None` if it is not
     /// paused, or its URLs are given up.
     pub(crate) fn paused_for(&self, origin: Origin, patience: Patience) -> Option<DateTime<Utc>> {
         let pause = self.origins.get(&origin)?.health.pause()?;
         (!pause.is_over(patience.lasts, patience.since)).then_some(pause.until)
     }
 
-    /// What may be requested from an origin now.
+    /// Returns what may be requested from an origin now.
     pub(crate) fn permission(
         &self,
         origin: Origin,
@@ -308,7 +309,7 @@ impl HostOrigins {
         }
     }
 
-    /// The longest `Crawl-delay` that an origin's robots.txt asks of the robot `token`.
+    /// Returns the longest `Crawl-delay` for the robot `token` in the robots.txt of all origins.
     pub(crate) fn crawl_delay(&self, token: &str) -> Option<Duration> {
         let rules =
             self.origins.values().filter_map(|origin| match &origin.robots.as_ref()?.robots {
@@ -318,8 +319,8 @@ impl HostOrigins {
         rules.max()
     }
 
-    /// The state of an origin, of which nothing may be known. Where too many are remembered, one
-    /// that is not paused goes, or else the one whose pause ends first.
+    /// Returns the state of an origin, which may be new. If too many are remembered, drops one that
+    /// is not paused, or else the one whose pause ends first.
     fn state_of(&mut self, origin: Origin) -> &mut OriginState {
         if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(&origin) {
             let until = |state: &OriginState| state.health.pause().map(|pause| pause.until);
@@ -332,8 +333,8 @@ impl HostOrigins {
     }
 
     /// Records how the request for an origin's robots.txt ended. If it cannot be fetched, the
-    /// origin is paused, at first for `first_pause`. Returns the `Crawl-delay` that holds for
-    /// `robot` from now on: the longest of the host's origins, because the delay is the host's.
+    /// origin is paused, at first for `first_pause`. Returns the new `Crawl-delay` for `robot`: the
+    /// longest of the host's origins, because the delay applies to the host.
     pub(crate) fn robots_answered(
         &mut self,
         origin: Origin,
@@ -357,15 +358,15 @@ impl HostOrigins {
         };
         let (has_text, until) = (text.is_some(), now + HOLDS);
         state.robots = Some(KnownRobots { robots, until, text });
-        // A robots.txt may come from elsewhere than pages: those are probed.
+        // Another server may serve robots.txt than pages, so it does not replace a probe.
         let was_paused = state.health.probe().is_none() && state.health.answered();
         self.has_pause_changed |= was_paused;
         self.is_dirty |= has_text;
         self.crawl_delay(robot)
     }
 
-    /// Records a response that is not a failure that may pass. `page` is its URL if it is a page
-    /// that was had whole.
+    /// Records a response that is not a transient failure. `page` is its URL if a whole page was
+    /// received.
     pub(crate) fn page_answered(&mut self, origin: Origin, page: Option<&str>) {
         let health = &mut self.state_of(origin).health;
         page.inspect(|url| health.gave(url));
@@ -373,12 +374,13 @@ impl HostOrigins {
         self.has_pause_changed |= was_paused;
     }
 
-    /// Whether an origin has given a page that was had whole, and not lost it since.
+    /// Returns whether an origin has served a whole page, unless a later probe of it returned
+    /// something else.
     pub(crate) fn has_given(&self, origin: Origin) -> bool {
         self.origins.get(&origin).is_some_and(|state| state.health.has_given())
     }
 
-    /// Records how the probe of an origin ended. If it failed, the origin is paused, at first for
+    /// Records how an origin's probe ended. If it failed, the origin is paused, at first for
     /// `first_pause`.
     pub(crate) fn probed(
         &mut self,
@@ -403,8 +405,8 @@ impl HostOrigins {
         }
     }
 
-    /// Records a failure of a page that may pass, and returns what it counts against. An origin
-    /// that fails as a whole is paused, at first for `first_pause`.
+    /// Records a transient failure of a page, and returns what it counts against. An origin that
+    /// fails as a whole is paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         origin: Origin,
@@ -419,7 +421,7 @@ impl HostOrigins {
         blame
     }
 
-    /// Records that an origin asks for a pause by `Retry-After`.
+    /// Records that an origin sent a `Retry-After`.
     pub(crate) fn asked_for_pause(
         &mut self,
         origin: Origin,
@@ -432,19 +434,19 @@ impl HostOrigins {
     }
 }
 
-/// How a probe ended.
+/// A probe's result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProbeResult {
-    /// By a failure that may pass.
+    /// A transient failure.
     Failed(Outcome),
-    /// By another result.
+    /// Any other result.
     Answered {
-        /// Whether it is a page as before.
+        /// Whether it is a whole page, as before.
         is_page: bool,
     },
 }
 
-/// Returns true if no connection could be made, or none over TLS.
+/// Returns true if no connection, or no TLS connection, could be made.
 fn cannot_be_connected(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -458,8 +460,8 @@ fn cannot_be_connected(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if each URL of an origin ends as its robots.txt did: the origin has no address, or
-/// none that may be contacted.
+/// Returns true if each URL on an origin gets the same outcome as its robots.txt: the origin has no
+/// address, or none to which requests may be sent.
 fn ends_its_urls(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -467,7 +469,8 @@ fn ends_its_urls(outcome: Outcome) -> bool {
     )
 }
 
-/// A delay that is too long to be obeyed is one second longer than the longest that is.
+/// Converts a `Crawl-delay`. One that is too long to obey becomes one second longer than the
+/// maximum.
 pub(crate) fn seconds(delay: CrawlDelay) -> Duration {
     match delay {
         CrawlDelay::Wait(delay) => delay,

@@ -1,4 +1,4 @@
-//! The closed list of outcomes of a live crawl's URLs, by the state in which each leaves its URL.
+//! The closed list of outcomes for a live crawl's URLs, by the URL's final state.
 //!
 //! Invariant: no URL is recorded with an outcome that is not in the list of its state. Does not
 //! depend on how a URL is fetched.
@@ -14,15 +14,15 @@ use crate::{
     visit::DUPLICATE,
 };
 
-/// The outcome of a URL whose record no archive took.
+/// The outcome for a URL whose response could not be written to an archive.
 pub(crate) const NO_RECORD: &str = "no_record";
 
-/// The reasons of links for which a URL that became known before is left.
+/// The reasons to leave a known URL that are also reasons to reject a link.
 const LEFT_BY_RULES: [TurnedAway; 3] =
     [TurnedAway::Excluded, TurnedAway::NotIncluded, TurnedAway::TrapShape];
 
-/// Returns every outcome that leaves its URL in this state, in alphabetical order. Some outcomes
-/// are in two lists: what came of a page that ended early is kept.
+/// Returns every outcome that gives its URL this state, in alphabetical order. Some outcomes are in
+/// two lists, because what was received of a page is stored even if it ended early.
 #[must_use]
 pub fn outcomes_of(ending: Ending) -> Vec<&'static str> {
     let ends_so = |outcome: &&Outcome| {
@@ -57,7 +57,7 @@ pub fn every_outcome() -> Vec<&'static str> {
     outcomes
 }
 
-/// Returns true for outcomes that only the icons of a scan have.
+/// Returns true for outcomes that only icons of a scan have.
 const fn is_of_icons(outcome: Outcome) -> bool {
     matches!(
         outcome,

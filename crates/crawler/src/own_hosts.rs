@@ -1,15 +1,15 @@
-//! Hosts that are the operator's own, which may be asked with a shorter delay than others.
+//! The operator's own hosts, which may have a shorter delay than others.
 //!
-//! Must not know: delays.
+//! Does not depend on delays.
 
 use std::{collections::HashSet, sync::Arc};
 
-/// Domains that are the operator's own, each with all hosts below it. Clones share the list.
+/// Domains of the operator, each with all hosts below it. Clones share the list.
 #[derive(Debug, Clone, Default)]
 pub struct OwnHosts(Arc<HashSet<String>>);
 
 impl OwnHosts {
-    /// The domains, in any case; a dot at either end is left out.
+    /// Creates the list from domains in any case; dots at their ends are removed.
     pub fn new(domains: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let domains = domains.into_iter().map(|domain| {
             let domain = domain.as_ref().trim().trim_matches('.');
@@ -18,7 +18,7 @@ impl OwnHosts {
         Self(Arc::new(domains.filter(|domain| !domain.is_empty()).collect()))
     }
 
-    /// Whether a host, in lower case, is one of them.
+    /// Returns whether a hostname in lower case belongs to one of them.
     pub(crate) fn contain(&self, host: &str) -> bool {
         let below = host.match_indices('.').filter_map(|(dot, _)| host.get(dot + 1..));
         !self.0.is_empty() && std::iter::once(host).chain(below).any(|name| self.0.contains(name))

@@ -1,31 +1,31 @@
-//! What a worker did since its last line about what it crawls, and what held it back.
+//! Counts for the progress line: what a worker crawled since the last line, and what held it back.
 //!
-//! Does not depend on what a bound is: whoever decides what is requested next names it.
+//! Does not depend on what a bound is: the caller names it.
 
 use std::time::{Duration, Instant};
 
 use everytab_frontier::Ending;
 
-/// How often a line is logged while crawls are open: a day has 1,440 of them.
+/// Interval between progress lines while crawls are open: 1,440 lines per day.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
-/// What holds back the next request.
+/// The factor that holds back the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// Each host has its delay, its pause, or nothing due.
+    /// Each host waits for its delay or pause, or has nothing due.
     Delays,
-    /// All requests are in flight that the fetcher may make.
+    /// The fetcher's maximum number of requests is in flight.
     Permits,
     /// The rates of crawls and keys.
     Rates,
-    /// The memory for what is known of hosts.
+    /// The memory for host state.
     Memory,
-    /// Stores that do not take archives, or a disk that fails.
+    /// Stores that do not accept archives, or a disk that fails.
     Puts,
     /// Records that wait to be written.
     Writing,
     /// Checkpoints that Postgres does not record in time.
     Checkpoints,
-    /// Events that wait until this process comes to them.
+    /// Events that wait for this process.
     Cpu,
 }
 
@@ -56,10 +56,10 @@ impl Bound {
     }
 }
 
-/// What was done since the last line.
+/// Counts since the last progress line.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// When it began. `None` if nothing was counted.
+    /// When counting started. `None` if nothing was counted.
     pub began_at: Option<Instant>,
     /// URLs that were captured.
     pub pages: u64,
@@ -70,13 +70,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Counts a URL that is answered.
+    /// Counts a finished URL.
     pub(crate) fn answered(&mut self, ending: Ending) {
         self.pages += u64::from(ending == Ending::Captured);
         self.failed += u64::from(ending == Ending::Failed);
     }
 
-    /// Counts what holds back the next request, and returns true if it is time for a line.
+    /// Counts what holds back the next request. Returns true if a progress line is due.
     pub(crate) fn note(&mut self, bound: Bound, now: Instant) -> bool {
         let began_at = *self.began_at.get_or_insert(now);
         if let Some(count) = self.bounds.get_mut(bound as usize) {
@@ -90,7 +90,7 @@ impl Progress {
         self.pages + self.failed > 0
     }
 
-    /// Returns what held back requests most often.
+    /// Returns the most frequent bound.
     pub(crate) fn bound(&self) -> Bound {
         let most = Bound::ALL.into_iter().zip(self.bounds).rev().max_by_key(|(_, count)| *count);
         most.map_or(Bound::Delays, |(bound, _)| bound)

@@ -1,7 +1,7 @@
-//! Which archives are being put, and since when: a crawl whose store takes them no more is not
-//! asked for, or what waits for the store would fill the disk and the memory of this machine.
+//! Tracks which archives are being uploaded, and since when. A crawl whose store stops accepting
+//! archives sends no more requests; otherwise waiting records would fill the disk and the memory.
 //!
-//! Must not know: how an archive is put, what follows from a late one.
+//! Does not depend on how an archive is uploaded, or on what follows from a slow upload.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,19 +11,19 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// The archives that are being put. Clones share them.
+/// The uploads in progress. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct PutsUnderWay(Arc<Mutex<Puts>>);
 
 #[derive(Default)]
 struct Puts {
     last: u64,
-    /// The crawl of each, and when it began to be put.
+    /// The crawl of each upload, and when it started.
     begun: HashMap<u64, (i32, Instant)>,
 }
 
 impl PutsUnderWay {
-    /// An archive of a crawl begins to be put. Returns its number here.
+    /// Notes the start of an upload for a crawl. Returns the number of the upload.
     pub(crate) fn begin(&self, crawl: i32, now: Instant) -> u64 {
         let mut puts = self.0.lock();
         puts.last += 1;
@@ -32,12 +32,12 @@ impl PutsUnderWay {
         number
     }
 
-    /// An archive is where it stays, or lost.
+    /// Notes that an upload has ended, or that its archive is lost.
     pub(crate) fn end(&self, number: u64) {
         self.0.lock().begun.remove(&number);
     }
 
-    /// The crawls of which an archive has been under way for longer than `patience`.
+    /// Returns the crawls that have an upload in progress for longer than `patience`.
     pub(crate) fn late_crawls(&self, patience: Duration, now: Instant) -> HashSet<i32> {
         let puts = self.0.lock();
         let late = puts

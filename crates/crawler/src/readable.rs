@@ -1,27 +1,27 @@
-//! An answer as it is read for its links and text: the one that came, or the copy of a page that
-//! has not changed.
+//! A response to parse for links and text: the one that was received, or the stored copy of a page
+//! that has not changed.
 //!
-//! Must not know: which of the two it is, what is read of it.
+//! Does not depend on what is parsed.
 
 use std::net::IpAddr;
 
 use everytab_commoncrawl::warc::HttpResponse;
 use everytab_fetcher::PageFetched;
 
-/// An answer as it is read.
+/// A response to parse.
 pub(crate) struct ReadableAnswer<'a> {
     /// The fields of its head.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The type that it declares, without parameters and in lower case.
+    /// Its declared type, without parameters and in lower case.
     pub content_type: Option<String>,
     /// Its body; empty if it could not be decoded.
     pub body: &'a [u8],
-    /// The address that was asked.
+    /// The IP address of the server.
     pub address: Option<IpAddr>,
 }
 
 impl<'a> ReadableAnswer<'a> {
-    /// The answer that came.
+    /// Wraps the response that was received.
     pub(crate) fn of(fetched: &'a PageFetched) -> Self {
         let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
         let content_type = fetched.content_type();
@@ -29,8 +29,8 @@ impl<'a> ReadableAnswer<'a> {
         Self { headers: headers_of(fetched), content_type, body, address }
     }
 
-    /// The copy of which an answer says that it is unchanged; what that answer says to robots holds
-    /// too.
+    /// Wraps the copy of a page that a response reports as unchanged. `X-Robots-Tag` fields of that
+    /// response apply, too.
     pub(crate) fn of_copy(
         copy: &'a HttpResponse,
         content_type: Option<String>,
@@ -42,12 +42,12 @@ impl<'a> ReadableAnswer<'a> {
         Self { headers, content_type, body: &copy.body, address }
     }
 
-    /// Whether the body is text without markup.
+    /// Returns whether the body is text without markup.
     pub(crate) fn is_text(&self) -> bool {
         self.content_type.as_ref().is_some_and(|kind| kind.starts_with("text/"))
     }
 
-    /// Whether the body is read as a page. One without a type may be.
+    /// Returns whether the body is parsed as HTML. Responses without a type are, too.
     pub(crate) fn is_html(&self) -> bool {
         let kind = self.content_type.as_deref();
         kind.is_none_or(|kind| matches!(kind, "text/html" | "application/xhtml+xml"))

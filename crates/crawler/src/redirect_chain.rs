@@ -1,17 +1,18 @@
-//! A chain of redirects on one host, as far as it has come.
+//! A chain of redirects on one host, with its fetches so far.
 //!
 //! A URL has one row in a crawl, and a cookie wall redirects back to the URL that it guards. So the
-//! fetches of a chain wait until the chain has ended: one whose URL is requested again is dropped,
-//! and the row is that of the last request. Invariant: the fetches that wait are of different URLs,
-//! none of which is answered. Does not depend on: slots, what a fetch is recorded as.
+//! fetches of a chain wait until the chain ends: if a URL is requested again, its earlier fetch is
+//! dropped, and the row is that of the last request. Invariant: the waiting fetches are of
+//! different URLs, none of which is finished. Does not depend on slots, or on how a fetch is
+//! recorded.
 
 use std::time::{Duration, Instant};
 
 use everytab_fetcher::{ChainRequests, Cookies};
 use everytab_frontier::{Link, Turn, UrlHash};
 
-/// For how long the fetches of a chain wait for its next request: twice the longest `Crawl-delay`
-/// that is obeyed, because robots.txt of another origin may be requested before it.
+/// How long the fetches of a chain wait for its next request: twice the maximum `Crawl-delay`,
+/// because robots.txt of another origin may be requested first.
 const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// The URL that a chain requests next.
@@ -27,13 +28,13 @@ pub(crate) struct ChainKey {
 
 /// A chain of redirects on one host in one crawl, with its fetches so far.
 pub(crate) struct RedirectChain<F> {
-    /// The URL to request next, or now, as the last redirect names it.
+    /// The URL to request next, or in flight, as the last redirect spells it.
     pub url: String,
     /// The cookies of the chain.
     pub cookies: Cookies,
     /// Number of redirects that lead to `url`.
     pub hops: u8,
-    /// Whether a URL came again.
+    /// Whether a URL was requested more than once.
     pub has_repeated: bool,
     requests: ChainRequests,
     fetches: Vec<(UrlHash, F)>,
@@ -41,7 +42,7 @@ pub(crate) struct RedirectChain<F> {
 }
 
 impl<F> RedirectChain<F> {
-    /// A chain that begins with a request for a URL, without cookies.
+    /// Starts a chain with a request for a URL, without cookies.
     pub(crate) fn begin(turn: &Turn) -> Self {
         let (mut requests, cookies) = (ChainRequests::default(), Cookies::default());
         requests.add(&turn.url, &cookies);
@@ -56,12 +57,13 @@ impl<F> RedirectChain<F> {
         }
     }
 
-    /// Adds the fetch of its last request.
+    /// Adds the fetch of the last request.
     pub(crate) fn add(&mut self, hash: UrlHash, fetch: F) {
         self.fetches.push((hash, fetch));
     }
 
-    /// Follows a redirect. Returns false if the chain has made the request before: it is a loop.
+    /// Follows a redirect. Returns false if the chain has made this request before, so that it is a
+    /// loop.
     pub(crate) fn follow(&mut self, target: &Link, cookies: Cookies) -> bool {
         target.url.fetched().clone_into(&mut self.url);
         self.cookies = cookies;
@@ -70,19 +72,19 @@ impl<F> RedirectChain<F> {
         self.requests.add(&self.url, &self.cookies)
     }
 
-    /// Takes the fetch of a URL that is requested again. `None` if the chain has none of it.
+    /// Takes the fetch of a URL that is requested again. `None` if the chain has no fetch of it.
     pub(crate) fn take(&mut self, hash: UrlHash) -> Option<F> {
         let at = self.fetches.iter().position(|(of, _)| *of == hash)?;
         self.has_repeated = true;
         Some(self.fetches.remove(at).1)
     }
 
-    /// Whether its fetches wait for too long.
+    /// Returns whether its fetches have waited for too long.
     pub(crate) fn is_late(&self) -> bool {
         self.redirected_at.elapsed() > MAX_WAIT
     }
 
-    /// Ends the chain: returns its fetches, in the order of the requests.
+    /// Ends the chain, and returns its fetches in the order of their requests.
     pub(crate) fn end(self) -> impl Iterator<Item = F> {
         self.fetches.into_iter().map(|(_, fetch)| fetch)
     }

@@ -1,8 +1,8 @@
-//! A crawl that repeats an earlier one: what that one kept of a URL, and when this one names its
-//! record instead of storing the same body again.
+//! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may name that
+//! copy instead of storing an identical body again.
 //!
-//! A copy is named if it is in the store to which this crawl writes, and no older than the crawl
-//! lets copies be. Must not know: how a URL is asked for, how records are written.
+//! A copy is named if it is in the store to which this crawl writes, and within the maximum age of
+//! copies. Does not depend on how a URL is fetched, or on how records are written.
 
 use std::collections::HashMap;
 
@@ -17,29 +17,29 @@ use tokio::{
 
 use crate::settings::{CrawlSettings, DuplicatesOption};
 
-/// URLs that one call asks for: 0.3 MB of rows.
+/// Maximum URLs that one call looks up: 0.3 MB of rows.
 const URLS_PER_CALL: usize = 500;
-/// Pause before Postgres is asked again that did not answer.
+/// Pause before a failed lookup is repeated.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How a crawl repeats an earlier one.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeat {
-    /// The slots whose pages both crawls have in one store.
+    /// The slots for whose pages both crawls use the same store.
     same_pages: Vec<bool>,
-    /// Those whose requisites they have in one store.
+    /// The slots for whose requisites both crawls use the same store.
     same_media: Vec<bool>,
-    /// The age from which a copy is stored anew.
+    /// Age from which an unchanged body is stored again.
     store_again_after: TimeDelta,
-    /// Whether what is the same leaves no record.
+    /// Whether an unchanged page leaves no record.
     pub rejects: bool,
 }
 
 impl Repeat {
-    /// How a crawl with these settings and this store repeats `earlier`.
+    /// Compares a crawl with these settings and this store with `earlier`.
     ///
     /// # Errors
-    /// Settings of the earlier crawl that this program cannot read.
+    /// Returns an error if this program cannot read the earlier crawl's settings.
     pub(crate) fn new(
         settings: &CrawlSettings,
         store: &str,
@@ -62,15 +62,15 @@ impl Repeat {
         })
     }
 
-    /// Whether an earlier copy may be named: by its archive, its store and its age.
+    /// Returns whether an earlier copy may be named, by its archive, store and age.
     pub(crate) fn may_name(
         &self,
         copy: &EarlierFetch,
         (slot, is_media): (i16, bool),
         now: DateTime<Utc>,
     ) -> bool {
-        // A page that was a sitemap in the earlier crawl, or that came with another status than
-        // 200, has its record among others, which a crawler need not be able to read.
+        // A URL that was a sitemap in the earlier crawl, or had another status than 200, has its
+        // record in another kind of archive, which a crawler need not be able to read.
         let wanted = if is_media { ArchiveSubset::Media } else { ArchiveSubset::Warc };
         let subset = ArchiveName::parse(&copy.body_object).ok().map(|name| name.subset());
         if subset != Some(wanted) {
@@ -82,25 +82,25 @@ impl Repeat {
     }
 }
 
-/// What makes a request for a URL conditional, of which there is a copy.
+/// Returns the validators for a conditional request, from the URL's copy.
 pub(crate) fn validators_of(copy: &EarlierFetch) -> Validators {
     let (etag, last_modified) = (copy.etag.clone(), copy.last_modified.clone());
     Validators { etag, last_modified }
 }
 
-/// Which record has the body of an answer.
+/// The record that has the body of a response.
 #[derive(Debug)]
 pub(crate) enum BodyRecord {
-    /// Its own.
+    /// Its own record.
     Own,
-    /// That of an earlier copy, which has the same digest.
+    /// The record of an earlier copy, which has the same digest.
     Identical(Box<EarlierFetch>),
-    /// That of an earlier copy, as the server said: 304.
+    /// The record of an earlier copy, because the server responded with 304.
     NotModified(Box<EarlierFetch>),
 }
 
 impl BodyRecord {
-    /// The copy, where there is one.
+    /// Returns the copy. `None` if the record has its own body.
     pub(crate) fn copy(&self) -> Option<&EarlierFetch> {
         match self {
             Self::Own => None,
@@ -109,26 +109,27 @@ impl BodyRecord {
     }
 }
 
-/// A URL that is asked for again.
+/// A lookup of a URL in the earlier crawl.
 pub(crate) struct EarlierQuestion {
     crawl: i32,
     place: (u64, u64),
     answer: oneshot::Sender<Option<EarlierFetch>>,
 }
 
-/// Asks what earlier crawls kept. Questions that come while a call is under way share the next one.
+/// Looks up fetches in earlier crawls. Lookups that arrive while a call is in flight share the next
+/// one.
 #[derive(Debug, Clone)]
 pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierQuestion>);
 
 impl EarlierFetches {
-    /// Makes both ends; the second one is for [`answer_questions`].
+    /// Returns both ends; the second one is for [`answer_questions`].
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierQuestion>) {
         let (ask, questions) = mpsc::unbounded_channel();
         (Self(ask), questions)
     }
 
-    /// What the crawl that `crawl` repeats kept of a URL, by the hashes of host and URL. Waits for
-    /// as long as Postgres does not answer.
+    /// Returns a URL's copy in the crawl that `crawl` repeats, by the host's and the URL's hash.
+    /// Waits as long as Postgres does not reply.
     pub(crate) async fn of(&self, crawl: i32, place: (u64, u64)) -> Option<EarlierFetch> {
         let (answer, answered) = oneshot::channel();
         self.0.send(EarlierQuestion { crawl, place, answer }).ok()?;
@@ -136,7 +137,7 @@ impl EarlierFetches {
     }
 }
 
-/// Answers questions for as long as somebody can ask.
+/// Serves lookups until all senders are dropped.
 pub(crate) async fn answer_questions(
     coordinator: Coordinator,
     mut questions: mpsc::UnboundedReceiver<EarlierQuestion>,
@@ -152,7 +153,8 @@ pub(crate) async fn answer_questions(
             let found: HashMap<_, _> = loop {
                 match coordinator.earlier_fetches(crawl, &places).await {
                     Ok(found) => break found.into_iter().collect(),
-                    // Nobody waits any more: their slots are lost, or the process is to stop.
+                    // No lookup is waited for any longer: the slots are lost, or the process is
+                    // stopping.
                     Err(_) if questions.iter().all(|one| one.answer.is_closed()) => {
                         break HashMap::new();
                     }
@@ -164,7 +166,7 @@ pub(crate) async fn answer_questions(
                 }
             };
             for EarlierQuestion { place, answer, .. } in questions {
-                // Who asked may have given up.
+                // The fetch task may have been cancelled.
                 answer.send(found.get(&place).cloned()).ok();
             }
         }

@@ -1,6 +1,6 @@
-//! What a fetch is recorded as: its row, and its record in an archive.
+//! Builds the row and the WARC record of a fetch.
 //!
-//! Must not know: slots, what is known of hosts.
+//! Does not depend on slots or host state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,20 +20,19 @@ use crate::{
     visit::{Answer, DUPLICATE, is_whole},
 };
 
-/// The outcome of a URL of which its worker died.
+/// The outcome for a URL on which workers died.
 pub(crate) const CRASHED: &str = "crashed";
-/// The reason for which the URLs of a host are left whose robots.txt asks for a delay that is not
-/// obeyed.
+/// The reason to leave the URLs of a host whose robots.txt sets a delay that is too long to obey.
 pub(crate) const CRAWL_DELAY_TOO_LONG: &str = "crawl_delay_too_long";
-/// Bytes of a body from which on a record names another one that has it: the record of a shorter
-/// one is hardly longer than that of a revisit.
+/// Minimum size of a body, in bytes, for which a record names another one with the same body. The
+/// record of a shorter body is hardly longer than a revisit record.
 const MIN_NAMED_BYTES: usize = 1_024;
-/// Bytes of a title that are kept; longer ones are no titles.
+/// Maximum size of a stored title, in bytes. Anything longer is not a title.
 const MAX_TITLE_BYTES: usize = 1_024;
 
-/// Returns what led to a URL as its row names it: by its hashes if its own row is recorded before
-/// that of the URL or with it. On the URL's host `has_answered` says so; what another host sends is
-/// recorded with the links. Only robots.txt has no row.
+/// Returns the referrer of a URL as its row names it: by its hashes if the referrer's row is
+/// recorded before that of the URL or with it. On the same host `has_answered` tells this; a
+/// referrer on another host is recorded together with its links. Only robots.txt has no row.
 pub(crate) fn named_via(
     via: Via,
     own_host: u64,
@@ -50,10 +49,11 @@ pub(crate) fn named_via(
     via
 }
 
-/// How a URL with this outcome ended; `has_body` says whether anything is kept of its body.
+/// Maps a fetch outcome to its URL's final state. `has_body` says whether part of the body was
+/// received.
 pub(crate) fn ending_of(outcome: Outcome, has_body: bool) -> Ending {
     match outcome {
-        // What came of a page that ended early is kept.
+        // The part of a page that was received before the failure is stored.
         Outcome::BodyTruncated | Outcome::BodyReset | Outcome::H1Parse | Outcome::TotalTimeout
             if has_body =>
         {
@@ -76,7 +76,7 @@ pub(crate) fn ending_of(outcome: Outcome, has_body: bool) -> Ending {
     }
 }
 
-/// The row of a URL of which nothing is known but that it had its turn.
+/// Returns the row of a URL that was not fetched.
 pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
     FetchRow {
         crawl,
@@ -114,12 +114,12 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
     }
 }
 
-/// Returns the name of what is wrong with a certificate.
+/// Returns the name of a certificate's fault. `None` if it was verified.
 fn fault_of(certificate: Option<Certificate>) -> Option<&'static str> {
     certificate.filter(|found| *found != Certificate::Verified).map(Certificate::as_str)
 }
 
-/// The row of a URL that was asked for; where its record is, is not known yet.
+/// Returns the row of a fetched URL, without its record's position, which is not known yet.
 pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -> FetchRow {
     let Answer { fetched, facts, sha256, body, refused } = answer;
     let exchange = answer.exchange();
@@ -148,11 +148,11 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
         certificate: fault_of(fetched.certificate),
         ..empty_row(crawl, host_hash, turn)
     };
-    // What is refused leaves nothing of its body.
+    // Nothing of a refused page's body is recorded.
     if refused.is_none_or(|outcome| outcome == DUPLICATE) { with_copy(row, body) } else { row }
 }
 
-/// A row with what the earlier copy says that has its body.
+/// Adds the values of the earlier copy that has the body to a row.
 fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
     let Some(copy) = body.copy() else { return row };
     if let Some(place) = BodyPlace::of_earlier(copy) {
@@ -161,7 +161,7 @@ fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
     if matches!(body, BodyRecord::NotModified(_)) {
         row.bytes = copy.bytes;
         row.mime.clone_from(&copy.mime);
-        // A page that was not read says what it said before.
+        // A page that was not parsed keeps the values of its copy.
         row.charset = row.charset.or_else(|| copy.charset.clone());
         row.language = row.language.or_else(|| copy.language.clone());
         row.title = row.title.or_else(|| copy.title.clone());
@@ -171,7 +171,7 @@ fn with_copy(mut row: FetchRow, body: &BodyRecord) -> FetchRow {
     row
 }
 
-/// Notes in a row which record has its body.
+/// Stores in a row which record has its body.
 pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
     row.body_object = Some(body.object.to_string());
     row.body_offset = i64::try_from(body.position.offset).ok();
@@ -181,10 +181,9 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyPlace) {
     row.body_hashes = Some(body.hashes).filter(|hashes| *hashes != (row.host_hash, row.url_hash));
 }
 
-/// Whether a record may name that of another URL of its site which has the same body. A home page
-/// has a record of its own, and so has what became known by a redirect, as the page to which a home
-/// page leads mostly does: a scan reads it there, and takes its links as those of the URL of the
-/// record.
+/// Returns whether a record may name that of another URL with the same body on its site. A home
+/// page has its own record, and so has a redirect target, which is mostly where a home page leads:
+/// a scan reads it there, and resolves its links against the URL of the record.
 fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
     let Answer { fetched, body, .. } = answer;
     matches!(body, BodyRecord::Own)
@@ -194,8 +193,8 @@ fn may_name_another(answer: &Answer, turn: &Turn) -> bool {
         && !is_home_page(&turn.url)
 }
 
-/// The record of an answer, with what the frontier has of its URL and where copies of it may be,
-/// which a robots.txt has not; none if no answer came.
+/// Returns a response's WARC record. `of` has its pending URL and where to look for copies; a
+/// robots.txt has neither. `None` if no response came.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),
@@ -239,7 +238,7 @@ mod tests {
     use super::{CRASHED, Ending, Outcome, ending_of};
     use crate::outcomes::{NO_RECORD, outcomes_of};
 
-    /// What the HTTP service tells of a URL is what the crawl counted.
+    /// A URL's state in the HTTP service must agree with the crawl's counts.
     #[test]
     fn postgres_knows_how_each_outcome_ends() {
         let server = shared_for_tests();

@@ -1,8 +1,8 @@
-//! What a submission asks of a crawl: the JSON that is frozen in `crawls.settings`.
+//! A crawl's settings: the JSON that is frozen in `crawls.settings`.
 //!
-//! Invariants: settings that [`CrawlSettings::check`] accepts give rules, delays and purposes;
-//! JSON with a field that is no setting is refused, so that a misspelt limit limits. Must not know:
-//! where settings come from, what a page or a link is.
+//! Invariants: settings that [`CrawlSettings::check`] accepts yield rules, delays and purposes.
+//! JSON with an unknown field is rejected, because a misspelled limit would not limit anything.
+//! Does not depend on where settings come from.
 
 mod patterns;
 
@@ -26,37 +26,39 @@ use crate::{
     stores::{StoreRange, check_ranges},
 };
 
-/// The shortest delay between two requests to a host that is not the operator's own.
+/// Minimum delay between two requests to a host that is not the operator's own, in milliseconds.
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
-/// The longest delay that can be set: 24 pages of a host a day.
+/// Maximum delay that can be set, in milliseconds: one hour, which allows 24 pages per host and
+/// day.
 const MAX_DELAY_MS: u64 = 3_600_000;
-/// The greatest multiple of the response time: a host that is used for a hundredth of the time.
+/// Maximum multiple of the response time. At this value a host is busy one hundredth of the time.
 const MAX_DELAY_FACTOR: f64 = 100.0;
-/// The longest time that can be set for a crawl: a year, which no crawl needs.
+/// Maximum duration that can be set for a crawl, in seconds: a year, more than any crawl needs.
 pub const MAX_DURATION_S: u64 = 365 * 86_400;
-/// The age from which a copy is stored anew unless the crawl says otherwise: a month.
+/// Default age from which an unchanged body is stored again, in seconds: 30 days.
 pub const STORE_AGAIN_AFTER_S: u64 = 30 * 86_400;
-/// The greatest such age that can be set: ten years, in which stores change hands.
+/// Maximum such age that can be set, in seconds: ten years, because stores change owners in that
+/// time.
 const MAX_STORE_AGAIN_AFTER_S: u64 = 3_650 * 86_400;
-/// How often a URL is retried after failures that may pass unless the crawl says otherwise. With 30
-/// seconds before the first, the third comes three and a half minutes after the first failure.
+/// Default number of retries for a URL after transient failures. The first retry follows after 30
+/// seconds, the third three and a half minutes after the first failure.
 pub const RETRIES: u8 = 3;
-/// The most sites of the scope `list`: 8 bytes each in the memory of every worker, and up to 21 in
-/// the row of the crawl. Larger lists take the scope `site`, or several crawls.
+/// Maximum number of sites in the scope `list`. Each takes 8 bytes in every worker's memory and up
+/// to 21 in the crawl's row. For larger lists use the scope `site`, or several crawls.
 pub const MAX_LIST_SITES: usize = 1_000_000;
 
 const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
 const _: () = assert!(MAX_FILTERS <= MAX_FILTER_LISTS);
 
-/// A setting that is out of its bounds.
+/// A setting that is out of bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}: {reason}")]
 pub struct CrawlSettingsError {
-    /// The name of the option, as the command line has it, without its dashes.
+    /// The name of the command line option, without its dashes.
     pub option: &'static str,
     /// What is wrong, with the bound.
     pub reason: String,
-    /// Whether the setting is correct, and only costs more than a crawl may.
+    /// Whether the setting is well-formed but costs more than a crawl may.
     is_of_cost: bool,
 }
 
@@ -66,7 +68,7 @@ impl CrawlSettingsError {
     }
 }
 
-/// Declares an option that is one of a few words.
+/// Declares an option that takes one of a few names.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -75,16 +77,16 @@ macro_rules! words {
         pub enum $name { $($(#[$word_doc])* $word,)+ }
 
         impl $name {
-            /// Every word.
+            /// Every name.
             pub const ALL: [&str; [$($text),+].len()] = [$($text),+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$word => $text,)+ }
             }
 
-            /// The option of this name, if there is one.
+            /// Returns the option of this name. `None` if there is no such option.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$word),)+ _ => None }
@@ -94,14 +96,14 @@ macro_rules! words {
 }
 
 words! {
-    /// Which requisites of pages are kept.
+    /// Which requisites of pages are stored.
     MediaOption {
-        /// None.
+        /// No requisites.
         #[default]
         None = "none",
-        /// Pictures.
+        /// Images.
         Images = "images",
-        /// Style sheets, scripts, fonts and others too.
+        /// Style sheets, scripts, fonts and other requisites, too.
         All = "all",
     }
 }
@@ -109,31 +111,31 @@ words! {
 words! {
     /// Which sitemaps are read.
     SitemapsOption {
-        /// None.
+        /// No sitemaps.
         Off = "off",
-        /// Those that robots.txt names.
+        /// The sitemaps that robots.txt names.
         #[default]
         Robots = "robots",
-        /// `/sitemap.xml` as well.
+        /// `/sitemap.xml`, too.
         Also = "also",
     }
 }
 
 words! {
-    /// What `nofollow` of links and pages means.
+    /// How `nofollow` on links and pages is handled.
     NofollowOption {
-        /// Such links are not followed.
+        /// Links marked `nofollow` are not followed.
         #[default]
         Obey = "obey",
-        /// They are links as all others.
+        /// Links marked `nofollow` are followed like all others.
         Ignore = "ignore",
     }
 }
 
 words! {
-    /// What becomes of a page that is the same as in the crawl that is repeated.
+    /// How a page is handled that is identical to its copy in the crawl that is repeated.
     DuplicatesOption {
-        /// It is a capture, whose record names the earlier one.
+        /// It is captured, and its record refers to the earlier one.
         #[default]
         Revisit = "revisit",
         /// It is refused, and leaves no record.
@@ -144,54 +146,54 @@ words! {
 words! {
     /// Whether the text of pages is indexed for search.
     SearchOption {
-        /// It is not.
+        /// It is not indexed.
         #[default]
         Off = "off",
-        /// It is.
+        /// It is indexed.
         On = "on",
     }
 }
 
-/// What a crawl was asked for. The default is what every option has where it is not given.
+/// A crawl's settings. `Default` has the default of each option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrawlSettings {
-    /// Which links are followed.
+    /// The scope of links to follow.
     #[serde(with = "scope_word")]
     pub scope: Scope,
-    /// Greatest number of links from a seed; 0: the seeds only.
+    /// Maximum links from a seed. 0 fetches only the seeds.
     pub depth: u16,
-    /// Pages in all.
+    /// Maximum pages in the crawl.
     pub limit: Option<u64>,
-    /// Pages of a site.
+    /// Maximum pages per site.
     pub site_pages: u64,
-    /// By how many pages of a shape of URLs those that repeat others may outnumber those that say
-    /// something new, before the rest is left.
+    /// A URL shape is a trap once its pages that repeat other pages outnumber those with new
+    /// content by this many. Its pending URLs are then left.
     #[serde(skip_serializing_if = "is_usual_trap_pages")]
     pub trap_pages: u32,
-    /// Patterns of which one must match, if there is any.
+    /// Patterns of which at least one must match, if there are any.
     pub include: Vec<String>,
     /// Patterns of which none may match.
     pub exclude: Vec<String>,
-    /// Words and what each adds to the priority, such as `news=2`.
+    /// Words and the amount that each adds to the priority, such as `news=2`.
     pub priorities: Vec<String>,
-    /// Which requisites are kept.
+    /// Which requisites are stored.
     pub media: MediaOption,
-    /// Bytes of a requisite.
+    /// Maximum size of a requisite, in bytes.
     pub media_bytes: usize,
     /// The content types of pages.
     pub types: Vec<String>,
-    /// Bytes of a page; the rest is cut.
+    /// Maximum size of a page, in bytes. Longer ones are cut.
     pub max_bytes: usize,
     /// The delay between two requests to a host, in milliseconds.
     pub delay_ms: u64,
-    /// The multiple of a host's response time that the delay is at least.
+    /// The delay is at least this multiple of the host's response time.
     pub delay_factor: f64,
-    /// The most that this multiple makes of the delay, in milliseconds.
+    /// Upper bound of the delay that follows from the response time, in milliseconds.
     pub max_delay_ms: u64,
     /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
-    /// What `nofollow` means.
+    /// How `nofollow` is handled.
     pub nofollow: NofollowOption,
     /// Whether the text of pages is indexed.
     pub search: SearchOption,
@@ -201,38 +203,38 @@ pub struct CrawlSettings {
     pub max_store_bytes: Option<u64>,
     /// The hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
     pub list_sites: Vec<u64>,
-    /// Stores by ranges of slots; none where the crawl has one store.
+    /// Stores by ranges of slots. Empty if the crawl has one store.
     pub stores: Vec<StoreRange>,
-    /// The store of requisites, if it is another one.
+    /// The store of requisites, if they have their own.
     pub media_store: Option<String>,
-    /// The ports that URLs of the crawl may name: those of its key. `None` where the worker that
-    /// merges a link decides by its own list.
+    /// The ports that the crawl's URLs may name, which are its key's. `None` if the worker that
+    /// merges a link uses its own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortList>,
-    /// Ports that seeds of an operator name: each worker requests them in this crawl, whatever its
-    /// own list.
+    /// Ports that an operator's seeds name. Each worker may connect to them for this crawl,
+    /// whatever its own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_ports: Option<PortList>,
-    /// The filters, as they were when the crawl was started. Programs that know none read settings
-    /// without them.
+    /// The filters as of the crawl's start. The field is omitted if it is empty, so that programs
+    /// without support for filters can read the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FrozenFilter>,
-    /// The id of an earlier crawl: what it kept of a URL makes the request conditional, and is
-    /// named instead of stored again where it is the same. As with filters, programs that know of
-    /// none read settings without it.
+    /// The earlier crawl's id, if this one repeats a crawl. Its copy makes a URL's request
+    /// conditional, and an unchanged body refers to that copy instead of being stored again. The
+    /// field is omitted if unset, so that programs without support for it can read the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Uuid>,
-    /// Seconds after which a body is stored anew, though it is the same.
+    /// Seconds after which an unchanged body is stored again.
     #[serde(skip_serializing_if = "is_usual_age")]
     pub store_again_after_s: u64,
-    /// What becomes of a page that is the same.
+    /// How a page is handled that is identical to its earlier copy.
     #[serde(skip_serializing_if = "is_revisit")]
     pub duplicates: DuplicatesOption,
-    /// How often a URL is retried after failures that may pass.
+    /// Maximum retries per URL after transient failures.
     #[serde(skip_serializing_if = "is_usual_retries")]
     pub retries: u8,
-    /// Seconds for which an origin that gives nothing but failures is waited for before its URLs
-    /// are left; the worker's setting if `None`.
+    /// Seconds for which a failing origin is retried before its URLs are left. `None` uses the
+    /// worker's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_patience_s: Option<u64>,
 }
@@ -292,8 +294,8 @@ impl Default for CrawlSettings {
     }
 }
 
-/// The settings of a crawl that hold, their rules, and why they are others than those that were
-/// given; an error is the first setting that is out of its bounds.
+/// A crawl's effective settings, their rules, and the reason why they differ from the given ones,
+/// if they do. The error names the first setting that is out of bounds.
 pub(crate) type CompiledSettings =
     Result<(CrawlSettings, Rules, Option<CrawlSettingsError>), CrawlSettingsError>;
 
@@ -301,7 +303,7 @@ impl CrawlSettings {
     /// Checks each setting.
     ///
     /// # Errors
-    /// The first one that is out of its bounds.
+    /// Returns an error for the first setting that is out of bounds.
     pub fn check(&self) -> Result<(), CrawlSettingsError> {
         self.rules()?;
         self.content_types()?;
@@ -346,21 +348,21 @@ impl CrawlSettings {
         Ok(())
     }
 
-    /// The age from which a body is stored anew.
+    /// Returns the age from which an unchanged body is stored again.
     pub(crate) fn store_again_after(&self) -> TimeDelta {
         let seconds = i64::try_from(self.store_again_after_s).unwrap_or(i64::MAX);
         TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX)
     }
 
-    /// For how long an origin that fails is waited for. `None` if the worker's setting decides.
+    /// Returns how long a failing origin is retried. `None` uses the worker's setting.
     pub(crate) fn host_patience(&self) -> Option<Duration> {
         self.host_patience_s.map(Duration::from_secs)
     }
 
-    /// What the crawl follows, compiled.
+    /// Compiles the crawl's rules.
     ///
     /// # Errors
-    /// The first setting that is out of its bounds.
+    /// Returns an error for the first setting that is out of bounds.
     pub fn rules(&self) -> Result<Rules, CrawlSettingsError> {
         let words: Vec<&str> = self.priorities.iter().map(String::as_str).collect();
         let priorities = PriorityWords::parse(&words)
@@ -369,12 +371,12 @@ impl CrawlSettings {
         let rules = Rules {
             scope: self.scope,
             list: SiteSet::new(self.list_sites.clone()),
-            // Whoever merges links has a list of its own.
+            // The worker that merges links adds its own list.
             ports: Vec::new(),
             depth: self.depth,
             patterns: Arc::new(patterns),
             is_closed: false,
-            // Compiled where their lists are.
+            // Filters are compiled where their lists are loaded.
             filter: None,
             priorities,
             site_budget: SiteBudget(self.site_pages),
@@ -391,26 +393,26 @@ impl CrawlSettings {
         Ok(rules)
     }
 
-    /// Returns the ports of URLs that the crawl follows where a worker has this list.
+    /// Returns the ports of URLs that the crawl follows if a worker has this list.
     #[must_use]
     pub fn followed_ports(&self, of_worker: &PortList) -> PortList {
         self.ports.as_ref().unwrap_or(of_worker).with(self.seed_ports.as_ref())
     }
 
-    /// Returns the ports that a worker with this list requests in the crawl.
+    /// Returns the ports to which a worker with this list may connect for the crawl.
     #[must_use]
     pub fn requested_ports(&self, of_worker: &PortList) -> PortList {
         of_worker.with(self.seed_ports.as_ref())
     }
 
-    /// The delays of hosts: at least [`MIN_PUBLIC_DELAY_MS`], whatever is set.
+    /// Returns the delays for hosts: at least [`MIN_PUBLIC_DELAY_MS`], whatever is set.
     #[must_use]
     pub fn delays(&self) -> DelaySettings {
         let delay = Duration::from_millis(self.delay_ms.max(MIN_PUBLIC_DELAY_MS));
         DelaySettings { delay, ..self.own_delays() }
     }
 
-    /// The delays of hosts that are the operator's own: as they are set.
+    /// Returns the delays for hosts that are the operator's own, exactly as set.
     #[must_use]
     pub fn own_delays(&self) -> DelaySettings {
         DelaySettings {
@@ -421,14 +423,15 @@ impl CrawlSettings {
         }
     }
 
-    /// What a request for a page is for. Types that [`Self::check`] refuses are those of pages.
+    /// Returns the purpose for page requests. Uses the default page types if [`Self::check`]
+    /// rejects the types.
     #[must_use]
     pub fn page_purpose(&self) -> Purpose {
         let types = self.content_types().unwrap_or_else(|_| ContentTypes::pages());
         Purpose::page(self.max_bytes, types)
     }
 
-    /// What a request for a requisite of a page is for.
+    /// Returns the purpose of requests for page requisites.
     #[must_use]
     pub fn media_purpose(&self) -> Purpose {
         let types = match self.media {
@@ -438,8 +441,8 @@ impl CrawlSettings {
         Purpose::media(self.media_bytes, types)
     }
 
-    /// The address of the store that has the pages of a slot, or their requisites; `store` is the
-    /// crawl's own.
+    /// Returns the address of the store for a slot's pages, or for their requisites. `store` is the
+    /// crawl's default.
     pub(crate) fn store_of<'a>(&'a self, store: &'a str, slot: u8, is_media: bool) -> &'a str {
         let holds = |range: &&StoreRange| (range.first..=range.last).contains(&slot);
         let of_range = self.stores.iter().find(holds).map(|range| range.store.as_str());
@@ -470,7 +473,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A scope in JSON: its word.
+/// Reads and writes a scope as its name.
 mod scope_word {
     use everytab_frontier::Scope;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};

@@ -1,9 +1,9 @@
-//! The sitemaps of a crawl: which are asked for, and what is found in them.
+//! A crawl's sitemaps: which are fetched, and which links they contain.
 //!
-//! Where a page has its turn and the robots.txt of its origin is known, the sitemaps that it names
-//! become known, before the page is asked for. What a sitemap lists is sorted in a task, several
-//! sitemaps at a time, since each may list 50,000 pages. Must not know: what is known of a host,
-//! slots, archives.
+//! When a page is about to be fetched and the robots.txt of its origin is cached, the sitemaps that
+//! this names are added to the crawl. A sitemap's links are sorted in a task, and only a few
+//! sitemaps at a time, because each may list 50,000 pages. Does not depend on host state, slots or
+//! archives.
 
 use std::{panic::resume_unwind, sync::Arc};
 
@@ -24,14 +24,14 @@ use crate::{
     },
 };
 
-/// Whether the sitemaps of an origin become known when a URL of it has its turn.
+/// Returns whether to add an origin's sitemaps when this URL is about to be fetched.
 pub(crate) fn are_told(crawl: &Crawl, turn: &Turn) -> bool {
     let Attributes { depth, flags, .. } = turn.attributes;
     crawl.sitemaps != SitemapsOption::Off && crawl.follows_links_at(depth) && !flags.is_no_page()
 }
 
-/// The sitemaps of an origin: those that its robots.txt names and, where the crawl asks for that,
-/// the one at the well-known place.
+/// Returns an origin's sitemaps: those that its robots.txt names and, if the crawl is set to try
+/// it, `/sitemap.xml`.
 pub(crate) fn of_origin(
     context: &VisitContext,
     crawl: &Crawl,
@@ -56,7 +56,7 @@ pub(crate) fn of_origin(
     found
 }
 
-/// As [`visit`], of what may be a sitemap.
+/// Runs a fetch task like [`visit`], also for sitemaps.
 pub(crate) async fn visit_any(
     context: &Arc<VisitContext>,
     mut turns: HostTurns,
@@ -76,7 +76,7 @@ pub(crate) async fn visit_any(
     Visited { fence, host_hash, number, turns, asked, result }
 }
 
-/// Asks for a sitemap, and reads it. One that is none has no links.
+/// Fetches and parses a sitemap. A body that is not a sitemap has no links.
 async fn ask_sitemap(
     context: &Arc<VisitContext>,
     (turns, delays): (&mut HostTurns, &DelaySettings),
@@ -105,7 +105,7 @@ async fn ask_sitemap(
     if fetched.has_body() {
         let directives = said_to_robots(context, &ReadableAnswer::of(&fetched));
         refused = directives.is_noarchive.then_some(NOARCHIVE);
-        // It is never closed.
+        // The semaphore is never closed.
         facts.reading = Arc::clone(&context.sitemap_readers).acquire_owned().await.ok();
         let (context, crawl, body) = (Arc::clone(context), Arc::clone(crawl), fetched.body.clone());
         let (host, url, attributes) = (host.to_owned(), turn.url.clone(), turn.attributes);
@@ -117,7 +117,7 @@ async fn ask_sitemap(
             Ok(found) => found,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
-                // The process ends.
+                // The process is exiting.
                 Err(_) => FoundLinks::default(),
             },
         };
@@ -126,7 +126,7 @@ async fn ask_sitemap(
     Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused })
 }
 
-/// Sorts what a sitemap lists.
+/// Sorts the links that a sitemap lists.
 fn links_of(
     context: &VisitContext,
     crawl: &Crawl,

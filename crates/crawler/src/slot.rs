@@ -1,8 +1,8 @@
-//! What the holder of a slot has done since the slot's last checkpoint.
+//! A slot's work since its last checkpoint.
 //!
-//! Invariant: sums, chunks and cursors of one checkpoint belong together: what is counted as
-//! answered is answered in the chunks of the same checkpoint. Must not know: how a checkpoint is
-//! sent, hosts' manners.
+//! Invariant: the sums, chunks and cursors of one checkpoint belong together. A URL that is counted
+//! as finished is finished in the chunks of the same checkpoint. Does not depend on how a
+//! checkpoint is sent, or on delays.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,23 +13,23 @@ use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRo
 use everytab_frontier::{Ending, Merged, PackedLinks, SentLinks, TurnedAwayCounts, UrlHash};
 use serde_json::{Map, Value};
 
-/// Links that all slots of a worker together remember to have recorded, so that they are not
-/// recorded again: up to 34 bytes each, 68 MB. Of more, some are recorded again, and are known
-/// where they arrive.
+/// Maximum links that all slots of a worker together remember as recorded, so that they are not
+/// recorded again: up to 34 bytes each, 68 MB. Beyond that some links are recorded again, and the
+/// slot that receives them ignores them as known.
 const MAX_REMEMBERED_LINKS: usize = 2_000_000;
-/// Time after which a slot that killed holders is trusted, though URLs of it wait: those that are
-/// asked in it were asked.
+/// Time after which a slot with deaths may prove itself although URLs are pending, because by then
+/// those that are due have been fetched.
 const PROBATION: Duration = Duration::from_secs(10);
-/// Time for which what was asked may stay unrecorded before asking stops.
+/// Maximum time that fetches may stay unrecorded before the slot sends no more requests.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
-/// For how long a slot that killed its holders asks one URL at a time, as Postgres has it.
+/// How long an isolated slot fetches one URL at a time. Must equal the interval in Postgres.
 const ISOLATION: Duration = Duration::from_secs(10 * 60);
-/// How long other crawls of a host go before one of which no page was left.
+/// If a crawl gets no page from its limit, other crawls of the host go first for this long.
 const SHORT_OF_PAGES: Duration = Duration::from_secs(10);
-/// Slots of a group: one row of links is for one group.
+/// Slots per group. One row of links is for one group.
 const GROUP: u8 = 16;
 
-/// What the sums of a crawl in a slot grow by.
+/// Changes to a crawl's sums in a slot.
 #[derive(Default)]
 struct Sums {
     counts: CrawlCounts,
@@ -58,7 +58,8 @@ impl Sums {
     }
 }
 
-/// A URL that is written down before it is asked: if its holder dies of it, the next one knows.
+/// The URL that an isolated slot may fetch. It is recorded first, so that the next holder knows it
+/// if this one dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Written {
     /// Its crawl.
@@ -67,45 +68,45 @@ pub(crate) struct Written {
     pub host_hash: u64,
     /// The URL.
     pub hash: UrlHash,
-    /// The first checkpoint that says so.
+    /// Number of the first checkpoint that records it.
     pub checkpoint: i64,
 }
 
-/// A slot that is held.
+/// A slot that this worker holds.
 pub(crate) struct HeldSlot {
-    /// Its lease, with the cursors of the links that are merged.
+    /// Its lease, with the cursors up to which links are merged.
     pub lease: SlotLease,
     /// Number of its last checkpoint.
     pub number: i64,
-    /// Whether a checkpoint is on its way.
+    /// Whether a checkpoint is in flight.
     pub is_recording: bool,
-    /// Whether it is to be given back when nothing of it is under way.
+    /// Whether to release the slot once none of its work is in flight.
     pub is_leaving: bool,
-    /// Requests that are under way.
+    /// Requests in flight.
     pub asking: usize,
-    /// Answers whose links are being merged.
+    /// Fetched pages whose links are being merged.
     pub merging: usize,
-    /// Records that are not put yet.
+    /// Records that are not uploaded yet.
     pub unput: usize,
-    /// The URL that is asked or to be asked of a slot that killed its holders.
+    /// The one URL that an isolated slot fetches now or next.
     pub written: Option<Written>,
-    /// Whether a checkpoint is to be sent soon.
+    /// Whether to send a checkpoint soon.
     pub wants_checkpoint: bool,
-    /// When the first thing was done that no checkpoint has.
+    /// When the first change was made that is in no checkpoint.
     pub since: Option<Instant>,
     /// Pending URLs, by crawl.
     pub pending: HashMap<i32, i64>,
-    /// Pages that are reserved, by crawl.
+    /// Reserved pages, by crawl.
     pub reserved: HashMap<i32, i64>,
-    /// Reserved pages that are under way, by crawl.
+    /// Reserved pages in use, by crawl.
     pub in_use: HashMap<i32, i64>,
-    /// Crawls of which no page was left when one was to be reserved last, and when that was.
+    /// Crawls that had no page left at the last reservation, with the time of that reply.
     pub without_pages: HashMap<i32, Instant>,
-    /// Crawls of which pages are being reserved.
+    /// Crawls with a page reservation in flight.
     pub reserving: HashSet<i32>,
-    /// Hosts of crawls whose state changed.
+    /// Crawls and hosts whose state changed.
     pub changed: HashSet<(i32, u64)>,
-    /// Hosts whose manners changed.
+    /// Hosts whose delay, robots.txt or pauses changed.
     pub changed_hosts: HashSet<u64>,
     sums: HashMap<i32, Sums>,
     fetches: Vec<FetchRow>,
@@ -118,7 +119,7 @@ pub(crate) struct HeldSlot {
 }
 
 impl HeldSlot {
-    /// A slot of which nothing is done yet.
+    /// Creates a slot without any changes.
     pub(crate) fn new(lease: SlotLease) -> Self {
         let recorded_cursors = lease.cursors.clone();
         Self {
@@ -150,18 +151,18 @@ impl HeldSlot {
         }
     }
 
-    /// Something was done that a checkpoint is to record.
+    /// Notes that there is something for a checkpoint to record.
     pub(crate) fn touch(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// The state of a host changed without a sum.
+    /// Notes that a host's state changed, but not the sums.
     pub(crate) fn changed(&mut self, crawl: i32, host: u64) {
         self.changed.insert((crawl, host));
         self.touch();
     }
 
-    /// Links were merged into the state of a host.
+    /// Adds links that were merged into a host's state.
     pub(crate) fn merged(&mut self, crawl: i32, host: u64, merged: &Merged) {
         let new = i64::try_from(merged.new).unwrap_or_default();
         *self.pending.entry(crawl).or_default() += new;
@@ -175,7 +176,7 @@ impl HeldSlot {
         self.touch();
     }
 
-    /// A URL was answered in the state of its host; the row says how.
+    /// Adds a URL that reached its final state, with the row of its fetch.
     pub(crate) fn answered(&mut self, row: FetchRow, ending: Ending, uses_page: bool) {
         let crawl = row.crawl;
         self.changed.insert((crawl, row.host_hash));
@@ -196,12 +197,12 @@ impl HeldSlot {
         self.touch();
     }
 
-    /// Fetches that no checkpoint has taken.
+    /// Returns the number of fetches that are in no checkpoint yet.
     pub(crate) fn unrecorded(&self) -> usize {
         self.fetches.len()
     }
 
-    /// All links of a lane up to its cursor's new place are merged: `read` of them by crawl.
+    /// Advances a lane's cursor once all links up to it are merged. `read` counts them by crawl.
     pub(crate) fn read(&mut self, lane: LinkLane, cursor: &str, read: &HashMap<i32, i64>) {
         self.has_read |= lane == LinkLane::Ordinary;
         cursor.clone_into(lane.cursor(&mut self.lease.cursors));
@@ -211,14 +212,14 @@ impl HeldSlot {
         }
     }
 
-    /// Bytes were put to the store of a crawl.
+    /// Adds bytes that were uploaded to the store of a crawl.
     pub(crate) fn stored(&mut self, crawl: i32, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or_default();
         self.sums.entry(crawl).or_default().counts.stored_bytes += bytes;
         self.touch();
     }
 
-    /// Links to other hosts were found, and links that are not followed.
+    /// Adds links to other hosts that a page contains, and counts of links that are not followed.
     pub(crate) fn found(
         &mut self,
         crawl: i32,
@@ -240,19 +241,19 @@ impl HeldSlot {
         self.touch();
     }
 
-    /// A request to a host is over, or was given up.
+    /// Notes that a request to a host is over or was cancelled.
     pub(crate) fn request_ended(&mut self, host_hash: u64) {
         self.asking = self.asking.saturating_sub(1);
         self.host_changed(host_hash);
     }
 
-    /// What is known of a host changed.
+    /// Notes that the delay, robots.txt or pauses of a host changed.
     pub(crate) fn host_changed(&mut self, host_hash: u64) {
         self.changed_hosts.insert(host_hash);
         self.touch();
     }
 
-    /// Reserves a page of a limited crawl for a request; false if none is left.
+    /// Takes a reserved page of a limited crawl for a request. Returns false if none is free.
     pub(crate) fn use_page(&mut self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         let in_use = self.in_use.entry(crawl).or_default();
@@ -261,14 +262,15 @@ impl HeldSlot {
         is_free
     }
 
-    /// Whether no page of a limited crawl may be asked for: none is reserved or left.
+    /// Returns whether a limited crawl can fetch no page: none is reserved, and the last
+    /// reservation got none.
     pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         reserved <= 0 && self.without_pages.contains_key(&crawl)
     }
 
-    /// Whether other crawls go first, because this one has no page that is reserved and not in use,
-    /// and either asks for some or has just heard that none is left.
+    /// Returns whether other crawls go first, because this one has no free reserved page and either
+    /// waits for a reservation or has just learned that no page is left.
     pub(crate) fn is_short_of_pages(&self, crawl: i32) -> bool {
         let of = |pages: &HashMap<i32, i64>| pages.get(&crawl).copied().unwrap_or_default();
         let is_told = |at: &Instant| at.elapsed() < SHORT_OF_PAGES;
@@ -277,14 +279,14 @@ impl HeldSlot {
                 || self.without_pages.get(&crawl).is_some_and(is_told))
     }
 
-    /// A request for a page of a limited crawl is over.
+    /// Releases the reserved page of a request that is over.
     pub(crate) fn end_use(&mut self, crawl: i32) {
         if let Some(in_use) = self.in_use.get_mut(&crawl) {
             *in_use -= 1;
         }
     }
 
-    /// Forgets a crawl that has ended. Links that were found for it are recorded no more.
+    /// Forgets a crawl that has ended. Links that were found for it are no longer recorded.
     pub(crate) fn forget(&mut self, crawl: i32) {
         self.sums.remove(&crawl);
         self.written.take_if(|written| written.crawl == crawl);
@@ -298,7 +300,7 @@ impl HeldSlot {
         }
     }
 
-    /// Reserved pages for which nothing is pending are given back.
+    /// Gives back reserved pages in excess of the pending URLs.
     fn give_back(&mut self) {
         for (crawl, reserved) in &mut self.reserved {
             let pending = self.pending.get(crawl).copied().unwrap_or_default();
@@ -311,9 +313,9 @@ impl HeldSlot {
         }
     }
 
-    /// Whether it is to prove, by a checkpoint of whatever there is, that it kills its holder no
-    /// more: until then its deaths count, and from two on its holder takes no other slot. It is
-    /// proved by nothing that is pending, or by some time with what is.
+    /// Returns whether to send a checkpoint that ends the slot's probation: it has deaths, no
+    /// checkpoint yet, nothing in flight, links read, and nothing pending or [`PROBATION`] over.
+    /// Until then its deaths count, and with two or more of them its holder gets no other slots.
     pub(crate) fn is_to_prove_itself(&self) -> bool {
         let is_quiet = self.is_quiet();
         let has_pending = self.pending.values().any(|pending| *pending > 0);
@@ -321,39 +323,40 @@ impl HeldSlot {
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
-    /// Whether no URL of it is under way.
+    /// Returns whether none of its URLs is being fetched, merged or uploaded.
     pub(crate) fn is_quiet(&self) -> bool {
         self.asking + self.merging + self.unput == 0
     }
 
-    /// Whether its URLs are asked one at a time, each written down first.
+    /// Returns whether its URLs are fetched one at a time, each recorded as in progress first.
     pub(crate) fn is_isolated(&self) -> bool {
         self.lease.is_isolated && self.leased_at.elapsed() < ISOLATION
     }
 
-    /// The URL that is written down, if a checkpoint has it.
+    /// Returns the URL that is marked as in progress, if a checkpoint has recorded the mark.
     pub(crate) fn recorded_url(&self) -> Option<Written> {
         let recorded = self.number - i64::from(self.is_recording);
         self.written.filter(|written| written.checkpoint <= recorded)
     }
 
-    /// Whether fetches are to be recorded, and the last checkpoint is so long ago.
+    /// Returns whether there are fetches to record and the last checkpoint is at least `pause` ago.
     pub(crate) fn has_fetches_since(&self, pause: Duration) -> bool {
         !self.fetches.is_empty() && self.taken_at.elapsed() >= pause
     }
 
-    /// Whether its hosts are not asked, because what was done is not recorded for too long.
+    /// Returns whether its hosts get no requests, because changes have been unrecorded for too
+    /// long.
     pub(crate) fn is_late(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED)
     }
 
-    /// Whether anything is to be recorded.
+    /// Returns whether there is anything to record.
     pub(crate) fn is_dirty(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Takes what a checkpoint records but chunks and hosts: sums, fetches, links and the cursors
-    /// where they moved.
+    /// Takes the changes for a checkpoint, except chunks and hosts: sums, fetches, links, and the
+    /// cursors if they moved.
     pub(crate) fn take(&mut self) -> Taken {
         self.give_back();
         (self.since, self.taken_at) = (None, Instant::now());
@@ -376,19 +379,19 @@ impl HeldSlot {
     }
 }
 
-/// What a checkpoint records of a slot.
+/// A slot's changes that a checkpoint records.
 pub(crate) struct Taken {
     pub cursor: Option<String>,
     pub urgent_cursor: Option<String>,
     pub counts: Vec<CrawlCounts>,
     pub fetches: Vec<FetchRow>,
-    /// By crawl and group of slots.
+    /// Links to record, by crawl and group of slots.
     pub links: HashMap<(i32, u8), SentLinks>,
     pub changed: HashSet<(i32, u64)>,
     pub changed_hosts: HashSet<u64>,
 }
 
-/// Packs the links for a group of slots.
+/// Packs the links for a group of slots into rows.
 pub(crate) fn links_rows(crawl: i32, group: u8, links: &SentLinks) -> Vec<LinksRow> {
     let row = |PackedLinks { slots, amount, bytes: data }| {
         let slot_mask = slots.iter().fold(0, |mask, slot| mask | (1 << (slot % GROUP)));

@@ -1,10 +1,10 @@
-//! The bodies that this process has stored for crawls, so that the same one under another URL of a
-//! site is named and not stored again.
+//! The bodies that this process has stored for crawls, so that an identical body under another URL
+//! of the site need not be stored again.
 //!
-//! A record may name another one if that one is in the same archive, or in one that was put: then
-//! it is not lost where this one stays. Of the bodies the last ones are remembered, and a process
-//! that takes a slot over knows none of those before. Must not know: which records may name others,
-//! how they are written.
+//! A record may name another one in the same archive, or in an archive that was uploaded, because
+//! the named one is not lost then while this one is kept. Only the most recent bodies are
+//! remembered, and a process that takes over a slot does not know the earlier ones. Does not depend
+//! on which records may name others, or on how they are written.
 
 use std::{
     collections::HashMap,
@@ -19,27 +19,28 @@ use chrono::{DateTime, Utc};
 use everytab_commoncrawl::warc::write::Position;
 use everytab_coordinator::EarlierFetch;
 
-/// Bodies that are remembered at most, about 300 bytes each: 17 MB. Half as many at least are, each
-/// half in a table that is nearly full at this number.
+/// Maximum remembered bodies, at about 300 bytes each: 17 MB. At least half as many are remembered.
+/// Each half is in a hash table that is nearly full at its maximum.
 const MAX_REMEMBERED: usize = 2 * 28_000;
 
-/// The record that has a body.
+/// The location of the record that has a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyPlace {
     /// Its URL.
     pub url: Arc<str>,
     /// The URL's hashes, of its host and of its key.
     pub hashes: (u64, u64),
-    /// When it was asked for.
+    /// When it was fetched.
     pub at: DateTime<Utc>,
     /// Its archive.
     pub object: Arc<str>,
-    /// Where it is in that.
+    /// The record's position in the archive.
     pub position: Position,
 }
 
 impl BodyPlace {
-    /// The record that an earlier crawl has; none if its row has a place that cannot be one.
+    /// Returns where the body of an earlier crawl's fetch is stored. `None` if its row has no valid
+    /// location.
     pub(crate) fn of_earlier(copy: &EarlierFetch) -> Option<Self> {
         let offset = u64::try_from(copy.body_offset).ok()?;
         let length = u64::try_from(copy.body_length).ok()?;
@@ -53,24 +54,24 @@ impl BodyPlace {
     }
 }
 
-/// When something was forgotten last, in whatever crawl: records of before may be taken out of
-/// their archives.
+/// When `crawl forget` last ran, for any crawl. Records stored before then may be blanked, so do
+/// not refer to them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastForgotten(Arc<AtomicI64>);
 
 impl LastForgotten {
-    /// Something was forgotten at this time.
+    /// Notes a time at which `crawl forget` ran.
     pub(crate) fn note(&self, at: DateTime<Utc>) {
         self.0.fetch_max(at.timestamp_micros(), Ordering::AcqRel);
     }
 
-    /// Whether a record that was stored at this time may be forgotten.
+    /// Returns whether a record that was stored at this time may be forgotten.
     pub(crate) fn may_concern(&self, stored_at: DateTime<Utc>) -> bool {
         stored_at.timestamp_micros() <= self.0.load(Ordering::Acquire)
     }
 }
 
-/// An archive, as the bodies in it know it.
+/// An archive and whether it was uploaded, shared by all bodies in it.
 #[derive(Debug, Clone)]
 pub(crate) struct BodyArchive {
     /// Its name.
@@ -79,12 +80,12 @@ pub(crate) struct BodyArchive {
 }
 
 impl BodyArchive {
-    /// An archive that is begun.
+    /// Creates an archive that is not uploaded yet.
     pub(crate) fn new(object: &str) -> Self {
         Self { object: object.into(), is_put: Arc::default() }
     }
 
-    /// It was put.
+    /// Notes that it was uploaded.
     pub(crate) fn was_put(&self) {
         self.is_put.store(true, Ordering::Release);
     }
@@ -99,11 +100,11 @@ struct StoredBody {
     archive: BodyArchive,
 }
 
-/// The bodies by what makes them the same.
+/// Stored bodies by their keys.
 pub(crate) struct StoredBodies<K> {
-    /// Those that were stored or named last.
+    /// The bodies that were stored or named most recently.
     newer: HashMap<K, StoredBody>,
-    /// Those before them.
+    /// The bodies before them.
     older: HashMap<K, StoredBody>,
     max_newer: usize,
 }
@@ -115,7 +116,7 @@ impl<K> Default for StoredBodies<K> {
 }
 
 impl<K: Eq + Hash> StoredBodies<K> {
-    /// The record that has a body, which a record in the archive `open` may name.
+    /// Returns the location of a body that a record in the archive `open` may name.
     pub(crate) fn named(&mut self, key: K, open: Option<&BodyArchive>) -> Option<BodyPlace> {
         let stored = self.newer.remove(&key).or_else(|| self.older.remove(&key))?;
         let is_kept = stored.archive.is_put.load(Ordering::Acquire)
@@ -125,7 +126,7 @@ impl<K: Eq + Hash> StoredBodies<K> {
         place
     }
 
-    /// A body was stored in this place of an archive.
+    /// Adds a body that was stored at this location in an archive.
     pub(crate) fn add(&mut self, key: K, place: BodyPlace, archive: &BodyArchive) {
         self.insert(key, StoredBody { place, archive: archive.clone() });
     }

@@ -1,46 +1,47 @@
-//! Reads the copy of a page that an earlier crawl stored: a page that has not changed is read like
-//! one that came, so that its links, its text and what filters say of it are the same.
+//! Reads the copy of a page that an earlier crawl stored. An unchanged page is parsed from its
+//! copy, so that its links, its text and the decisions of filters are as for a page that was
+//! received.
 //!
-//! Must not know: when a copy is read, requests.
+//! Does not depend on requests, or on when a copy is read.
 
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::EarlierFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 
-/// Longest gzip member of a record that is read: the longest page, and what does not compress
-/// grows a little.
+/// Maximum length of a record's gzip member, in bytes: the longest page, plus some overhead for
+/// content that does not compress.
 const MAX_RECORD_BYTES: u64 = 20 << 20;
-/// Longest block of a record after inflating: the longest page and its head.
+/// Maximum length of an inflated record block, in bytes: the longest page and its head.
 const MAX_BLOCK_BYTES: u64 = 18 << 20;
 
-/// Why a copy cannot be read.
+/// The reason why a copy cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoCopy {
-    /// The store does not give it.
+    /// The store did not return it.
     #[error(transparent)]
     Store(#[from] StorageError),
     /// The crawl has no store.
     #[error("the crawl has no store")]
     NoStore,
-    /// The row has a place that cannot be one.
+    /// The row has no valid record location.
     #[error("the row names no place of a record")]
     NoPlace,
-    /// Another record is in its place, or none.
+    /// No record is at its location, or another one.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
 }
 
 impl NoCopy {
-    /// Whether another try may help.
+    /// Returns whether a retry may help.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Store(error) if error.kind() == StorageErrorKind::Unreachable)
     }
 }
 
-/// Reads the answer that has the body of an earlier fetch.
+/// Reads the stored response that has an earlier fetch's body.
 ///
 /// # Errors
-/// When the store does not give it, or it is not the body that was recorded.
+/// Returns an error if the store does not return it, or if it does not have the recorded body.
 pub(crate) async fn read_copy(
     store: &dyn Store,
     copy: &EarlierFetch,
@@ -52,6 +53,6 @@ pub(crate) async fn read_copy(
     let range = offset..offset.saturating_add(length);
     let member = store.get_range(&copy.body_object, range).await?;
     let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
-    // Another URL of the earlier crawl may have had the same body.
+    // The record may be of another URL in the earlier crawl that had the same body.
     Ok(read_recorded(&member, limits, |_| true, &copy.sha256)?)
 }

@@ -1,7 +1,7 @@
-//! Where the records of a crawl go: one store, or several, each for the sites of a range of slots;
-//! and perhaps another one for requisites of pages.
+//! A crawl's stores: one for all records, or one per range of slots, and optionally another for
+//! page requisites.
 //!
-//! Must not know: archives, how a store is reached.
+//! Does not depend on archives, or on how a store is reached.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -9,20 +9,20 @@ use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_storage::{Store, StoreSettings};
 use serde::{Deserialize, Serialize};
 
-/// A store for the sites of a range of slots, both ends included. As text `00-7f=s3://bucket`, in
-/// hexadecimal digits.
+/// The store for sites in a range of slots, both ends included. Written as `00-7f=s3://bucket`,
+/// with hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRange {
-    /// The first slot: the first byte of the hash of its sites.
+    /// The first slot. A site's slot is the first byte of its hash.
     pub first: u8,
     /// The last slot.
     pub last: u8,
-    /// Address of the store.
+    /// URL of the store.
     pub store: String,
 }
 
-/// The reason why a text is no store with its range.
+/// A text is not a range of slots with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a range of stores looks like 00-7f=s3://bucket: two hexadecimal digits, -, two more, =")]
 pub struct StoreRangeError;
@@ -34,7 +34,7 @@ impl FromStr for StoreRange {
         let (range, store) = text.split_once('=').ok_or(StoreRangeError)?;
         let (first, last) = range.split_once('-').ok_or(StoreRangeError)?;
         let end = |digits: &str| {
-            // A number with a sign has two characters as well.
+            // A number with a sign can have two characters, too.
             let is_two_digits =
                 digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             let number = u8::from_str_radix(digits, 16).ok().filter(|_| is_two_digits);
@@ -54,10 +54,10 @@ impl fmt::Display for StoreRange {
     }
 }
 
-/// Checks that ranges name each slot once, in any order.
+/// Checks that ranges name each slot exactly once, in any order.
 ///
 /// # Errors
-/// The first slot that no range names, or that two name.
+/// Returns an error for the first slot that no range names, or that two ranges name.
 pub(crate) fn check_ranges(ranges: &[StoreRange]) -> Result<(), String> {
     for slot in 0..=u8::MAX {
         let here = |range: &&StoreRange| (range.first..=range.last).contains(&slot);
@@ -70,20 +70,20 @@ pub(crate) fn check_ranges(ranges: &[StoreRange]) -> Result<(), String> {
     Ok(())
 }
 
-/// The stores of a crawl, open.
+/// The opened stores of a crawl.
 pub(crate) struct CrawlStores {
     stores: Vec<Arc<dyn Store>>,
-    /// Which of them each slot has.
+    /// Each slot's store, as an index.
     by_slot: Vec<usize>,
-    /// Which one requisites have, if they have one of their own.
+    /// The index of the requisites' store, if they have their own.
     media: Option<usize>,
 }
 
 impl CrawlStores {
-    /// Opens the stores of a crawl: `store` for all slots where there are no ranges.
+    /// Opens the stores of a crawl. `store` is for all slots if there are no ranges.
     ///
     /// # Errors
-    /// The first one that cannot be opened.
+    /// Returns the error of the first store that cannot be opened.
     pub(crate) async fn open(
         store: &str,
         ranges: &[StoreRange],
@@ -110,14 +110,14 @@ impl CrawlStores {
         Ok(Self { stores, by_slot, media: own })
     }
 
-    /// The number of the store that has the records of a slot.
+    /// Returns the number of the store for a slot's records.
     pub(crate) fn number_of(&self, slot: i16, subset: ArchiveSubset) -> usize {
         let of_slot = usize::try_from(slot).ok().and_then(|slot| self.by_slot.get(slot));
         let own = self.media.filter(|_| subset == ArchiveSubset::Media);
         own.or(of_slot.copied()).unwrap_or_default()
     }
 
-    /// The store of this number.
+    /// Returns the store of this number.
     pub(crate) fn store(&self, number: usize) -> Option<&Arc<dyn Store>> {
         self.stores.get(number)
     }

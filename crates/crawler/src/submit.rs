@@ -1,11 +1,11 @@
-//! From lines of seeds to rows of links.
+//! Turns lines of seeds into rows of links.
 //!
-//! A line is a URL or a bare hostname, which gets `https://`, or `http://` where https cannot be
-//! reached; lines that are empty or begin with
-//! `#` are skipped. Any bytes give seeds and refusals, in memory that depends on no length: a line
-//! that is too long is read past. Invariant: a batch has every seed that was pushed exactly once,
-//! in the row of the group of its site's slot. Must not know: where lines come from, which
-//! addresses may be asked (whoever fetches judges them).
+//! A line is a URL or a bare hostname, which gets `https://`, or `http://` if https cannot be
+//! reached. Empty lines and lines that start with `#` are skipped. Any bytes yield seeds and
+//! errors, in bounded memory: a line that is too long is skipped to its end. Invariant: a batch has
+//! every seed that was pushed exactly once, in the row for the group of its site's slot. Does not
+//! depend on where lines come from, or on which addresses may get requests, which the fetcher
+//! checks.
 
 use std::{
     collections::BTreeSet,
@@ -25,19 +25,19 @@ use uuid::Uuid;
 
 use crate::settings::{CrawlSettings, CrawlSettingsError, MAX_LIST_SITES};
 
-/// Seeds of a batch: of 2 KB each they take 80 MB, and ten million seeds are 500 calls.
+/// Maximum seeds in a batch: with 2 KB each they take 80 MB, and ten million seeds are 500 calls.
 pub const MAX_SEEDS_PER_BATCH: usize = 20_000;
-/// Bytes of a line: a URL, and white space around it.
+/// Maximum length of a line, in bytes: a URL and the white space around it.
 const MAX_LINE_BYTES: usize = 2 * MAX_URL_BYTES;
-/// Characters of a refused line that are shown.
+/// Maximum characters of a rejected line that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 100;
-/// Slots of a row of links, which has a bit for each.
+/// Slots per group. A row of links has a bit for each.
 const GROUP_SLOTS: usize = 16;
 const GROUPS: usize = SLOTS / GROUP_SLOTS;
 
 const _: () = assert!(MAX_SEEDS_PER_BATCH <= MAX_LINKS_PER_CHUNK, "a row is one chunk");
 
-/// The reason why a line is no seed.
+/// The reason why a line is not a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
     /// The line is longer than any URL.
@@ -46,13 +46,13 @@ pub enum SeedError {
     /// The line is not UTF-8.
     #[error("the line is not UTF-8")]
     Encoding,
-    /// It has no scheme, and what it begins with is no hostname either.
+    /// The line has no scheme, and does not start with a hostname.
     #[error("neither a URL nor a hostname such as example.com")]
     NoHostname,
-    /// The host has a character that no hostname has, such as a comma.
+    /// The host has a character that hostnames cannot have, such as a comma.
     #[error("no host has such a name")]
     HostCharacters,
-    /// It is no URL of a crawl.
+    /// The URL cannot be crawled.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// The port is not one that the submission may name.
@@ -71,12 +71,12 @@ pub enum SeedError {
 pub struct Seed {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Whether the user named no scheme: then `url` has https.
+    /// Whether the user named no scheme, so that `url` has https.
     pub is_bare: bool,
 }
 
 impl Seed {
-    /// Returns the text that [`parse_seed`] reads as this seed.
+    /// Returns the text that [`parse_seed`] parses as this seed.
     #[must_use]
     pub fn text(&self) -> &str {
         let url = self.url.fetched();
@@ -87,15 +87,15 @@ impl Seed {
 /// The ports that seeds may name.
 #[derive(Debug, Clone)]
 pub enum SeedPorts {
-    /// Those of a list.
+    /// The ports of a list.
     Listed(PortList),
-    /// Any port that is not bad: the operator means it. Those that seeds have named are kept, for
-    /// `CrawlSettings::seed_ports`.
+    /// Any port that is not bad, because an operator means what it names. The ports that seeds name
+    /// are collected for `CrawlSettings::seed_ports`.
     Any(BTreeSet<u16>),
 }
 
 impl SeedPorts {
-    /// The ports of a crawl that an operator starts.
+    /// Returns the ports for a crawl that an operator starts.
     #[must_use]
     pub fn of_operator() -> Self {
         Self::Any(BTreeSet::new())
@@ -104,7 +104,7 @@ impl SeedPorts {
     /// Checks the port of a seed.
     ///
     /// # Errors
-    /// Returns an error if the seed may not name it.
+    /// Returns an error if the seed may not name its port.
     pub fn check(&mut self, seed: &Seed) -> Result<(), SeedError> {
         let port = seed.url.port();
         if is_bad_port(port) {
@@ -113,7 +113,7 @@ impl SeedPorts {
         match self {
             Self::Listed(ports) if ports.contains(port) => Ok(()),
             Self::Listed(_) => Err(SeedError::Port(port)),
-            // The usual ports are not named.
+            // The default ports need not be named.
             Self::Any(_) if matches!(port, 80 | 443) => Ok(()),
             Self::Any(named) if named.contains(&port) => Ok(()),
             Self::Any(named) if named.len() >= MAX_PORTS => Err(SeedError::TooManyPorts),
@@ -124,8 +124,8 @@ impl SeedPorts {
         }
     }
 
-    /// Returns the ports that seeds have named, and from now on lets them name only these and those
-    /// of web servers. `None` if they have named none, or name those of a list.
+    /// Returns the ports that seeds have named, and allows only these and those of web servers from
+    /// now on. `None` if they named none, or if ports come from a list.
     pub fn freeze(&mut self) -> Option<PortList> {
         let Self::Any(named) = self else { return None };
         let named = PortList::new(std::mem::take(named)).ok();
@@ -134,10 +134,10 @@ impl SeedPorts {
     }
 }
 
-/// Reads a URL, or a bare hostname with or without port and path, which gets `https://`.
+/// Parses a URL, or a bare hostname with or without port and path, which gets `https://`.
 ///
 /// # Errors
-/// The first reason why it is none.
+/// Returns the first reason why the text is not a seed.
 pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedError> {
     let text = text.trim();
     let is_bare = !is_absolute(text);
@@ -147,14 +147,14 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
         let bare = text.strip_prefix("//").unwrap_or(text);
         let begins = |first: char| first.is_alphanumeric() || first == '[' || first == '_';
         let host = bare.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-        // A word alone is a header of a table or a mistake.
+        // A single word is a table header or a mistake.
         let is_name = host.contains('.') || host.starts_with('[');
         if !bare.starts_with(begins) || !is_name {
             return Err(SeedError::NoHostname);
         }
         CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
     };
-    // As it has none where its only dot is the last character.
+    // The host has no dot if its only dot was the last character.
     if is_bare && !url.host().contains(['.', '[']) {
         return Err(SeedError::NoHostname);
     }
@@ -163,7 +163,8 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
     if is_host { Ok(Seed { url, is_bare }) } else { Err(SeedError::HostCharacters) }
 }
 
-/// Whether a text begins with a scheme: a colon that no port follows, before any path.
+/// Returns whether a text starts with a scheme: a colon before any path that is not followed by a
+/// port.
 fn is_absolute(text: &str) -> bool {
     let start = text.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     if start.starts_with('[') {
@@ -178,11 +179,11 @@ fn is_absolute(text: &str) -> bool {
 /// A line that is not skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedLine {
-    /// Its number, from 1.
+    /// The line's number, from 1.
     pub number: u64,
-    /// What it begins with, for people: without control characters, and cut.
+    /// The start of the line for display, without control characters.
     pub shown: String,
-    /// The seed, or why it is none.
+    /// The seed, or the reason why the line is not a seed.
     pub seed: Result<Seed, SeedError>,
 }
 
@@ -197,13 +198,13 @@ pub struct SeedReader<'a, R> {
 }
 
 impl<'a, R: BufRead> SeedReader<'a, R> {
-    /// Reads from `input`, until its end.
+    /// Creates a reader of `input` up to its end.
     pub fn new(input: R, parameters: &'a ParameterList) -> Self {
         Self { input, parameters, number: 0, has_ended: false, line: Vec::new() }
     }
 
-    /// Reads one line into `self.line`, without its end, and no more of it than [`MAX_LINE_BYTES`]
-    /// and one. False: there is none.
+    /// Reads one line into `self.line`, without its line end, and at most [`MAX_LINE_BYTES`] + 1
+    /// bytes of it. Returns false if there is no more line.
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();
         let mut has_read = false;
@@ -229,7 +230,7 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         }
     }
 
-    /// What the line is; none if it is skipped.
+    /// Parses the line. `None` if it is skipped.
     fn understand(&self) -> Option<SeedLine> {
         let shown = |text: &str| {
             let plain = text.trim().chars().take(MAX_SHOWN_CHARACTERS);
@@ -250,7 +251,7 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         line(shown(text), parse_seed(text, self.parameters))
     }
 
-    /// The line without the byte order mark that a first line may begin with.
+    /// Returns the line without the byte order mark that a first line may start with.
     fn line_without_mark(&self) -> &[u8] {
         let mark = if self.number == 1 { "\u{feff}" } else { "" };
         self.line.strip_prefix(mark.as_bytes()).unwrap_or(&self.line)
@@ -286,13 +287,13 @@ impl<R: BufRead> FusedIterator for SeedReader<'_, R> {}
 pub struct SeedBatch<'a> {
     suffixes: &'a SuffixList,
     is_urgent: bool,
-    /// The mask and the links of each group of slots.
+    /// The slot mask and the links for each group.
     groups: [(i32, Vec<Link>); GROUPS],
     seeds: usize,
 }
 
 impl<'a> SeedBatch<'a> {
-    /// An empty batch. Urgent seeds are asked before all others of their hosts.
+    /// Creates an empty batch. Urgent seeds are fetched before all other URLs of their hosts.
     #[must_use]
     pub fn new(suffixes: &'a SuffixList, is_urgent: bool) -> Self {
         Self { suffixes, is_urgent, groups: Default::default(), seeds: 0 }
@@ -303,7 +304,8 @@ impl<'a> SeedBatch<'a> {
         self.push_with_priority(seed, 0);
     }
 
-    /// Adds a seed that is asked before those of its host with a lower priority, which is 0 to 7.
+    /// Adds a seed that is fetched before URLs of its host with a lower priority. Priorities are 0
+    /// to 7.
     pub fn push_with_priority(&mut self, seed: Seed, priority: u8) {
         let Seed { url, is_bare } = seed;
         let slot = usize::from(slot_of_site(self.suffixes.site_of(url.host())));
@@ -315,27 +317,27 @@ impl<'a> SeedBatch<'a> {
         }
     }
 
-    /// The number of seeds.
+    /// Returns the number of seeds.
     #[must_use]
     pub fn len(&self) -> usize {
         self.seeds
     }
 
-    /// Returns true if there is no seed.
+    /// Returns true if there are no seeds.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.seeds == 0
     }
 
-    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, and is to be taken.
+    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds and should be taken.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.seeds >= MAX_SEEDS_PER_BATCH
     }
 
-    /// Takes the seeds as rows, at most one a group while no batch has more than
-    /// [`MAX_SEEDS_PER_BATCH`]; the batch is empty then. The rows' crawl is that of the call that
-    /// adds them.
+    /// Takes the seeds as rows and empties the batch. There is at most one row per group if the
+    /// batch has at most [`MAX_SEEDS_PER_BATCH`] seeds. The call that adds the rows sets their
+    /// crawl.
     pub fn take(&mut self) -> Vec<LinksRow> {
         let mut rows = Vec::new();
         for (number, group) in self.groups.iter_mut().enumerate() {
@@ -364,19 +366,19 @@ pub struct SeedSites<'a> {
 }
 
 impl<'a> SeedSites<'a> {
-    /// No sites.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(suffixes: &'a SuffixList) -> Self {
         Self { suffixes, hashes: BTreeSet::new() }
     }
 
-    /// Adds the site of a seed. False: there are [`MAX_LIST_SITES`] others.
+    /// Adds the site of a seed. Returns false if there are more than [`MAX_LIST_SITES`] sites.
     pub fn insert(&mut self, seed: &Seed) -> bool {
         self.hashes.insert(site_hash(self.suffixes.site_of(seed.url.host())));
         self.hashes.len() <= MAX_LIST_SITES
     }
 
-    /// Their hashes, for `CrawlSettings::list_sites`.
+    /// Returns the hashes of the sites, for `CrawlSettings::list_sites`.
     #[must_use]
     pub fn into_hashes(self) -> Vec<u64> {
         self.hashes.into_iter().collect()
@@ -386,22 +388,22 @@ impl<'a> SeedSites<'a> {
 /// The reason why a crawl cannot be submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// A setting is out of its bounds.
+    /// A setting is out of bounds.
     #[error(transparent)]
     Settings(#[from] CrawlSettingsError),
-    /// The clock shows a time that no name of a crawl has.
+    /// The time cannot be part of a crawl's name.
     #[error(transparent)]
     Time(#[from] LayoutError),
-    /// The settings are no JSON.
+    /// The settings cannot be written as JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
-/// Makes a crawl to start now: a new id, the name that has its first 8 digits, and settings that
-/// were checked.
+/// Creates a crawl that starts now: a new id, a name that contains its first 8 digits, and checked
+/// settings.
 ///
 /// # Errors
-/// When a setting is out of its bounds.
+/// Returns an error if a setting is out of bounds.
 pub fn new_crawl(
     settings: &CrawlSettings,
     owner: &str,

@@ -1,8 +1,8 @@
-//! What limits the crawls of an owner beside their settings: rates, least delays, and stricter
-//! rules for robots.
+//! Limits for owners and their crawls in addition to the crawls' settings: rates, minimum delays,
+//! and stricter robots rules.
 //!
-//! Invariant: with an override less is allowed, or as much, and no delay is shorter. Must not know:
-//! slots, which host is next, who sets this.
+//! Invariant: an override never allows more paths and never shortens a delay. Does not depend on
+//! slots, on which host is next, or on who sets the limits.
 
 use std::{
     collections::HashMap,
@@ -15,20 +15,20 @@ use everytab_webpage::RobotsTxt;
 
 use crate::origins::{HostOrigins, seconds};
 
-/// How much of a rate may be made up for when its time has passed unused: timers are a few
-/// milliseconds late, and a rate of hundreds a second would lose as many requests.
+/// How much unused time a rate may make up for. Timers are a few milliseconds late, and a rate with
+/// hundreds of requests per second would otherwise lose as many.
 const CATCH_UP: Duration = Duration::from_millis(50);
-/// The longest time between two requests of a rate: a day, at which a rate is one request a day.
+/// Maximum time between two requests of a rate, so that the minimum rate is one request per day.
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// The name that extra rules are matched with: their group is that of every robot.
+/// The robot name for matching extra rules, whose group is for every robot.
 const EVERY_ROBOT: &str = "*";
 
-/// What limits a crawl, or all crawls of an owner.
+/// The limits of a crawl, or of all an owner's crawls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Limits {
     /// Time between two requests of this worker.
     interval: Option<Duration>,
-    /// Least delay of a host.
+    /// Minimum delay per host.
     least_delay: Duration,
 }
 
@@ -43,7 +43,7 @@ impl Limits {
     }
 }
 
-/// What limits the open crawls and their owners.
+/// The limits of open crawls and their owners.
 #[derive(Debug, Default)]
 pub(crate) struct Tenants {
     owners: HashMap<Arc<str>, Tenant>,
@@ -57,7 +57,7 @@ struct Tenant {
 }
 
 impl Tenants {
-    /// Reads what was listed.
+    /// Builds the limits from the listed crawls and overrides.
     pub(crate) fn new(crawls: &[OpenCrawl], overrides: &[RobotsOverrideRow]) -> Self {
         let mut tenants = Self::default();
         for open in crawls {
@@ -75,18 +75,19 @@ impl Tenants {
         tenants
     }
 
-    /// The least delay of a host that a crawl or its owner asks for.
+    /// Returns the minimum delay per host that a crawl or its owner sets.
     pub(crate) fn least_delay(&self, owner: &str, crawl: i32) -> Duration {
         let own = self.crawls.get(&crawl).map(|limits| limits.least_delay);
         own.unwrap_or_default().max(self.owners_delay(owner))
     }
 
-    /// The least delay of a host that an owner asks for, between any two requests for it.
+    /// Returns the minimum delay per host that an owner sets, between any two requests for that
+    /// owner.
     pub(crate) fn owners_delay(&self, owner: &str) -> Duration {
         self.owners.get(owner).map(|tenant| tenant.limits.least_delay).unwrap_or_default()
     }
 
-    /// The overrides of an owner that are for a host, in lower case.
+    /// Yields an owner's overrides for a hostname in lower case.
     pub(crate) fn overrides<'a>(
         &'a self,
         owner: &str,
@@ -97,16 +98,16 @@ impl Tenants {
     }
 }
 
-/// What an owner obeys beside the robots.txt of a site.
+/// What an owner obeys in addition to the robots.txt of a site.
 #[derive(Debug)]
 pub(crate) struct RobotsOverride {
-    /// The domain that it is for, with all hosts below; none: every host.
+    /// The domain to which it applies, with all hosts below it. `None` applies to every host.
     site: Option<String>,
-    /// Another robot whose rules are obeyed too.
+    /// Another robot whose rules are obeyed, too.
     token: Option<String>,
-    /// Rules that no site has.
+    /// Additional rules.
     rules: Option<RobotsTxt>,
-    /// Least delay.
+    /// Minimum delay.
     delay: Duration,
 }
 
@@ -130,17 +131,17 @@ impl RobotsOverride {
         above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
     }
 
-    /// The robot that a site's robots.txt must allow a path as well.
+    /// Returns the robot for which the site's robots.txt must allow a path, too.
     pub(crate) fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether its own rules leave a path allowed.
+    /// Returns whether its additional rules allow a path.
     pub(crate) fn allows(&self, path: &str) -> bool {
         self.rules.as_ref().is_none_or(|rules| rules.allowed(EVERY_ROBOT, path))
     }
 
-    /// The least delay of a host; its robots.txt says what it asks of the other robot.
+    /// Returns a host's minimum delay, including its `Crawl-delay` for the other robot.
     pub(crate) fn delay(&self, origins: &HostOrigins) -> Duration {
         let by_token = self.token.as_ref().and_then(|token| origins.crawl_delay(token));
         let by_rules = self.rules.as_ref().and_then(|rules| rules.crawl_delay(EVERY_ROBOT));
@@ -150,14 +151,14 @@ impl RobotsOverride {
     }
 }
 
-/// A rate that is kept.
+/// A rate limit.
 #[derive(Debug, Clone, Copy)]
 struct Gate {
     interval: Duration,
     open_at: Instant,
 }
 
-/// When crawls and owners with a rate may ask again.
+/// When crawls and owners with a rate may send their next requests.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     owners: HashMap<Arc<str>, Gate>,
@@ -165,7 +166,8 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// Takes up rates. What is open or closed stays so, for no longer than the new rate says.
+    /// Applies new rates. A gate keeps the time at which it opens, but no later than one new
+    /// interval from now.
     pub(crate) fn set(&mut self, tenants: &Tenants, now: Instant) {
         let gate = |interval: Duration, before: Option<&Gate>| {
             let open_at = before.map_or(now, |gate| gate.open_at.min(now + interval));
@@ -183,13 +185,13 @@ impl Gates {
         self.owners = owners;
     }
 
-    /// When a crawl of an owner may ask again; none if neither has a rate.
+    /// Returns when a crawl of an owner may send its next request. `None` if neither has a rate.
     pub(crate) fn open_at(&self, owner: &str, crawl: i32) -> Option<Instant> {
         let owner = self.owners.get(owner).map(|gate| gate.open_at);
         owner.max(self.crawls.get(&crawl).map(|gate| gate.open_at))
     }
 
-    /// A crawl of an owner asks now.
+    /// Notes that a crawl of an owner sends a request now.
     pub(crate) fn took(&mut self, owner: &str, crawl: i32, now: Instant) {
         let gates = [self.owners.get_mut(owner), self.crawls.get_mut(&crawl)];
         for gate in gates.into_iter().flatten() {

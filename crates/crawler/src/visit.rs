@@ -1,7 +1,7 @@
-//! One request to a host, in a task of its own: for a page, or for a robots.txt. A page is read
-//! here too, so that pages are read on all cores.
+//! Fetches one URL from a host in its own task: a page or a robots.txt. The task also parses the
+//! page, so that pages are parsed on all cores.
 //!
-//! Must not know: what is known of the host, slots, archives.
+//! Does not depend on host state, slots or archives.
 
 use std::sync::Arc;
 
@@ -31,31 +31,31 @@ use crate::{
     stored_copy::{NoCopy, read_copy},
 };
 
-/// Sitemaps whose links are sorted or merged at a time: each takes up to 50 MB then.
+/// Maximum sitemaps whose links are sorted or merged at a time. Each takes up to 50 MB then.
 const SITEMAPS_AT_A_TIME: usize = 4;
-/// Copies that are read at a time: each may be as long as the longest page.
+/// Maximum copies in memory at a time. Each may be as long as the longest page.
 const COPIES_AT_A_TIME: usize = 8;
-/// The outcome of a page that is the same as in the crawl that is repeated, where those are not
-/// kept.
+/// The outcome for a page that is identical to its copy in the repeated crawl, if duplicates are
+/// rejected.
 pub(crate) const DUPLICATE: &str = "duplicate";
 
-/// What all visits need.
+/// The resources that all fetch tasks share.
 pub(crate) struct VisitContext {
-    /// Makes the requests.
+    /// Sends the requests.
     pub fetcher: Fetcher,
-    /// Parameters that are no part of a key.
+    /// Parameters that are not part of a URL's key.
     pub parameters: ParameterList,
-    /// What a site is.
+    /// The public suffix list, which defines sites.
     pub suffixes: SuffixList,
-    /// Permits to have the links of a sitemap in memory.
+    /// Permits for holding a sitemap's links in memory.
     pub sitemap_readers: Arc<Semaphore>,
-    /// What earlier crawls kept.
+    /// Looks up captures in earlier crawls.
     earlier: EarlierFetches,
     copies: Semaphore,
 }
 
 impl VisitContext {
-    /// What visits need.
+    /// Creates the resources of fetch tasks.
     pub(crate) fn new(
         fetcher: Fetcher,
         (parameters, suffixes): (ParameterList, SuffixList),
@@ -67,16 +67,16 @@ impl VisitContext {
     }
 }
 
-/// What a visit asks for.
+/// What a task fetches.
 pub(crate) enum Asked {
-    /// The robots.txt of this origin, with the delays of this crawl.
+    /// This origin's robots.txt, with the delays of this crawl.
     Robots {
         /// The crawl.
         crawl: Arc<Crawl>,
         /// The origin.
         origin: Origin,
     },
-    /// A page that an origin gave before, to find out whether the origin fails as a whole. It is
+    /// A page that the origin served before, to find out whether the origin fails as a whole. It is
     /// not recorded.
     Probe {
         /// The crawl.
@@ -92,13 +92,13 @@ pub(crate) enum Asked {
         crawl: Arc<Crawl>,
         /// The URL.
         turn: Turn,
-        /// The cookies of the chain of redirects that led to it on this host.
+        /// The cookies of the redirect chain that led to it on this host.
         cookies: Cookies,
     },
 }
 
 impl Asked {
-    /// The URL that is asked for; none for a robots.txt.
+    /// Returns the pending URL. `None` for a robots.txt or a probe.
     pub(crate) fn turn(&self) -> Option<&Turn> {
         match self {
             Self::Robots { .. } | Self::Probe { .. } => None,
@@ -106,7 +106,7 @@ impl Asked {
         }
     }
 
-    /// The crawl for which it is asked.
+    /// Returns the crawl for which it is fetched.
     pub(crate) fn crawl(&self) -> &Arc<Crawl> {
         match self {
             Self::Robots { crawl, .. } | Self::Probe { crawl, .. } | Self::Page { crawl, .. } => {
@@ -116,63 +116,63 @@ impl Asked {
     }
 }
 
-/// What a page says.
+/// What parsing a page yields.
 #[derive(Default)]
 pub(crate) struct PageFacts {
-    /// Name of its encoding.
+    /// Name of its character encoding.
     pub charset: Option<String>,
     /// Its title.
     pub title: Option<String>,
-    /// The language of its text, where a filter of the crawl or the search asks for it.
+    /// The language of its text, if one of the crawl's filters or the search needs it.
     pub language: Option<&'static str>,
-    /// Its text, where the crawl is searched.
+    /// Its text, if the crawl is indexed for search.
     pub text: Option<String>,
-    /// The hashes of what it says, by which traps are told; `None` if it was not read.
+    /// Hashes of its content, by which traps are detected. `None` if it was not parsed.
     pub said: Option<Vec<u32>>,
-    /// The links that are followed, and why others are not.
+    /// The links to follow, and counts of the others by reason.
     pub found: FoundLinks,
-    /// The permit for the links of a sitemap, until they are merged.
+    /// The permit for a sitemap's links, held until they are merged.
     pub reading: Option<OwnedSemaphorePermit>,
 }
 
-/// A visit that is over.
+/// A finished fetch task.
 pub(crate) struct Visited {
-    /// The fence of the slot under which it was begun.
+    /// The fence of the slot under which it started.
     pub fence: SlotFence,
     /// Hash of the hostname.
     pub host_hash: u64,
     /// Number of the request in this process.
     pub number: u64,
-    /// The turns of the host, which nobody else had meanwhile.
+    /// The host's connection and delay, which only this task had.
     pub turns: HostTurns,
-    /// What was asked for.
+    /// What was fetched.
     pub asked: Asked,
-    /// How it ended.
+    /// The output, or the local failure.
     pub result: Result<Answer, Trouble>,
 }
 
-/// How a request ended.
+/// The output of a fetch.
 pub(crate) struct Answer {
-    /// How it ended, with the body.
+    /// The outcome, with the response and its body.
     pub fetched: PageFetched,
-    /// What the page says.
+    /// What parsing the page yielded.
     pub facts: PageFacts,
-    /// SHA-256 of the body, if an answer came.
+    /// SHA-256 of the body, if there was a response.
     pub sha256: Option<[u8; 32]>,
     /// Which record has the body.
     pub body: BodyRecord,
-    /// The outcome if the body is not kept, because of a filter or of what the page asks.
+    /// The outcome if the body is not stored, because of a filter or a directive in the page.
     pub refused: Option<&'static str>,
 }
 
 impl Answer {
-    /// The request that was answered last; none if none was sent.
+    /// Returns the last exchange. `None` if no response came.
     pub(crate) fn exchange(&self) -> Option<&Exchange> {
         self.fetched.exchanges.last()
     }
 }
 
-/// Makes the request when the host may be asked, and reads the answer.
+/// Sends the request once the host's delay allows it, and parses the response.
 pub(crate) async fn visit(
     context: &VisitContext,
     mut turns: HostTurns,
@@ -197,7 +197,7 @@ pub(crate) async fn visit(
     Visited { fence, host_hash, number, turns, asked, result }
 }
 
-/// Fetches what is not read for links: a robots.txt, or a probe.
+/// Fetches a robots.txt or a probe, which are not parsed for links.
 async fn ask_alone(
     turns: &mut HostTurns,
     crawl: &Crawl,
@@ -236,7 +236,7 @@ async fn ask_page(
     {
         match read_copy_of(context, crawl, slot, named).await {
             Ok(read) => stored = Some(read),
-            // What is stored does not depend on an outage: the URL is asked for again later.
+            // A store outage must not change what is stored, so the URL is fetched again later.
             Err(error) if error.is_passing() => {
                 tracing::warn!(url = turn.url, %error, "its copy cannot be read now");
                 return Err(Trouble::NetworkUnreachable);
@@ -270,7 +270,7 @@ async fn ask_page(
         _ => {}
     }
     let (sha256, body) = body_record(&fetched, copy);
-    // A file is a page of one line.
+    // For trap detection, another file counts as a page of one line.
     if is_read && !is_requisite && facts.said.is_none() {
         facts.said = sha256.map(|[a, b, c, d, ..]| vec![u32::from_be_bytes([a, b, c, d]) & !1]);
     }
@@ -281,7 +281,7 @@ async fn ask_page(
     Ok(Answer { fetched, facts, sha256, body, refused })
 }
 
-/// The copy of a URL that an earlier crawl kept, where it may be named.
+/// Returns a URL's copy in an earlier crawl, if it may be named.
 async fn copy_of(
     context: &VisitContext,
     crawl: &Crawl,
@@ -294,14 +294,14 @@ async fn copy_of(
     repeat.may_name(&copy, (slot, is_requisite), Utc::now()).then_some(copy)
 }
 
-/// Reads the copy of a page, with the permit to have it in memory.
+/// Reads the copy of a page, and returns it with the permit to hold it in memory.
 async fn read_copy_of<'a>(
     context: &'a VisitContext,
     crawl: &Crawl,
     slot: i16,
     copy: &EarlierFetch,
 ) -> Result<(HttpResponse, Option<SemaphorePermit<'a>>), NoCopy> {
-    // It is never closed.
+    // The semaphore is never closed.
     let permit = context.copies.acquire().await.ok();
     let stores = crawl.stores.as_ref();
     let number = stores.map_or(0, |stores| stores.number_of(slot, ArchiveSubset::Warc));
@@ -310,19 +310,19 @@ async fn read_copy_of<'a>(
     Ok((read_copy(&**store, copy).await?, permit))
 }
 
-/// The digest of an answer's body; none if no answer came, or nothing is kept of a success, whose
-/// record would be that of an empty page.
+/// Returns the digest of a response's body. `None` if there was no response, or if the body of a
+/// success was lost: its record would be that of an empty page.
 pub(crate) fn digest_of(fetched: &PageFetched) -> Option<[u8; 32]> {
     fetched.status.filter(|_| !fetched.has_lost_body())?;
     Some(Sha256::digest(&fetched.body).into())
 }
 
-/// Whether an answer has a page with all of its body.
+/// Returns whether a response is a page with its whole body.
 pub(crate) fn is_whole(fetched: &PageFetched) -> bool {
     fetched.outcome == Outcome::Ok && fetched.status == Some(200) && fetched.truncated.is_none()
 }
 
-/// The digest of an answer's body, and which record has that body.
+/// Returns the digest of a response's body, and which record has that body.
 fn body_record(
     fetched: &PageFetched,
     copy: Option<EarlierFetch>,
@@ -339,7 +339,7 @@ fn body_record(
     }
 }
 
-/// Reads a page, and says with which outcome it is refused, if it is.
+/// Parses a page and applies filters. Returns the outcome if the page is refused.
 async fn read_and_judge(
     context: &VisitContext,
     crawl: &Crawl,
@@ -367,7 +367,7 @@ async fn read_and_judge(
     facts.language = language;
     if crawl.is_searched && !page.text.is_empty() {
         facts.language = language.or_else(|| language_of(&page.text));
-        // What is not kept, or asks not to be indexed, is not found either.
+        // Refused pages and pages with `noindex` are not searchable.
         let is_indexed = refused.is_none() && !page.robots.is_noindex;
         facts.text = is_indexed.then_some(page.text);
     }
@@ -401,7 +401,7 @@ fn of_redirect(
     )
 }
 
-/// Reads a page: its links and its text.
+/// Parses a page: its links and its text.
 fn read_html(
     context: &VisitContext,
     crawl: &Crawl,
@@ -432,7 +432,7 @@ fn found_links(
     found
 }
 
-/// The links that a crawl follows, each with its flags.
+/// Yields the links that a crawl follows, each with its flags.
 fn followed_links(
     links: &PageLinks,
     obeys_nofollow: bool,
@@ -446,7 +446,7 @@ fn followed_links(
     })
 }
 
-/// Counts the links that are none.
+/// Counts the links that the parser left out.
 pub(crate) fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty: _ } = *left_out;
     for (number, reason) in [

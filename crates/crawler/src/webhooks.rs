@@ -1,10 +1,11 @@
-//! Sends events to the webhooks of keys, by the Standard Webhooks specification.
+//! Sends events to the webhooks of keys, according to the Standard Webhooks specification.
 //!
-//! Postgres has the events, and says which are due: each was written with what it tells of. A
-//! webhook is leased, its events are sent a few at a time, and what became of them is recorded in
-//! one call, so a worker that dies in between sends them again, under the same ids. Invariants: a
-//! receiver that is slow or dead takes up one place of [`MAX_WEBHOOKS`], for [`BATCH_TIME`] and one
-//! attempt at most. Does not depend on: what events tell, how a connection is made.
+//! Events are stored in Postgres, in the transaction of the change that they report, and Postgres
+//! tells which are due. A worker leases a webhook, sends a few of its events at a time, and records
+//! the results in one call, so that another worker sends them again, with their ids, if it dies in
+//! between. Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] places for at most
+//! [`BATCH_TIME`] and one attempt. Does not depend on the content of events, or on how a connection
+//! is made.
 
 mod signature;
 
@@ -19,26 +20,27 @@ use tokio::{sync::oneshot, task::JoinSet, time::sleep};
 
 use crate::{metrics, webhooks::signature::signature};
 
-/// How often events that are due are looked for: a fraction of a second would load Postgres by
-/// each of many workers.
+/// Interval between polls for events that are due. A fraction of a second would load Postgres,
+/// because many workers poll it.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How often the webhooks with events that wait are counted.
+/// Interval between counts of the webhooks with waiting events.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(60);
-/// Webhooks that a worker sends to at the same time. Of 16 dead ones each takes its place for some
-/// seconds every five minutes.
+/// Maximum webhooks that a worker sends to concurrently. Each of 16 dead receivers occupies its
+/// place for some seconds every five minutes.
 const MAX_WEBHOOKS: usize = 16;
-/// Requests to one receiver at the same time.
+/// Maximum concurrent requests to one receiver.
 const MAX_PER_WEBHOOK: usize = 4;
-/// Time after which no further event of a lease is begun. With the last attempt it is half of what
-/// `coordinator.lease_webhooks` grants.
+/// Time after which no further event of a lease is sent. With the last attempt it is half of the
+/// time that `coordinator.lease_webhooks` grants.
 const BATCH_TIME: Duration = Duration::from_secs(10);
-/// Times of one attempt: the specification has a receiver answer within 15 to 30 seconds.
+/// Time limits of an attempt. According to the specification a receiver responds within 15 to 30
+/// seconds.
 const TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(15),
     total: Duration::from_secs(20),
 };
-/// Characters before the id of an event.
+/// Prefix of event ids.
 const ID_PREFIX: &str = "msg_";
 
 /// Sends events of webhooks.
@@ -49,12 +51,12 @@ pub(crate) struct Webhooks {
     options: Arc<PageOptions>,
 }
 
-/// What came of the events of a lease.
+/// The results for a lease's events.
 #[derive(Default)]
 struct Batch {
     tries: Vec<WebhookTry>,
     retry_after: Option<Duration>,
-    /// Whether no further event is to be sent.
+    /// Whether no further event must be sent.
     is_over: bool,
 }
 
@@ -67,7 +69,8 @@ impl Webhooks {
         Self { coordinator, fetcher, options }
     }
 
-    /// Sends events as they become due, until `finish` tells: then those that are due still.
+    /// Sends events as they become due, until `finish` fires; then sends those that are due and
+    /// returns.
     pub(crate) async fn send_until(self, mut finish: oneshot::Receiver<()>) {
         let mut sending = JoinSet::new();
         let mut measured_at = None::<Instant>;
@@ -85,14 +88,14 @@ impl Webhooks {
         }
         loop {
             self.lease(&mut sending).await;
-            // A webhook that failed is not due again now.
+            // A webhook that failed is not due again yet.
             if sending.join_next().await.is_none() {
                 return;
             }
         }
     }
 
-    /// Leases as many webhooks as there is room for, and begins to send their events.
+    /// Leases as many webhooks as there are free places, and starts to send their events.
     async fn lease(&self, sending: &mut JoinSet<()>) {
         let Ok(room @ 1..) = i32::try_from(MAX_WEBHOOKS - sending.len()) else { return };
         match self.coordinator.lease_webhooks(room).await {
@@ -108,7 +111,7 @@ impl Webhooks {
         }
     }
 
-    /// Sends the events of a lease, and records what became of them.
+    /// Sends the events of a lease, and records the results.
     async fn send_events(self, lease: Arc<WebhookLease>) {
         let began = Instant::now();
         let (mut batch, mut sending) = (Batch::default(), JoinSet::new());
@@ -118,7 +121,7 @@ impl Webhooks {
                 let Some(event) = events.next() else { break };
                 sending.spawn(self.clone().send(Arc::clone(&lease), event));
             }
-            // A task that panicked has tried nothing.
+            // A task that panicked has made no attempt.
             let Some(ended) = sending.join_next().await else { break };
             match ended.ok().and_then(Result::ok) {
                 Some((event, delivered)) => batch.add(&lease, event, delivered),
@@ -148,7 +151,7 @@ impl Webhooks {
         }
     }
 
-    /// Makes one attempt at an event.
+    /// Makes one attempt to send an event.
     async fn send(
         self,
         lease: Arc<WebhookLease>,
@@ -190,7 +193,7 @@ impl Webhooks {
 }
 
 impl Batch {
-    /// Adds an attempt. After one that failed no other is begun: either the receiver is away, or
+    /// Adds an attempt. After a failure no other attempt starts: either the receiver is down, or
     /// the next lease has the other events.
     fn add(&mut self, lease: &WebhookLease, event: usize, delivered: Delivered) {
         let Some(number) = lease.numbers.get(event).copied() else { return };

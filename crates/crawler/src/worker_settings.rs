@@ -1,6 +1,6 @@
-//! How a worker crawls.
+//! Settings of a crawling worker.
 //!
-//! Must not know: what a crawl asks for.
+//! Does not depend on the settings of crawls.
 
 use std::{
     path::PathBuf,
@@ -12,41 +12,40 @@ use everytab_storage::StoreSettings;
 
 use crate::own_hosts::OwnHosts;
 
-/// Time after which what is known is recorded: as long as a lease lasts, so that a worker that dies
-/// costs at most as much again.
+/// Interval at which state is recorded. It equals the lease time, so that a worker's death costs at
+/// most as much time again.
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
-/// Bytes after which an archive is put.
+/// Size from which an archive is uploaded, in bytes.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
-/// For how long an origin that gives nothing but failures, or whose robots.txt cannot be fetched,
-/// is requested again before its URLs are left: RFC 9309 2.3.1.4 speaks of a reasonable time.
+/// How long an origin is retried whose responses are all failures, or whose robots.txt cannot be
+/// fetched, before its URLs are left. RFC 9309 2.3.1.4 speaks of a reasonable time.
 pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Pause before a URL is retried after its first failure that may pass. Each further one doubles
+/// Pause before a URL is retried after its first transient failure. Each further failure doubles
 /// it.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// First pause of an origin that gives nothing but failures. Each further one doubles it, so that
-/// an outage of seconds costs half a minute, and one of hours some requests.
+/// First pause of an origin whose responses are all failures. Each further failure doubles it, so
+/// that an outage costs half a minute if it lasts seconds, and a few requests if it lasts hours.
 pub const ORIGIN_PAUSE: Duration = Duration::from_secs(30);
 
-/// Bytes of memory for what is known of hosts, unpacked.
+/// Memory for unpacked host state, in bytes.
 pub const FRONTIER_BYTES: usize = 128 << 20;
 
-/// How a worker crawls.
+/// Settings of a crawling worker.
 #[derive(Debug, Clone)]
 pub struct CrawlerSettings {
-    /// Its name in leases, unique in the fleet.
+    /// The worker's name in leases, unique in the fleet.
     pub worker_id: String,
-    /// Whether it ends when no crawl is open.
+    /// Whether it exits when no crawl is open.
     pub exit_when_done: bool,
-    /// Where archives are written before they are put.
+    /// Directory in which archives are written before they are uploaded.
     pub temporary: PathBuf,
-    /// How stores are opened.
+    /// Settings for opening stores.
     pub stores: StoreSettings,
-    /// Who runs the crawl, as archives say it; none where the `User-Agent` says so.
+    /// The operator of the crawl, for archives. `None` uses the `User-Agent`.
     pub operator: Option<String>,
-    /// Hosts that are the operator's own.
+    /// The operator's own hosts.
     pub own: OwnHosts,
-    /// What this worker writes: whether a crawl is open, or may be. Other loops of the process read
-    /// it.
+    /// Set by this worker: whether a crawl is open, or may be. Other loops of the process read it.
     pub is_crawling: Arc<AtomicBool>,
     /// See [`RECORD_AFTER`].
     pub record_after: Duration,
@@ -63,7 +62,7 @@ pub struct CrawlerSettings {
 }
 
 impl CrawlerSettings {
-    /// The settings of a worker with this name.
+    /// Returns the default settings of a worker with this name.
     pub fn new(worker_id: String, temporary: PathBuf, stores: StoreSettings) -> Self {
         Self {
             worker_id,
@@ -83,7 +82,8 @@ impl CrawlerSettings {
     }
 
     /// Returns the settings with this [`HOST_PATIENCE`]. If it is short, so are the first pauses:
-    /// two of an origin end within it, and [`crate::RETRIES`] of a URL within half of it.
+    /// two pauses of an origin end within it, and a URL's [`crate::RETRIES`] retries within half
+    /// that time.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {
         Self {

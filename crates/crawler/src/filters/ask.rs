@@ -1,8 +1,9 @@
-//! Asks a classifier about a page: a program at a unix socket of this machine.
+//! Sends requests about pages to a classifier: a program that listens on a unix socket of this
+//! host.
 //!
-//! One connection a page: a line goes out, a line comes back, within 200 ms. A classifier that does
-//! not answer so keeps no page back: the page is kept, and counted. Must not know: what an answer
-//! means.
+//! Each page uses one connection: one line is sent, and one line is received within 200 ms. A
+//! classifier that fails to do this holds back no page: the page is kept, and the failure is
+//! counted. Does not depend on the meaning of an answer.
 
 use std::{io, time::Duration};
 
@@ -14,26 +15,26 @@ use tokio::{
     time::timeout,
 };
 
-/// The longest time that a page waits for a classifier, its turn included.
+/// Maximum time that a page waits for a classifier, including the wait for a permit.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Questions of this process at a time; others wait within their time.
+/// Maximum concurrent classifier requests. Others wait within their time.
 const MAX_QUESTIONS: usize = 64;
 
 static QUESTIONS: Semaphore = Semaphore::const_new(MAX_QUESTIONS);
 
-/// Why a classifier did not answer, as metrics count it.
+/// The reason why a classifier gave no answer, as metrics count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// The time was over.
+    /// The time limit was reached.
     Timeout,
-    /// The socket cannot be reached, or the connection ended without an answer.
+    /// The socket cannot be reached, or the connection closed without an answer.
     Unreachable,
-    /// The line is no answer.
+    /// The line is not a valid answer.
     Invalid,
 }
 
 impl Silence {
-    /// The label of metrics.
+    /// Returns the metrics label.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
@@ -43,14 +44,14 @@ impl Silence {
     }
 }
 
-/// Asks a classifier.
+/// Sends a request to a classifier, and parses its answer.
 pub(crate) async fn ask(
     socket: &str,
     question: &ClassifierQuestion<'_>,
 ) -> Result<ClassifierAnswer, Silence> {
     let line = question.line();
     let asked = timeout(PATIENCE, async {
-        // It is never closed.
+        // The semaphore is never closed.
         let _turn = QUESTIONS.acquire().await.map_err(io::Error::other)?;
         exchange(socket, &line).await
     });
@@ -66,7 +67,7 @@ async fn exchange(socket: &str, line: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket).await?;
     stream.write_all(line).await?;
     let mut answer = Vec::new();
-    // One byte more than an answer has: a longer one is none.
+    // One byte more than the maximum, because a longer answer is invalid.
     let most = MAX_ANSWER_BYTES as u64 + 1;
     BufReader::new(stream).take(most).read_until(b'\n', &mut answer).await?;
     Ok(answer)
@@ -133,7 +134,7 @@ mod tests {
         });
         assert_eq!(asked(&lies).await, Err(Silence::Invalid));
         let (_endless, endless) = classifier(|mut stream, _| async move {
-            // The reader stops after an answer's length.
+            // The reader stops after the maximum length of an answer.
             while stream.write_all(&[b'x'; 4_096]).await.is_ok() {}
         });
         assert_eq!(asked(&endless).await, Err(Silence::Invalid));

@@ -1,7 +1,7 @@
-//! Copies a list from its store into a temporary file without a name, compares it with its digest,
-//! and maps it into memory.
+//! Copies a list from its store into an unnamed temporary file, checks its digest, and maps it into
+//! memory.
 //!
-//! Must not know: who wants the list, which lists are kept.
+//! Does not depend on who needs the list, or on which lists are kept.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
@@ -12,12 +12,12 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::{frozen::FrozenList, mapped};
 
-/// Bytes of a list that are asked for at a time.
+/// Size of a range request for a list, in bytes.
 const PART_BYTES: u64 = 8 << 20;
-/// Bytes of a list: the most names that one can have, with room for its directory.
+/// Maximum size of a list, in bytes: the maximum number of names, with room for its directory.
 const MAX_LIST_BYTES: u64 = 400 << 20;
 
-/// The reason why a list cannot be had.
+/// The reason why a list cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub(super) async fn copy_and_open(
     opened.map_err(|_| LoadError::Task)?
 }
 
-/// Copies an object into a file without a name, and compares its digest.
+/// Copies an object into an unnamed file, and checks its digest.
 async fn copy(
     list: &FrozenList,
     stores: &StoreSettings,

@@ -1,7 +1,7 @@
-//! Filters as a crawl has them in its settings: with the versions of their lists.
+//! A crawl's filters as its settings store them, with the versions of their lists.
 //!
-//! Invariant: a crawl obeys the filters of its start, whatever becomes of them since; a list of
-//! another version is another object. Must not know: where filters are kept.
+//! Invariant: a crawl uses its filters as of its start, whatever happens to them since. Each
+//! version of a list has its own object. Does not depend on where filters are stored.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use everytab_coordinator::{StoredFilter, StoredFilterList};
 use everytab_filters::{FilterSettings, ListKind, check_filter_name};
 use serde::{Deserialize, Serialize};
 
-/// Filters of a crawl: each is asked for every link.
+/// Maximum filters per crawl, because each one checks every link.
 pub const MAX_FILTERS: usize = 8;
 
 /// A version of an imported list.
@@ -22,9 +22,9 @@ pub struct FrozenList {
     pub version: i32,
     /// The store that has its object.
     pub store: String,
-    /// The object.
+    /// URL of the store that has its object.
     pub object: String,
-    /// SHA-256 of the object, in hexadecimal digits.
+    /// Name of the object.
     pub sha256: String,
     /// Length of the object in bytes.
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct FrozenFilter {
     pub name: String,
     /// Its version.
     pub version: i32,
-    /// What it says.
+    /// The settings of the filter.
     pub filter: FilterSettings,
     /// The lists that it names.
     pub lists: Vec<FrozenList>,
@@ -68,12 +68,12 @@ pub struct FreezeError {
 }
 
 impl FrozenFilter {
-    /// Freezes the filters `names`, in this order, of those that `filters` has, with the versions
-    /// of their lists that `lists` has.
+    /// Freezes the filters `names` in this order. `filters` has the stored filters, and `lists` the
+    /// versions of their lists.
     ///
     /// # Errors
-    /// The first filter that is not there, is no filter, or names a list or category that is not
-    /// imported or is of the wrong kind.
+    /// Returns an error for the first filter that is missing or malformed, or that names a list or
+    /// category that is not imported or has the wrong kind.
     pub fn freeze(
         names: &[String],
         filters: &[StoredFilter],
@@ -96,7 +96,7 @@ impl FrozenFilter {
     /// Checks the filter.
     ///
     /// # Errors
-    /// What is out of its bounds, or a list that is named and not frozen.
+    /// Returns an error if a setting is out of bounds, or if a list that it names is not frozen.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_filter_name(&self.name)?;
         self.filter.check().map_err(|error| error.to_string())?;
@@ -108,7 +108,7 @@ impl FrozenFilter {
     }
 }
 
-/// The lists that filters need, each once.
+/// Returns the names of the lists that filters need, each once.
 pub fn list_names_of(filters: &[StoredFilter]) -> Vec<String> {
     let mut names: Vec<String> = filters
         .iter()

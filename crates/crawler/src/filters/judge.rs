@@ -1,7 +1,7 @@
-//! Says whether a page that was fetched is kept: by the filters of its crawl, and by what it says
-//! itself to robots.
+//! Decides whether a fetched page is kept, by the filters of its crawl and by the page's own robots
+//! directives.
 //!
-//! Must not know: how a page is recorded.
+//! Does not depend on how a page is recorded.
 
 use everytab_filters::{ClassifierQuestion, Decision, FilterVerdict, PageContent, language_of};
 use everytab_frontier::{CanonicalUrl, ParameterList};
@@ -10,34 +10,34 @@ use everytab_webpage::RobotsDirectives;
 use super::ask::ask;
 use crate::{crawl::Crawl, metrics, readable::ReadableAnswer};
 
-/// The outcome of a page that asks not to be kept.
+/// The outcome for a page with a `noarchive` directive.
 pub(crate) const NOARCHIVE: &str = "noarchive";
 
-/// What a page says that was read.
+/// The content of a parsed page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadPage {
     /// Its title.
     pub title: String,
-    /// Its visible text. Of what is not HTML it is empty unless a filter or the search asks for it.
+    /// Its visible text. If it is not HTML, this is empty unless a filter or the search needs it.
     pub text: String,
-    /// What it says to robots.
+    /// Its robots directives.
     pub robots: RobotsDirectives,
 }
 
-/// What becomes of a page.
+/// The decision about a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Judgement {
-    /// The outcome if its body is not kept.
+    /// The outcome if its body is not stored.
     pub refused: Option<&'static str>,
-    /// Whether none of its links is followed, and none is counted.
+    /// Whether its links are neither followed nor counted.
     pub is_dropped: bool,
     /// Whether its links to pages are not followed.
     pub is_nofollow: bool,
-    /// The language of its text, where a filter asks for it.
+    /// The language of its text, if a filter needs it.
     pub language: Option<&'static str>,
 }
 
-/// Judges a page.
+/// Decides about a page.
 pub(crate) async fn judge(
     crawl: &Crawl,
     url: &str,

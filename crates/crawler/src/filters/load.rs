@@ -1,9 +1,9 @@
-//! The lists of filters that this process has in memory.
+//! The filter lists that this process has in memory.
 //!
-//! Invariants: crawls and tests that name the same object share it; an object is copied by one task
-//! at a time, however many wait for it, and to its end, even if none does any more. What nothing
-//! uses stays while no newer version of it is here, within [`MAX_UNUSED_BYTES`]. Must not know:
-//! what a filter decides.
+//! Invariants: crawls and tests that name the same object share it. Only one task at a time copies
+//! an object, however many wait for it, and it finishes even if none waits any longer. An unused
+//! list is kept until a newer version of it is loaded, within [`MAX_UNUSED_BYTES`]. Does not depend
+//! on what a filter decides.
 
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,14 @@ use super::{
     frozen::{FrozenFilter, FrozenList},
 };
 
-/// Bytes of the lists that are kept although nothing uses them: two of the largest, and small ones.
+/// Maximum size of unused lists that are kept, in bytes: two of the largest, and small ones.
 const MAX_UNUSED_BYTES: u64 = 1 << 30;
-/// Lists that are copied at a time, so that a slow store does not keep those of another waiting.
+/// Maximum lists that are copied at a time, so that a slow store does not delay those in another.
 const COPIES_AT_A_TIME: usize = 4;
 
-/// How copying a list ended, for all who wait for it.
+/// The result of copying a list, for all that wait for it.
 type Copied = Result<LoadedList, Arc<LoadError>>;
-/// A copy that is under way, or has ended.
+/// A copy that is in progress or finished.
 type Flight = watch::Receiver<Option<Copied>>;
 
 /// The lists that this process has, by the digests of their objects.
@@ -47,22 +47,22 @@ struct Shared {
     held: Mutex<HeldLists>,
 }
 
-/// The lists that are here, and those that are on their way.
+/// The loaded lists, and those that are being copied.
 #[derive(Debug)]
 struct HeldLists {
     max_unused_bytes: u64,
     here: HashMap<String, HeldList>,
     under_way: HashMap<String, Flight>,
-    /// How often a list was asked for: the clock of [`HeldList::used_at`].
+    /// Number of lookups so far: the clock of [`HeldList::used_at`].
     uses: u64,
 }
 
-/// A list that is here.
+/// A loaded list.
 #[derive(Debug)]
 struct HeldList {
     list: LoadedList,
     name: String,
-    /// The newest version of the name that is this object.
+    /// The newest known version whose object this is.
     version: i32,
     bytes: u64,
     used_at: u64,
@@ -83,7 +83,7 @@ impl HeldLists {
         Self { max_unused_bytes, here, under_way, uses: 0 }
     }
 
-    /// The list, if it is here.
+    /// Returns the list if it is loaded.
     fn find(&mut self, list: &FrozenList) -> Option<LoadedList> {
         self.uses += 1;
         let found = self.here.get_mut(&list.sha256)?;
@@ -95,12 +95,12 @@ impl HeldLists {
         Some(found.list.clone())
     }
 
-    /// The copy of a list that is under way; none where the task that made it is gone.
+    /// Returns the copy of a list that is in progress. `None` if the task that made it is gone.
     fn flight(&self, list: &FrozenList) -> Option<Flight> {
         self.under_way.get(&list.sha256).filter(|flight| flight.has_changed().is_ok()).cloned()
     }
 
-    /// A copy has ended.
+    /// Notes that a copy has finished.
     fn ended(&mut self, list: &FrozenList, copied: &Copied) {
         self.under_way.remove(&list.sha256);
         let Ok(copied) = copied else { return };
@@ -110,8 +110,8 @@ impl HeldLists {
         self.drop_unneeded();
     }
 
-    /// Drops, of what nothing uses, older versions, and beyond the limit what was asked for longest
-    /// ago.
+    /// Drops unused lists: older versions and, above the limit, those that were used least
+    /// recently.
     fn drop_unneeded(&mut self) {
         let mut newest: HashMap<String, i32> = HashMap::new();
         for held in self.here.values() {
@@ -135,7 +135,7 @@ impl HeldLists {
 }
 
 impl FilterLists {
-    /// No list; copies are written into this folder.
+    /// Creates an empty collection. Copies are written into this directory.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
         Self::with_limit(temporary, MAX_UNUSED_BYTES)
@@ -147,8 +147,8 @@ impl FilterLists {
         Self { shared: Arc::new(Shared { temporary, permits, held }) }
     }
 
-    /// Compiles the filters of a crawl, with their lists as far as these can be had. What cannot is
-    /// told: the filters are not complete then. `patterns` has those of their rules.
+    /// Compiles a crawl's filters with the lists that can be loaded. If a list is missing, the
+    /// filters are not complete. `patterns` has their rules' patterns.
     pub(crate) async fn compile(
         &self,
         crawl: &str,
@@ -161,7 +161,7 @@ impl FilterLists {
             let with_lists = Filter::compile(filter, |list| by_name.get(list).cloned());
             compiled.push(match with_lists {
                 Ok(filter) => filter,
-                // The settings say of another list what this object does not have.
+                // The object lacks something that the settings say the list has.
                 Err(error) if !by_name.is_empty() => {
                     tracing::error!(crawl, name, %error, "the lists of a filter are others");
                     Filter::compile(filter, |_| None).map_err(|error| error.to_string())?
@@ -172,8 +172,8 @@ impl FilterLists {
         Ok(FilterSet::with_patterns(compiled, patterns))
     }
 
-    /// Those of some lists that can be had, by name; with `until`, by then: what is not here is
-    /// copied on. `what` they are for is told with the others.
+    /// Loads lists, and returns those that load (before `until`, if given) by name. Other copies
+    /// continue in the background. `what` says in the log who needs them.
     pub async fn load_all<'a>(
         &self,
         what: &str,
@@ -197,8 +197,8 @@ impl FilterLists {
         by_name
     }
 
-    /// The list, if it is here; else the copy of it that is under way, which begins if there was
-    /// none.
+    /// Returns the list if it is loaded. Otherwise returns its copy in progress, and starts one if
+    /// there is none.
     fn begin(&self, list: &FrozenList, stores: &StoreSettings) -> Result<LoadedList, Flight> {
         let mut held = self.shared.held.lock();
         if let Some(loaded) = held.find(list) {
@@ -230,7 +230,7 @@ impl Shared {
     }
 }
 
-/// Waits for the end of a copy, until a time.
+/// Waits until a copy finishes, or until a time.
 async fn ended(mut flight: Flight, until: Option<Instant>) -> Copied {
     let ended = async {
         let copied = flight.wait_for(Option::is_some).await.ok().and_then(|copied| copied.clone());

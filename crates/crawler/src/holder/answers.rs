@@ -1,4 +1,4 @@
-//! What follows from the answer to a request, or from none.
+//! Handles finished fetches: records them, merges their links, and schedules the host again.
 
 use std::{sync::Arc, time::Instant};
 
@@ -19,7 +19,8 @@ use crate::{
 };
 
 impl Holder {
-    /// A request ended its task by a panic, a mistake of this program: it costs that URL alone.
+    /// Handles a panic in a fetch task, which is a bug in EveryTab. The URL is recorded as
+    /// `crashed`; a robots.txt is fetched again.
     pub(super) fn panicked(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
@@ -45,12 +46,12 @@ impl Holder {
         self.queue(host_hash, next);
     }
 
-    /// A request is over.
+    /// Handles a finished fetch task.
     pub(super) fn visited(&mut self, visited: Visited) {
         let Visited { fence, host_hash, number, turns, asked, result } = visited;
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
-        // It was given up, with its slot perhaps.
+        // The request was cancelled, perhaps together with its slot.
         if host.request.take_if(|request| request.number == number).is_none() {
             return;
         }
@@ -98,9 +99,10 @@ impl Holder {
         self.queue(host_hash, next);
     }
 
-    /// Writes the record of a robots.txt, which is kept when the record is put.
+    /// Writes a robots.txt record. The robots.txt is stored with its host once the record is
+    /// uploaded.
     fn robots_record(&mut self, robots: RobotsRecord, mut record: Record) {
-        // Whoever waits for the URL waits for the record too.
+        // A client that waits for a URL waits for this record, too.
         let crawl = self.state.crawls.get(&robots.crawl);
         record.is_urgent =
             crawl.is_some_and(|(crawl, _)| self.is_urgent_in(crawl, robots.host_hash));
@@ -158,10 +160,10 @@ impl Holder {
             turned_away: found.turned_away,
         };
         let subset = match answer.fetched.status {
-            // Sitemaps too: the index of pages, which scans read, has nothing that is no page, and
-            // robots.txt is indexed from its archives, without rows.
+            // Sitemaps, too: the index of pages, which scans read, must contain only pages.
+            // robots.txt is indexed from its archives and has no rows.
             _ if !is_page => ArchiveSubset::Media,
-            // A page that has not changed is a page.
+            // A page that is not modified is still a page.
             Some(304) if outcome == Outcome::NotModified => ArchiveSubset::Warc,
             Some(200) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,

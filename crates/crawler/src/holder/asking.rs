@@ -1,4 +1,4 @@
-//! Which host is asked next, and for what.
+//! Chooses the next host and starts its next fetch.
 
 use std::{
     sync::Arc,
@@ -27,28 +27,28 @@ use crate::{
     visit::Asked,
 };
 
-/// URLs of a host that are answered without a request before another host has its turn.
+/// Maximum URLs on a host that are recorded without a request before another host gets its turn.
 const ANSWERED_AT_A_TIME: usize = 64;
-/// Pause of a host after this machine was in trouble.
+/// Pause of a host after a local failure.
 pub(super) const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
-/// Records that may wait to be written before asking stops, each with the fetcher's permit for its
-/// body.
+/// Maximum records that wait to be written before no more requests start. Each holds the fetcher's
+/// permit for its body.
 const MAX_UNWRITTEN: usize = 256;
 
-/// What is to be done for a host.
+/// The next action for a host.
 enum Next {
-    /// Ask for this.
+    /// Start this fetch.
     Ask(Asked),
-    /// Look again at this time.
+    /// Check the host again at this time.
     At(Instant),
-    /// Look again now: some URLs were answered without asking.
+    /// Check the host again now, because some URLs were recorded without a request.
     Again,
-    /// Nothing is due.
+    /// Do nothing, because nothing is due.
     Nothing,
 }
 
 impl Holder {
-    /// Whether hosts are asked now.
+    /// Returns whether requests may start now.
     pub(super) fn may_ask(&self) -> bool {
         let state = &self.state;
         let has_permits = state.requests.len() < self.context.fetcher.in_flight().limit;
@@ -57,12 +57,12 @@ impl Holder {
         has_permits && has_room && !rests && !state.is_stopping
     }
 
-    /// Whether so many records wait to be written that asking stops.
+    /// Returns whether so many records wait to be written that no more requests may start.
     pub(super) fn has_too_many_unwritten(&self) -> bool {
         self.state.unwritten.len() >= MAX_UNWRITTEN
     }
 
-    /// Has a host looked at, at a time at the latest.
+    /// Schedules a check of the host no later than `at`.
     pub(super) fn queue(&mut self, host_hash: u64, at: Instant) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.queued_at.is_none_or(|queued| at < queued) {
@@ -72,14 +72,14 @@ impl Holder {
         }
     }
 
-    /// Has hosts looked at, at a time at the latest.
+    /// Schedules checks of hosts no later than `at`.
     pub(super) fn queue_all(&mut self, hosts: Vec<u64>, at: Instant) {
         for host in hosts {
             self.queue(host, at);
         }
     }
 
-    /// Has the hosts of some crawls looked at now.
+    /// Schedules checks of some crawls' hosts now.
     pub(super) fn queue_hosts_of(&mut self, is_one: impl Fn(i32) -> bool) {
         let hosts = self.state.hosts.iter();
         let hosts: Vec<u64> = hosts
@@ -89,14 +89,15 @@ impl Holder {
         self.queue_all(hosts, Instant::now());
     }
 
-    /// When there is a host to look at, as far as rates let it.
+    /// Returns when the next host is due, taking rate limits into account. `None` if no host is
+    /// scheduled.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let now = Instant::now();
         let open_at = |owner: &str, crawl| self.state.gates.open_at(owner, crawl).unwrap_or(now);
         self.state.due.next_at(open_at)
     }
 
-    /// Asks the hosts whose time has come.
+    /// Starts fetches of the hosts whose time has come.
     pub(super) fn ask_due_hosts(&mut self) {
         if !self.may_ask() {
             return;
@@ -106,7 +107,7 @@ impl Holder {
             && let Some((at, host_hash)) = self.state.due.come_due(now)
         {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
-            // Another entry is not one that an earlier one has overtaken.
+            // Skip stale heap entries: the host has been rescheduled.
             if host.queued_at == Some(at) {
                 host.queued_at = None;
                 self.came_due(host_hash);
@@ -139,7 +140,7 @@ impl Holder {
         }
     }
 
-    /// Decides what is next of a host.
+    /// Decides the next action for a host.
     fn next_of(&mut self, host_hash: u64) -> Next {
         let crawls = match self.standing_of(host_hash) {
             HostStanding::Ready { crawls, .. } => crawls,
@@ -162,13 +163,13 @@ impl Holder {
         Next::At(at.unwrap_or_else(Instant::now))
     }
 
-    /// Decides what is next of a host that may be asked for a crawl.
+    /// Decides the next action for a host that may get a request for this crawl.
     fn next_of_crawl(&mut self, host_hash: u64, crawl: &Arc<Crawl>) -> Next {
         for _ in 0..ANSWERED_AT_A_TIME {
             if self.state.asking_until.is_some_and(|until| Instant::now() >= until) {
                 return Next::Again;
             }
-            // Nothing more is due of this crawl; another one may have something.
+            // Nothing more is due in this crawl; another one may have a URL.
             let Some((turn, cookies)) = self.take_turn(host_hash, crawl) else {
                 return Next::Again;
             };
@@ -197,7 +198,7 @@ impl Holder {
         Next::Again
     }
 
-    /// Decides what is done for a URL of an origin. `None` if the URL was answered without a
+    /// Decides the next action for a URL of an origin. `None` if the URL was recorded without a
     /// request.
     fn next_of_origin(
         &mut self,
@@ -211,7 +212,8 @@ impl Holder {
         let permission = host.origins.permission(origin, self.patience_of(crawl), Utc::now());
         let turns = host.turns.as_ref();
         let is_too_slow = turns.is_some_and(|turns| turns.delay.is_crawl_delay_too_long());
-        // A day later robots.txt may ask for a shorter delay.
+        // A robots.txt that is a day old is fetched again first, because it may set a shorter delay
+        // now.
         if is_too_slow && !matches!(permission, Permission::AskRobots) {
             let left = (Ending::Left, CRAWL_DELAY_TOO_LONG);
             self.answer_unasked(host_hash, crawl, &turn, left);
@@ -229,7 +231,7 @@ impl Holder {
                 let url = if is_left_out { turn.url.as_str().into() } else { url };
                 return Some(Next::Ask(Asked::Probe { crawl: Arc::clone(crawl), origin, url }));
             }
-            // A pause shorter than the second in which it ends.
+            // The pause ends within this second.
             Permission::Wait => {
                 self.put_back(host_hash, crawl.number, &turn);
                 return Some(Next::At(Instant::now() + LOOK_AGAIN));
@@ -252,8 +254,8 @@ impl Holder {
         None
     }
 
-    /// Has a page fetched that robots.txt allows, when a page of the crawl's limit is reserved for
-    /// it, and where that is needed a checkpoint has it written down.
+    /// Fetches a page that robots.txt allows, once a page of the crawl's limit is reserved for it
+    /// and, in an isolated slot, a checkpoint has recorded it as in progress.
     fn ask_page(
         &mut self,
         host_hash: u64,
@@ -271,9 +273,9 @@ impl Holder {
         }
     }
 
-    /// How a URL ends that is not requested whatever its robots.txt says: because of its port or
-    /// address, by patterns that have changed since it became known, or by a filter. `None` if it
-    /// may be requested.
+    /// Returns the final state of a URL that is not requested whatever its robots.txt says: because
+    /// of its port or address, by patterns that changed after the link was merged, or by a filter.
+    /// `None` if it may be requested.
     fn refused_unasked(&self, crawl: &Crawl, turn: &Turn) -> Option<(Ending, &'static str)> {
         let refusal = self.context.fetcher.refusal(&turn.url, &crawl.ports);
         let refused = refusal.map(|outcome| (ending_of(outcome, false), outcome.as_str()));
@@ -285,7 +287,8 @@ impl Holder {
             .or_else(|| self.filtered(crawl, turn).map(|outcome| (Ending::Refused, outcome)))
     }
 
-    /// The outcome of a URL that a filter drops which could not be asked when the URL became known.
+    /// Runs the URL filters again before the fetch, because a list may not have been loaded when
+    /// the link was merged. Returns the outcome if a filter drops the URL.
     fn filtered(&self, crawl: &Crawl, turn: &Turn) -> Option<&'static str> {
         if crawl.filters.is_empty() {
             return None;
@@ -297,7 +300,7 @@ impl Holder {
         decision.is_drop().then(|| decision.by.outcome())
     }
 
-    /// Starts a request.
+    /// Starts a fetch task.
     fn ask(&mut self, host_hash: u64, asked: Asked) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         if host.turns.is_none() {
@@ -330,14 +333,14 @@ impl Holder {
                 Ok(Some(visited)) => Event::Visited(Box::new(visited)),
                 Ok(None) => Event::Invalid(of.0, host_hash, number),
                 Err(error) if error.is_panic() => Event::Panicked(of.0, host_hash, number),
-                // It was given up.
+                // The task was cancelled.
                 Err(_) => return,
             };
             tell.send(event).ok();
         });
     }
 
-    /// Gives records to the task that writes, as many as it has room for.
+    /// Passes records to the archive task, as many as it has room for.
     pub(super) fn write_more(&mut self) {
         let mut commands = std::mem::take(&mut self.state.unwritten).into_iter();
         for command in commands.by_ref() {
@@ -349,7 +352,7 @@ impl Holder {
         self.state.unwritten.extend(commands);
     }
 
-    /// Answers a URL that is not asked for.
+    /// Records a URL's outcome without sending a request.
     pub(super) fn answer_unasked(
         &mut self,
         host_hash: u64,
@@ -377,7 +380,7 @@ impl Holder {
     }
 }
 
-/// The path of a URL, with its query.
+/// Returns the path of a URL, with its query.
 fn path_of(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |at| at + "://".len());
     let rest = url.get(authority..).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Seeds without a scheme, which get https: http is requested too where no connection over TLS can
-//! be made, and https is given up when http has answered.
+//! Handles seeds without a scheme, which get https. If no TLS connection can be made, http is
+//! requested, too; https is given up once http has responded.
 //!
-//! The URL over https stays pending until then, because an outage may be over soon, and because
-//! http may redirect to it. Both have a row, and that of http names https as what led to it.
+//! The https URL stays pending until then, because an outage may be over soon, and because http may
+//! redirect to it. Both have a row, and that of http names the https URL as its referrer.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use everytab_frontier::{CanonicalUrl, Ending, Origin, Turn};
 use crate::holder::state::Holder;
 
 impl Holder {
-    /// Has seeds of a crawl requested over http that were submitted without a scheme, if their
-    /// origins cannot be connected to over TLS.
+    /// Adds http URLs for seeds that were submitted without a scheme, if no TLS connection to their
+    /// origins can be made.
     pub(super) fn fall_back_to_http(&mut self, host_hash: u64, crawl: i32) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let context = Arc::clone(&self.context);
@@ -25,8 +25,8 @@ impl Holder {
         }
     }
 
-    /// Returns the URL over https that this result over http makes superfluous, with the outcome of
-    /// the last attempt. `None` if there is none, or http redirects to it.
+    /// Returns the https URL that this result over http makes superfluous, with the outcome of its
+    /// last attempt. `None` if there is no such URL, or if http redirects to it.
     pub(super) fn superseded_by(&self, row: &FetchRow) -> Option<(Turn, Outcome)> {
         let is_over_http = row.url.starts_with("http://");
         let is_forbidden = row.outcome == Outcome::RobotsDisallowed.as_str();
@@ -46,7 +46,7 @@ impl Holder {
         (!is_target).then_some((turn, outcome))
     }
 
-    /// Ends a URL over https because http has answered.
+    /// Records the outcome for an https URL that http has made superfluous.
     pub(super) fn end_superseded(
         &mut self,
         (host_hash, crawl): (u64, i32),

@@ -1,8 +1,9 @@
-//! Following redirects on their host, with the cookies that it sets on the way.
+//! Follows redirects on their host, with the cookies that the host sets along the way.
 //!
-//! The target of a redirect is the next request of the crawl to the host, if it may be requested.
-//! A chain that ends without its target (one that is answered already or out of scope, an origin
-//! that has to wait, a page limit) is recorded as redirects; a loop as that, for each URL in it.
+//! The target of a redirect is the crawl's next request to the host, if it may be requested. A
+//! chain that ends without its target (because it is already fetched or out of scope, its origin is
+//! paused, or the page limit is reached) is recorded as redirects. Each URL of a loop is recorded
+//! as a redirect loop.
 
 use everytab_fetcher::{Cookies, Outcome};
 use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
@@ -14,18 +15,19 @@ use crate::{
     rows::ending_of,
 };
 
-/// Chains of a host in one crawl. A host has several only while targets of them are retried.
+/// Maximum chains per host and crawl. A host has several only while their targets are retried.
 const MAX_CHAINS_PER_HOST: usize = 16;
 
 impl Holder {
-    /// The URLs to which chains of a host lead, in hash order.
+    /// Returns the URLs to which a host's chains lead, in hash order.
     pub(super) fn targets_of(&self, crawl: i32, host_hash: u64) -> Vec<UrlHash> {
         let key = |target| ChainKey { crawl, host_hash, target: UrlHash(target) };
         let chains = self.state.chains.range(key(0)..=key(u64::MAX));
         chains.map(|(key, _)| key.target).collect()
     }
 
-    /// A URL that was taken as the chain that leads to it requests it, with the chain's cookies.
+    /// Returns a URL in the form in which its redirect chain requests it, with the chain's cookies.
+    /// A URL without a chain is unchanged.
     pub(super) fn in_chain(&self, host_hash: u64, crawl: i32, mut turn: Turn) -> (Turn, Cookies) {
         let key = ChainKey { crawl, host_hash, target: turn.hash };
         let Some(chain) = self.state.chains.get(&key) else { return (turn, Cookies::default()) };
@@ -34,7 +36,7 @@ impl Holder {
         (turn, chain.cookies.clone())
     }
 
-    /// A URL was answered with something else than a redirect on its host.
+    /// Ends the chain of a URL whose response is not a redirect on its host.
     pub(super) fn chain_answered(
         &mut self,
         host_hash: u64,
@@ -51,7 +53,7 @@ impl Holder {
         self.end(chain, outcome);
     }
 
-    /// A URL was answered with a redirect on its host.
+    /// Extends the chain of a URL that redirects on its host, or starts one.
     pub(super) fn chain_redirected(
         &mut self,
         host_hash: u64,
@@ -79,7 +81,7 @@ impl Holder {
         if is_due != Some(true) {
             return self.end(chain, None);
         }
-        // No holder dies of it any more, although it is not answered.
+        // The URL did not kill its holder, so clear its mark, although it is not finished.
         if turn.attributes.flags.contains(LinkFlags::WRITTEN_DOWN) {
             self.state_of(crawl, host_hash, |state| state.cross_out(turn.hash));
             self.changed(crawl, host_hash);
@@ -87,7 +89,7 @@ impl Holder {
         self.state.chains.insert(next, chain);
     }
 
-    /// Ends the chain that leads to a URL, which is not requested now.
+    /// Ends the chain that leads to a URL that is not requested now.
     pub(super) fn end_chain(&mut self, host_hash: u64, crawl: i32, target: UrlHash) {
         if let Some(chain) = self.state.chains.remove(&ChainKey { crawl, host_hash, target }) {
             self.end(chain, None);
@@ -105,7 +107,7 @@ impl Holder {
         self.end_all(keys);
     }
 
-    /// Ends the waiting chains whose time is over, or whose sites are set aside.
+    /// Ends the waiting chains that timed out, or whose sites are suspended.
     pub(super) fn end_late_chains(&mut self) {
         let is_aside = |key: &ChainKey| {
             let host = self.state.hosts.get(&key.host_hash);
@@ -121,7 +123,7 @@ impl Holder {
         self.end_all(keys);
     }
 
-    /// Whether the request that a chain leads to is in flight.
+    /// Returns whether the request that a chain leads to is in flight.
     fn is_under_way(&self, key: &ChainKey) -> bool {
         let request = self.state.hosts.get(&key.host_hash).and_then(|host| host.request.as_ref());
         request.is_some_and(|request| {
@@ -136,7 +138,7 @@ impl Holder {
         }
     }
 
-    /// Records the fetches of a chain, with another outcome if that is how the chain ended.
+    /// Records a chain's fetches, with `outcome` instead of their own if it is given.
     fn end(&mut self, chain: RedirectChain<ChainedFetch>, outcome: Option<Outcome>) {
         for mut fetch in chain.end() {
             if let Some(outcome) = outcome {
@@ -156,8 +158,8 @@ impl Holder {
         }
     }
 
-    /// A URL is requested again in its chain: it stays pending, and no row names the record of the
-    /// request before.
+    /// Keeps a URL pending that its chain requests again. No row names the record of the earlier
+    /// request.
     fn request_again(&mut self, key: ChainKey, before: ChainedFetch) {
         let ChainKey { crawl, host_hash, target } = key;
         let ChainedFetch { record, fetched } = before;

@@ -1,9 +1,9 @@
-//! Which URL of a host is next: in which order, of how many pages, and with what care in a slot
-//! that killed its holders.
+//! Chooses the next URL of a host: the order, the page limit, and the isolation of a URL on which
+//! workers may die.
 //!
-//! In such a slot a URL is written down by a checkpoint before it is asked. If a holder dies
-//! meanwhile, the next one finds it so, notes the death and asks it again; after the fourth death
-//! the URL is answered as crashed.
+//! In an isolated slot, a checkpoint records a URL as in progress before it is fetched. If the
+//! holder dies, the next one finds this mark, counts a death and fetches the URL again. After the
+//! fourth death the URL is recorded as `crashed`.
 
 use std::time::Instant;
 
@@ -22,22 +22,22 @@ use crate::{
     slot::Written,
 };
 
-/// Pages that one call reserves at most: those of half a minute.
+/// Maximum pages that one call reserves: those of half a minute.
 const PAGES_A_CALL: i64 = 1_000;
 
 impl Holder {
-    /// What a crawl knows of the site of a host.
+    /// Returns the state of a host's site in a crawl.
     fn site_in(&self, crawl: i32, host_hash: u64) -> Option<&Site> {
         let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
         self.state.sites.get(&SiteKey { crawl, site_hash })
     }
 
-    /// What a crawl knows of a host.
+    /// Returns a host's state in a crawl.
     pub(super) fn known_in(&self, crawl: i32, host_hash: u64) -> Option<&HostState> {
         self.site_in(crawl, host_hash)?.hosts.get(&host_hash)
     }
 
-    /// Returns true if a client waits for the URL of a host that is next in a crawl.
+    /// Returns true if a client is waiting for the next URL of a host in a crawl.
     pub(super) fn is_urgent_in(&self, crawl: &Crawl, host_hash: u64) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let patience = self.patience_of(crawl);
@@ -47,22 +47,23 @@ impl Holder {
         host.is_urgent && self.known_in(crawl.number, host_hash).is_some_and(is_urgent)
     }
 
-    /// When a URL of a host is due in a crawl. `None` if its site is set aside.
+    /// Returns when a URL of a host is due in a crawl. `None` if its site is suspended, or nothing
+    /// is pending.
     pub(super) fn due_in(&self, crawl: &Crawl, host_hash: u64) -> Option<Instant> {
         let site = self.site_in(crawl.number, host_hash).filter(|site| !site.is_aside)?;
         let (host, patience) = (self.state.hosts.get(&host_hash)?, self.patience_of(crawl));
         let state = site.hosts.get(&host_hash)?;
         let due_s = state.next_turn_s(|origin| host.paused_until_s(origin, patience))?;
         let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
-        // Pauses end within a second.
+        // A pause may end within the second before `due`, which is rounded up to whole seconds.
         let due = host.origins.pause_end_within(due - TimeDelta::seconds(1), due).unwrap_or(due);
         let wait = (due - Utc::now()).to_std().unwrap_or_default();
         Some(Instant::now() + wait)
     }
 
-    /// Takes the next URL of a host in a crawl: the one that is written down, where there is one;
-    /// the target of a chain of redirects, with the chain's cookies; or the first in order. URLs of
-    /// origins that are paused wait.
+    /// Takes the host's next URL: the one marked as in progress in an isolated slot, else the
+    /// target of a redirect chain (with the chain's cookies), else the first in order. URLs of
+    /// paused origins wait. `None` if nothing is due.
     pub(super) fn take_turn(&mut self, host_hash: u64, crawl: &Crawl) -> Option<(Turn, Cookies)> {
         let (number, patience, now) = (crawl.number, self.patience_of(crawl), Utc::now());
         let now_s = u64::try_from(now.timestamp()).unwrap_or_default();
@@ -83,7 +84,7 @@ impl Holder {
         let turn = match slot.written.filter(|written| written.crawl == number) {
             Some(Written { hash, .. }) if is_free(state, hash) => state.take(hash)?,
             written => {
-                // If the origin of one that is written down was paused since, another one is.
+                // If the origin of the marked URL was paused since, take another URL.
                 if let Some(Written { hash, .. }) = written {
                     state.cross_out(hash);
                     slot.written = None;
@@ -99,7 +100,7 @@ impl Holder {
         Some(self.in_chain(host_hash, number, turn))
     }
 
-    /// Whether a URL of a slot that killed its holders was being asked when the last one died.
+    /// Returns whether a URL of an isolated slot was in progress when the last holder died.
     pub(super) fn killed_its_holder(&self, host_hash: u64, turn: &Turn) -> bool {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         let Some(slot) = slot.and_then(|slot| self.state.slots.get(&slot)) else { return false };
@@ -108,9 +109,9 @@ impl Holder {
         slot.is_isolated() && is_written_down && !is_own
     }
 
-    /// Whether so many holders died while a URL was written down that it is the cause; otherwise
-    /// one more is noted. Workers are killed for other reasons too: where one in ten is while a URL
-    /// is written down, one URL in ten thousand has four such deaths in a row.
+    /// Returns true if this URL has had so many deaths that it must be the cause; otherwise counts
+    /// one more. Workers are also killed for other reasons: if that happens to one URL in ten while
+    /// it is in progress, one in ten thousand has four such deaths in a row.
     pub(super) fn is_last_death(&mut self, host_hash: u64, crawl: i32, turn: &Turn) -> bool {
         let is_last = turn.attributes.flags.deaths() == LinkFlags::MAX_DEATHS;
         if !is_last {
@@ -120,7 +121,7 @@ impl Holder {
         is_last
     }
 
-    /// What killed the holders of a host's slot is found.
+    /// Ends the isolation of a host's slot, because the URL that killed its holders was found.
     pub(super) fn found_poison(&mut self, host_hash: u64) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         if let Some(slot) = slot.and_then(|slot| self.state.slots.get_mut(&slot)) {
@@ -129,8 +130,8 @@ impl Holder {
         }
     }
 
-    /// Has the next checkpoint say that a URL is about to be asked, in a slot that killed its
-    /// holders; false if it may be asked, because a checkpoint says so or need not.
+    /// Has the next checkpoint record that a URL is in progress, in an isolated slot. Returns false
+    /// if the URL may be fetched now, because a checkpoint has recorded this or need not.
     pub(super) fn write_down(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let Some(slot) = self.state.slots.get_mut(&host.slot) else { return false };
@@ -147,8 +148,8 @@ impl Holder {
         true
     }
 
-    /// Reserves a page for a URL of a limited crawl; false if that has to be asked for first, or
-    /// none is left.
+    /// Takes a reserved page of the crawl's limit for a URL. If the slot has none, requests more
+    /// from Postgres and returns false.
     pub(super) fn reserve(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
         if !crawl.is_limited || turn.attributes.flags.is_no_page() {
             return true;
@@ -170,7 +171,7 @@ impl Holder {
         false
     }
 
-    /// Pages were reserved, or none is left for now.
+    /// Handles the reply to a page reservation. 0 pages means that none is left for now.
     pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: Result<i64, Error>) {
         if !self.holds(fence) {
             return;
@@ -179,8 +180,8 @@ impl Holder {
         slot.reserving.remove(&crawl);
         let pages = match pages {
             Ok(pages) => pages,
-            // Pages were perhaps reserved, and are used or given back by nobody but who knows of
-            // them: the next holder, who reads the sums.
+            // The reservation may have committed although the call failed. Release the slot: the
+            // next holder reads the true sums from Postgres.
             Err(error) => {
                 tracing::warn!(slot = fence.slot, %error, "reserving pages failed; giving it back");
                 slot.is_leaving = true;
@@ -204,7 +205,7 @@ impl Holder {
     }
 }
 
-/// The second since 1970 that it is now.
+/// Returns the current time in seconds since 1970.
 fn unix_now() -> u64 {
     u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }

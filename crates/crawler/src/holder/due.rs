@@ -1,13 +1,13 @@
-//! Which host is looked at next.
+//! The queue of hosts: decides which host is checked next.
 //!
-//! A host waits for its time, and is then ready for each crawl that has something due of it. Ready
-//! hosts are taken by turns: one of each owner of crawls after the other, and within an owner one
-//! of each crawl, so that neither an owner nor a crawl with a million hosts holds another back.
-//! Those of which somebody waits for a URL come before all others.
+//! A host waits for its time, and is then ready for each crawl with a due URL on it. Ready hosts
+//! are taken in round-robin order, first over owners and then over the crawls of an owner, so that
+//! neither an owner nor a crawl with a million hosts holds back another. Hosts with a URL for which
+//! a client is waiting come first.
 //!
-//! Invariants: a host is ready for a crawl at most once in a lane; an owner that has a host ready
-//! and may ask gets a turn before any other owner gets two. Must not know: why a host is due, what
-//! limits a crawl.
+//! Invariants: a host is ready for a crawl at most once per lane. An owner with a ready host whose
+//! rate allows a request gets a turn before any other owner gets two. Does not depend on why a host
+//! is due, or on what limits a crawl.
 
 use std::{
     cmp::Reverse,
@@ -16,7 +16,7 @@ use std::{
     time::Instant,
 };
 
-/// Hosts by the time at which they are to be looked at, and then by whose turn it is.
+/// Hosts that wait for their time, and ready hosts in round-robin order.
 #[derive(Default)]
 pub(crate) struct DueHosts {
     urgent: Lane,
@@ -30,10 +30,10 @@ struct Lane {
     ready: Turns,
 }
 
-/// A crawl, and whose it is.
+/// A crawl and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedCrawl {
-    /// Who has its turn.
+    /// The owner, for the round-robin order.
     pub owner: Arc<str>,
     /// The number of the crawl.
     pub crawl: i32,
@@ -44,17 +44,17 @@ impl DueHosts {
         if is_urgent { &mut self.urgent } else { &mut self.ordinary }
     }
 
-    /// Has a host wait until a time.
+    /// Adds a host that waits until a time.
     pub(crate) fn push(&mut self, is_urgent: bool, at: Instant, host_hash: u64) {
         self.lane(is_urgent).waiting.push(Reverse((at, host_hash)));
     }
 
-    /// A host may be asked for a crawl now.
+    /// Adds a host that is ready for a crawl now.
     pub(crate) fn ready(&mut self, is_urgent: bool, of: OwnedCrawl, host_hash: u64) {
         self.lane(is_urgent).ready.enter(of, host_hash);
     }
 
-    /// Takes a host whose time has come, with that time.
+    /// Removes and returns a host whose time has come, with that time.
     pub(crate) fn come_due(&mut self, now: Instant) -> Option<(Instant, u64)> {
         for heap in [&mut self.urgent.waiting, &mut self.ordinary.waiting] {
             if heap.peek().is_some_and(|Reverse((at, _))| *at <= now) {
@@ -64,13 +64,15 @@ impl DueHosts {
         None
     }
 
-    /// Takes the host whose turn it is among those of the crawls that may ask.
+    /// Removes and returns the next ready host, urgent ones first, then round-robin over owners and
+    /// their crawls. Skips crawls for which `may_ask` returns false.
     pub(crate) fn next(&mut self, may_ask: impl Fn(&str, i32) -> bool) -> Option<u64> {
         let urgent = self.urgent.ready.next(&may_ask);
         urgent.or_else(|| self.ordinary.ready.next(&may_ask))
     }
 
-    /// When there is something to look at: `open_at` says from when on a crawl may ask.
+    /// Returns when the next host can be checked. `open_at` returns when a crawl may send its next
+    /// request.
     pub(crate) fn next_at(&self, open_at: impl Fn(&str, i32) -> Instant) -> Option<Instant> {
         let waiting = [&self.urgent, &self.ordinary].into_iter().filter_map(|lane| {
             let Reverse((at, _)) = lane.waiting.peek()?;
@@ -83,7 +85,7 @@ impl DueHosts {
         waiting.chain(ready).min()
     }
 
-    /// How many hosts are ready, each once a crawl.
+    /// Returns the number of ready hosts, counted once per crawl.
     pub(crate) fn ready_hosts(&self) -> usize {
         self.urgent.ready.members.len() + self.ordinary.ready.members.len()
     }
@@ -95,12 +97,12 @@ impl DueHosts {
     }
 }
 
-/// Hosts that are ready, by owner and crawl.
+/// Ready hosts, by owner and crawl.
 #[derive(Default)]
 struct Turns {
-    /// The owners that have any, the next one first; each with its crawls, the next one first.
+    /// The owners with ready hosts, the next one first; each with its crawls, the next one first.
     owners: VecDeque<(Arc<str>, VecDeque<i32>)>,
-    /// The hosts of each of these crawls, the next one first; none is empty.
+    /// The ready hosts of each listed crawl, the next one first. No queue is empty.
     hosts: HashMap<i32, VecDeque<u64>>,
     members: HashSet<(i32, u64)>,
 }
@@ -147,7 +149,7 @@ impl Turns {
         None
     }
 
-    /// Takes the next host of a crawl.
+    /// Removes and returns the next host of a crawl.
     fn take(&mut self, crawl: i32) -> Option<u64> {
         let hosts = self.hosts.get_mut(&crawl)?;
         let host_hash = hosts.pop_front();
@@ -189,7 +191,7 @@ mod tests {
         let taken = take(&mut due, 20);
         let small = taken.iter().filter(|host| **host >= 2_000_000).count();
         assert_eq!(small, 10);
-        // Ten crawls of one owner have one turn among them.
+        // Ten crawls of one owner share its turns.
         (10..20).for_each(|crawl| {
             (0..9).for_each(|host| due.ready(false, of("many", crawl), 3_000_000 + host));
         });

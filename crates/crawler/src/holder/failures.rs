@@ -1,4 +1,5 @@
-//! Failures that may pass: whether a URL is fetched again, and whether its origin is paused.
+//! Handles transient failures: decides whether a URL is fetched again, and whether its origin is
+//! paused.
 //!
 //! Does not depend on how a response is read, or on how it is recorded.
 
@@ -19,13 +20,13 @@ use crate::{
 };
 
 impl Holder {
-    /// How long a crawl waits for an origin that is paused.
+    /// Returns how long a crawl waits for a paused origin.
     pub(super) fn patience_of(&self, crawl: &Crawl) -> Patience {
         let lasts = crawl.host_patience.unwrap_or(self.settings.host_patience);
         Patience { lasts, since: crawl.started_at }
     }
 
-    /// Returns the pause after a URL failed that was retried this often.
+    /// Returns the pause after the failure of a URL that was already retried this often.
     fn retry_pause(&self, retries: u8) -> Duration {
         let times = 1_u32.checked_shl(retries.into()).unwrap_or(u32::MAX);
         self.settings.retry_pause.saturating_mul(times).min(PAUSE_MAX)
@@ -51,8 +52,8 @@ impl Holder {
         self.note_pauses(host_hash);
     }
 
-    /// Records in the origin's health how a page was fetched. Returns true if the URL is fetched
-    /// again later; otherwise the result is final.
+    /// Updates the origin's health with a page's result. Returns true if the URL is fetched again
+    /// later; otherwise the result is final.
     pub(super) fn is_fetched_again(
         &mut self,
         (fence, host_hash): (SlotFence, u64),
@@ -66,8 +67,8 @@ impl Holder {
         let first_pause = self.settings.origin_pause;
         let failure = failure_of(turn, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
-        // A body that ended early is kept in the end. Of an origin that never gave a whole page it
-        // is what there is, and no failure of the origin.
+        // A body that ended early is stored after the last retry. If the origin never served a
+        // whole page, such a body is the best that it has, and is not a failure of the origin.
         let is_kept = fetched.has_body() && !host.origins.has_given(origin);
         let blame = failure.map(|failure| {
             if is_kept {
@@ -88,7 +89,7 @@ impl Holder {
             Some(Blame::Origin) => {
                 let pause = self.retry_pause(0).max(Duration::from_secs(1));
                 let at = now + TimeDelta::from_std(pause).unwrap_or_default();
-                // Another URL is the first after the pause, lest one holds up all.
+                // Try another URL first after the pause, so that this one cannot block the origin.
                 let after = self.paused_until(host_hash, origin).map(|at| unix_s(at) + 1);
                 let at_s = unix_s(at).max(after.unwrap_or_default());
                 self.state_of(number, host_hash, |state| state.put_off(hash, at_s))
@@ -107,8 +108,8 @@ impl Holder {
         true
     }
 
-    /// Has the next checkpoint record pauses of a host's origins that have begun or ended, and when
-    /// each crawl has something due of it.
+    /// Has the next checkpoint record pauses of a host's origins that have started or ended, and
+    /// when the host is due in each crawl.
     fn note_pauses(&mut self, host_hash: u64) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if !host.origins.take_pause_change() {
@@ -150,7 +151,7 @@ impl Holder {
     }
 }
 
-/// Describes the failure of a page that may pass. `None` if the result is final.
+/// Describes a transient failure of a page. `None` if the result is final.
 fn failure_of(turn: &Turn, fetched: &PageFetched) -> Option<PageFailure> {
     let passing = fetched.outcome.passing(fetched.status);
     (passing != Passing::No).then_some(PageFailure {

@@ -1,9 +1,10 @@
-//! Includes and excludes that change while a crawl runs, applied to what is pending.
+//! Applies includes and excludes that change while a crawl runs to its pending URLs.
 //!
-//! A pending URL that no longer passes is left, as `excluded` or `not_included`. All of a host that
-//! is loaded are judged, some at a time, when the holder learns of the change; those of other hosts
-//! when they are loaded. Invariant: no URL is requested that the newest patterns known here leave
-//! out, for each is judged again in its turn. Does not depend on how patterns change.
+//! A pending URL that no longer passes is left, as `excluded` or `not_included`. URLs on loaded
+//! hosts are checked in batches when the scheduler learns about the change, those on other hosts
+//! when they are loaded. Invariant: no URL is requested that the newest patterns known to this
+//! worker exclude, because each URL is checked again before its fetch. Does not depend on how
+//! patterns change.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -17,19 +18,19 @@ use crate::{
     },
 };
 
-/// Fetches of a slot that may wait for a checkpoint before no more of its URLs are left: some
+/// Maximum fetches per slot that may wait for a checkpoint before no more URLs are left: some
 /// megabytes.
 const MAX_UNRECORDED: usize = 5_000;
 
 impl Holder {
-    /// The version of the includes and excludes of each open crawl.
+    /// Returns the pattern version of each open crawl.
     pub(super) fn patterns_versions(&self) -> HashMap<i32, i32> {
         let crawls = self.state.crawls.iter();
         crawls.map(|(number, (crawl, _))| (*number, crawl.patterns_version())).collect()
     }
 
-    /// Has crawls follow other rules, and judges what is pending in those that follow others than
-    /// by the versions before.
+    /// Applies changed rules, and checks the pending URLs of crawls whose version differs from
+    /// `before`.
     pub(super) fn change_rules(&mut self, changed: Vec<ChangedRules>, before: &HashMap<i32, i32>) {
         for changed in changed {
             if let Some((crawl, _)) = self.state.crawls.get(&changed.crawl) {
@@ -47,7 +48,7 @@ impl Holder {
         }
     }
 
-    /// Has the pending URLs of hosts judged, if the patterns of their crawl have ever changed.
+    /// Queues the hosts' pending URLs to be checked, if the crawl's patterns have ever changed.
     pub(super) fn judge_hosts(&mut self, crawl: i32, hosts: Vec<u64>) {
         let found = self.state.crawls.get(&crawl);
         let is_changed = found.is_some_and(|(crawl, _)| crawl.patterns_version() > 1);
@@ -56,20 +57,20 @@ impl Holder {
         }
     }
 
-    /// Judges nothing more of a crawl.
+    /// Stops checking URLs of a crawl.
     pub(super) fn forget_judging(&mut self, crawl: i32) {
         let Judging { hosts, current, .. } = &mut self.state.judging;
         hosts.retain(|(of, _)| *of != crawl);
         current.take_if(|((of, _), _)| *of == crawl);
     }
 
-    /// Whether more can be judged now.
+    /// Returns whether more URLs can be checked now.
     pub(super) fn may_judge(&self) -> bool {
         let Judging { hosts, current, is_held } = &self.state.judging;
         !is_held && (current.is_some() || !hosts.is_empty())
     }
 
-    /// Judges URLs that are to be judged, for a part of a turn.
+    /// Checks queued URLs for one time slice.
     pub(super) fn judge_more(&mut self) {
         self.state.judging.is_held = false;
         let until = end_of_part();
@@ -86,7 +87,7 @@ impl Holder {
         }
     }
 
-    /// The next URL to judge, with its crawl and host. It stays the next one.
+    /// Returns the next URL to check, with its crawl and host, and leaves it in the queue.
     fn next_to_judge(&mut self) -> Option<((i32, u64), UrlHash)> {
         loop {
             if let Some((of, hashes)) = &self.state.judging.current
@@ -96,14 +97,14 @@ impl Holder {
             }
             self.state.judging.current = None;
             let (crawl, host_hash) = self.state.judging.hosts.pop_front()?;
-            // A host that left memory is judged when it is loaded again.
+            // A host that left memory is checked when it is loaded again.
             let hashes = self.state_of(crawl, host_hash, |state| state.waiting_hashes());
             self.state.judging.current = hashes.map(|hashes| ((crawl, host_hash), hashes));
         }
     }
 
-    /// Whether so much of a host's slot is to be recorded that no more of its URLs are left. Then
-    /// it is recorded soon.
+    /// Returns whether the host's slot has so much to record that no more of its URLs are left. If
+    /// so, has it recorded soon.
     fn has_much_unrecorded(&mut self, crawl: i32, host_hash: u64) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let slot = host.slot;
@@ -117,8 +118,8 @@ impl Holder {
         is_much
     }
 
-    /// Leaves a URL that waits for its turn, if the patterns of its crawl do. In a slot that is
-    /// given back the next holder does.
+    /// Leaves a pending URL that the patterns of its crawl exclude. In a slot that is being
+    /// released, the next holder does this.
     fn judge(&mut self, crawl: i32, host_hash: u64, hash: UrlHash) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         let slot = slot.and_then(|slot| self.state.slots.get(&slot));
@@ -138,8 +139,8 @@ impl Holder {
         }
     }
 
-    /// Why a URL that became known is left by the patterns of its crawl. `None` if they let it be
-    /// requested, or have never changed.
+    /// Returns why the patterns of a crawl exclude a known URL. `None` if they allow it, or have
+    /// never changed.
     pub(super) fn pattern_refusal(
         &self,
         crawl: &Crawl,

@@ -1,4 +1,4 @@
-//! What the holder's metrics tell of it.
+//! Records the scheduler's metrics.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use crate::{
     metrics::{self, Standing},
 };
 
-/// How often it is measured: some times between two reads of a collector.
+/// Interval between measurements: several per scrape by a collector.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Holder {
-    /// Records how it stands, now and then.
+    /// Records the metrics once per [`MEASURE_INTERVAL`].
     pub(super) fn measure(&mut self) {
         let calls = &mut self.state.calls;
         if calls.measured_at.is_some_and(|at| at.elapsed() < MEASURE_INTERVAL) {

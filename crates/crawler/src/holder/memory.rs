@@ -1,14 +1,16 @@
-//! The memory of what is known of hosts, and what happens when it is short.
+//! Bounds the memory for host state, and frees some of it when memory is short.
 //!
-//! A site leaves memory when all of it is recorded and nothing of it is under way. One that is
-//! being asked all the time never is, so where memory is short the sites that were loaded first are
-//! set aside: their hosts are not asked until they have left memory, or memory is no longer short;
-//! before all others those of which no page may be asked, since their crawl has none left.
-//! What is due of them is loaded again like anything else that is due. Meanwhile no more links are
-//! read, and if what is found in pages fills the memory all the same, nothing is asked. A site that
-//! is larger than the memory is asked alone, up to a bound, and for a turn where others wait.
+//! A site leaves memory when all its state is recorded and none of its requests is in flight. A
+//! busy site never reaches that point, so when memory is short the scheduler suspends the sites
+//! that were loaded first: it sends no requests to their hosts until they have left memory, or
+//! until there is room again. Sites whose crawl has no pages left are suspended before all others.
+//! What is due on a suspended site is loaded again later, like anything else that is due. Until
+//! then no more links are read, and if the links found in pages fill the memory anyway, no requests
+//! are sent. A site that is larger than the memory is crawled alone, up to a bound, and only for a
+//! limited time if other sites wait.
 //!
-//! Hosts leave with the last of their sites. Must not know: how anything is recorded or loaded.
+//! Hosts leave memory with the last of their sites. Does not depend on how state is recorded or
+//! loaded.
 
 use std::{
     collections::HashSet,
@@ -25,58 +27,61 @@ use crate::{
     load::PassKind,
 };
 
-/// Percent of the memory above which nothing is asked, for pages lead to more.
+/// Above this percentage of `frontier_bytes` the worker sends no requests, because each page adds
+/// links.
 const FULL_PERCENT: usize = 125;
-/// Percent of the memory that one site may take while no other is asked: a host with as many known
-/// URLs as it may have takes twice the memory that workers have.
+/// Percentage of `frontier_bytes` that a site may take while it is crawled alone. A host with the
+/// maximum number of URLs, all of them pending, takes about twice the default `frontier_bytes`.
 const ALONE_PERCENT: usize = 400;
-/// Percent of the memory below which more is loaded, and down to which sites are set aside.
+/// Below this percentage of `frontier_bytes` more sites are loaded. Above 100 percent, sites are
+/// suspended down to this percentage.
 const LOADED_PERCENT: usize = 90;
-/// Percent down to which sites are set aside in turn for hosts that wait to be loaded.
+/// Percentage down to which sites are suspended in rotation, for hosts that wait to be loaded.
 const TURNS_PERCENT: usize = 80;
-/// Percent of the memory below which several sites are loaded together, however large.
+/// Below this percentage of `frontier_bytes` many sites are loaded in one call, whatever their
+/// size.
 const MUCH_PERCENT: usize = 50;
-/// How often memory is looked at.
+/// Interval between checks of memory use.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// How often what sites have left is given back to the system, where memory is short.
+/// Interval at which freed memory is returned to the system while memory is short.
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(4);
-/// For how long a site that was loaded is asked before it is set aside for others.
+/// Minimum time that a site is crawled before it is suspended for others that wait.
 const TURN_IN_MEMORY: Duration = Duration::from_secs(30);
-/// About how many bytes a known URL takes in memory, as [`HostState::memory_bytes`] counts them.
+/// Approximate memory of a known URL, in bytes, as [`HostState::memory_bytes`] counts it.
 const KNOWN_BYTES: usize = 16;
-/// About how many bytes more a pending URL takes, with a text of 60 bytes.
+/// Approximate additional memory for a pending URL of 60 bytes, in bytes.
 const PENDING_BYTES: usize = 240;
 
 const _: () = assert!(MUCH_PERCENT < TURNS_PERCENT && TURNS_PERCENT < LOADED_PERCENT);
 const _: () = assert!(LOADED_PERCENT < 100 && FULL_PERCENT > 100);
 
 impl Holder {
-    /// So many percent of the memory for what is known of hosts, in bytes.
+    /// Returns `percent` percent of `frontier_bytes`, in bytes.
     fn percent(&self, percent: usize) -> usize {
         self.settings.frontier_bytes / 100 * percent
     }
 
-    /// Whether so much is known that nothing is asked before some of it has left memory.
+    /// Returns whether no requests are sent until some host state has left memory.
     pub(super) fn is_full(&self) -> bool {
         self.state.memory.bytes > self.percent(FULL_PERCENT) && !self.is_of_one_site()
     }
 
-    /// Whether one site alone is asked, and what is known of it is not too much for that.
+    /// Returns whether at most one site is active and all state stays within [`ALONE_PERCENT`].
     fn is_of_one_site(&self) -> bool {
         self.suffices_for_one_site() && self.asked_sites().nth(1).is_none()
     }
 
-    /// Whether no more is known than one site may have that is asked alone.
+    /// Returns whether all state stays within the bound of a site that is crawled alone.
     fn suffices_for_one_site(&self) -> bool {
         self.state.memory.bytes <= self.percent(ALONE_PERCENT)
     }
 
-    /// The sites that are loaded and not set aside.
+    /// Yields the sites that are loaded and not suspended.
     fn asked_sites(&self) -> impl Iterator<Item = &Site> {
         self.state.sites.values().filter(|site| !site.is_aside && !site.hosts.is_empty())
     }
 
-    /// Whether sites or links wait for room in memory.
+    /// Returns whether sites or links wait for memory.
     fn is_awaited(&self) -> bool {
         let is_stalled =
             |pass: &Option<_>| pass.as_ref().is_some_and(|pass: &Pass| pass.is_stalled);
@@ -84,17 +89,17 @@ impl Holder {
             || [&self.state.ordinary_pass, &self.state.newer_pass].into_iter().any(is_stalled)
     }
 
-    /// Whether links may be merged, which makes more known.
+    /// Returns whether links may be merged, which adds host state.
     pub(super) fn has_memory(&self) -> bool {
         self.state.memory.bytes <= self.percent(100)
     }
 
-    /// Whether several sites may be loaded, however large.
+    /// Returns whether many sites may be loaded in one call, whatever their size.
     pub(super) fn has_much_memory(&self) -> bool {
         self.state.memory.bytes <= self.percent(MUCH_PERCENT)
     }
 
-    /// Asks the hosts of a site again, if it was set aside.
+    /// Resumes a host's site if it is suspended.
     pub(super) fn take_site_back(&mut self, crawl: i32, host_hash: u64) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let key = SiteKey { crawl, site_hash: host.site_hash };
@@ -104,7 +109,7 @@ impl Holder {
         }
     }
 
-    /// The sites of hosts that are due and not loaded, as many as there is room for.
+    /// Chooses the sites to load for hosts that are due, as many as there is memory for.
     pub(super) fn sites_to_load(&mut self, due: Vec<DueHost>) -> Vec<(SlotFence, SiteKey)> {
         let mut room = self.percent(LOADED_PERCENT).saturating_sub(self.state.memory.bytes);
         let mut sites = Vec::new();
@@ -121,7 +126,7 @@ impl Holder {
             let urls = |number: i32| usize::try_from(number).unwrap_or_default();
             let bytes =
                 size_of::<HostState>() + urls(known) * KNOWN_BYTES + urls(pending) * PENDING_BYTES;
-            // A site that is larger than all the room is loaded where nothing else is.
+            // Load a site that is larger than the room only if no other site is loaded.
             if bytes > room && !(sites.is_empty() && self.state.sites.is_empty()) {
                 self.state.memory.is_awaited = true;
                 break;
@@ -129,14 +134,14 @@ impl Holder {
             room = room.saturating_sub(bytes);
             if taken.insert(key) {
                 sites.push((slot.lease.fence, key));
-                // It is listed, so a page of it may be left after all.
+                // Postgres lists it as due, so the crawl may have pages left after all.
                 slot.without_pages.remove(&crawl);
             }
         }
         sites
     }
 
-    /// Drops what is recorded and not needed where memory is short, and sets sites aside.
+    /// Drops recorded state that is not needed if memory is short, and suspends sites.
     pub(super) fn look_at_memory(&mut self) {
         let memory = &mut self.state.memory;
         if memory.looked_at.is_some_and(|at| at.elapsed() < LOOK_INTERVAL) {
@@ -160,7 +165,7 @@ impl Holder {
         }
     }
 
-    /// Gives back to the system what dropped sites have left, now and then.
+    /// Returns memory from dropped sites to the system, at most once per [`GIVE_BACK_INTERVAL`].
     fn give_memory_back(&mut self) {
         let given_back_at = &mut self.state.memory.given_back_at;
         if given_back_at.is_none_or(|at| at.elapsed() >= GIVE_BACK_INTERVAL) {
@@ -169,13 +174,12 @@ impl Holder {
         }
     }
 
-    /// Memory of what is known of the hosts that are loaded, in bytes.
+    /// Returns the memory that all loaded sites take, in bytes.
     pub(super) fn state_bytes(&self) -> usize {
         self.state.sites.values().map(Site::memory_bytes).sum()
     }
 
-    /// Drops sites that are set aside, or of which nothing is pending, when all of them is
-    /// recorded.
+    /// Drops sites that are fully recorded and either suspended or without pending URLs.
     fn drop_recorded_sites(&mut self) {
         let mut sites: Vec<(bool, Instant, SiteKey)> = self
             .state
@@ -202,7 +206,8 @@ impl Holder {
         }
     }
 
-    /// Whether all of a site is recorded, and nothing of it is under way or asked soon.
+    /// Returns whether a site may be dropped: it is recorded, idle, and suspended or without
+    /// pending URLs.
     fn may_leave(&self, site: &Site) -> bool {
         let slot = self.state.slots.get(&site.slot);
         let is_recorded = slot.is_none_or(|slot| !slot.is_recording && slot.written.is_none());
@@ -214,12 +219,12 @@ impl Holder {
         is_recorded && site.hosts.iter().all(is_quiet)
     }
 
-    /// Sets aside the sites that were loaded first, so many that there will be room.
+    /// Suspends the sites that were loaded first until there will be enough room.
     fn set_sites_aside(&mut self) {
         let aside: usize =
             self.state.sites.values().filter(|site| site.is_aside).map(Site::memory_bytes).sum();
         let bytes = self.state.memory.bytes.saturating_sub(aside);
-        // Where hosts wait to be loaded, some of those that were asked for a while make room.
+        // If hosts wait to be loaded, some sites that have been crawled for a while make room.
         let is_short = self.state.memory.bytes > self.percent(100);
         let wanted = self.percent(if is_short { LOADED_PERCENT } else { TURNS_PERCENT });
         let mut excess = bytes.saturating_sub(wanted);
@@ -232,7 +237,7 @@ impl Holder {
             .map(|(key, site)| {
                 let slot = self.state.slots.get(&site.slot);
                 let crawl = self.state.crawls.get(&key.crawl);
-                // Requisites are no pages.
+                // Requisites are not pages, so the page limit does not stop them.
                 let is_idle = slot.is_some_and(|slot| slot.is_out_of_pages(key.crawl))
                     && crawl.is_some_and(|(crawl, _)| !crawl.keeps_media);
                 (!is_idle, site.loaded_at, *key)
@@ -262,11 +267,11 @@ impl Holder {
         }
     }
 
-    /// Drops hosts of which no site that is loaded has URLs, where all that was learnt of them is
-    /// recorded: who needs them loads them again.
+    /// Drops hosts on which no loaded site has URLs, if Postgres has everything learned about them.
+    /// They are loaded again when they are needed.
     fn forget_hosts(&mut self) {
         let State { hosts, slots, sites, loading, memory, .. } = &mut self.state;
-        // Looking through all of them is worth it when many more are there.
+        // A scan of all hosts pays off only once their number has grown by a quarter.
         if hosts.len() <= memory.hosts_kept {
             return;
         }

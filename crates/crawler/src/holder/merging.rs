@@ -1,8 +1,8 @@
-//! Reading links of the slots that are held, loading the sites that they lead to, and merging them.
+//! Reads links for the held slots, loads the sites of these links, and merges the links.
 //!
-//! A pass is over all links of a lane that some slots have not read, in parts; one of each lane is
-//! under way at a time. A slot's cursor of the lane moves at the end of the pass, with the number
-//! of links that were read. While an ordinary pass takes long, others read what is newer.
+//! A pass reads all links in a lane that some slots have not read, in batches. At most one pass per
+//! kind is in progress. A slot's cursor in the lane moves at the end of the pass, together with the
+//! count of links read. While an ordinary pass takes long, other passes read newer links.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -23,23 +23,23 @@ use crate::{
     load::{LinksRead, LoadedSite, PassKind, Readers, load_sites, read_links},
 };
 
-/// How often links are read.
+/// Interval between passes.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
-/// Sites that one call loads.
+/// Maximum sites that one call loads.
 const SITES_A_CALL: usize = 500;
-/// Sites that one call loads where memory may become short: some are large.
+/// Maximum sites that one call loads if memory may become short, because some are large.
 const SITES_OF_LITTLE_MEMORY: usize = 50;
-/// How often partitions of links that everybody has read are dropped.
+/// Interval at which partitions of links that all slots have read are dropped.
 const DROP_INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// Chunks of ended crawls that one call deletes: a transaction of some seconds.
+/// Maximum chunks that one call deletes for ended crawls, in a transaction of some seconds.
 const CHUNKS_DROPPED: i32 = 10_000;
 /// Pause between two such calls, which leaves Postgres to others for most of the time.
 const DROP_PAUSE: Duration = Duration::from_secs(5);
 
 impl Holder {
-    /// Begins a pass where none of its kind is under way.
+    /// Starts a pass if none of its kind is in progress and its interval is over.
     pub(super) fn read_links(&mut self, kind: PassKind) {
-        // Clients wait for urgent links.
+        // Clients are waiting for urgent links, so do not stretch their interval.
         let interval = match kind {
             PassKind::Urgent => READ_INTERVAL,
             _ => self.state.interval_in_fleet(READ_INTERVAL),
@@ -74,8 +74,9 @@ impl Holder {
         self.read_part((kind, number), readers, None);
     }
 
-    /// The slots for which a pass reads, and from where on: one over newer links has those of an
-    /// ordinary pass that takes long, from its ceiling on, so that they wait for no million others.
+    /// Returns the slots to read links for, with their cursors. If an ordinary pass takes more than
+    /// [`READ_INTERVAL`], a `Newer` pass starts at its ceiling, so that new links need not wait for
+    /// a backlog.
     fn readers(&self, kind: PassKind) -> Readers {
         if kind != PassKind::Newer {
             let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
@@ -131,11 +132,12 @@ impl Holder {
         });
     }
 
-    /// A part of the links is read: those whose sites are loaded are merged, the others wait.
+    /// Handles a batch of links: merges those whose sites are loaded, and loads the sites of the
+    /// others.
     pub(super) fn links_read(&mut self, read: LinksRead) {
         let kind = read.kind;
         let is_listed = read.crawls.iter().all(|crawl| self.state.crawls.contains_key(crawl));
-        // A part of a pass that was given up is read again by the next one.
+        // The batch of a pass that was dropped is read again by the next pass.
         let pass = self.state.pass(kind).as_mut().filter(|pass| pass.number == read.pass);
         let Some(pass) = pass else { return };
         pass.ceiling = read.ceiling;
@@ -149,7 +151,8 @@ impl Holder {
         }
     }
 
-    /// The crawls were listed by a call of this time.
+    /// Continues passes that waited for a newer list of crawls. `asked_at` is when the list was
+    /// requested.
     pub(super) fn listed_for_pass(&mut self, asked_at: Instant) {
         for kind in PassKind::ALL {
             let Some(pass) = self.state.pass(kind) else { continue };
@@ -160,8 +163,9 @@ impl Holder {
         }
     }
 
-    /// Merges what waits for sites that are loaded, loads the sites of the rest, and reads on where
-    /// nothing waits. What takes longer than a part is gone on with in the next turn of the loop.
+    /// Merges links whose sites are loaded, loads the sites of the others, and reads the next batch
+    /// if no links remain. Work that exceeds the time slice continues in the next iteration of the
+    /// loop.
     pub(super) fn merge_or_load(&mut self, kind: PassKind) {
         let Some(mut pass) = self.state.pass(kind).take() else { return };
         let (until, most) = (end_of_part(), self.sites_a_call());
@@ -199,12 +203,12 @@ impl Holder {
         self.read_on(kind, pass);
     }
 
-    /// Sites that one pass loads at a time.
+    /// Returns how many sites a pass loads at a time at most.
     fn sites_a_call(&self) -> usize {
         if self.has_much_memory() { SITES_A_CALL } else { SITES_OF_LITTLE_MEMORY }
     }
 
-    /// Reads on in a pass where nothing waits, or ends it.
+    /// Reads the next batch of a pass if no links remain, or ends the pass.
     fn read_on(&mut self, kind: PassKind, mut pass: Pass) {
         if pass.is_done() {
             self.end_pass(kind, pass);
@@ -220,7 +224,7 @@ impl Holder {
         *self.state.pass(kind) = Some(pass);
     }
 
-    /// Goes on with a pass that waited for memory.
+    /// Continues a pass that waited for memory.
     pub(super) fn continue_pass(&mut self, kind: PassKind) {
         if let Some(pass) = self.state.pass(kind)
             && pass.is_stalled
@@ -230,8 +234,8 @@ impl Holder {
         }
     }
 
-    /// All of a pass is merged. The cursors stay where they are until an ordinary pass ends; then
-    /// they move to where the newer passes have come that ended meanwhile.
+    /// Ends a pass whose links are all merged. Cursors move only at the end of an ordinary pass, to
+    /// the position that newer passes have reached since.
     fn end_pass(&mut self, kind: PassKind, pass: Pass) {
         if kind == PassKind::Newer {
             let Some(ordinary) = &mut self.state.ordinary_pass else { return };
@@ -264,13 +268,13 @@ impl Holder {
         SiteKey { crawl, site_hash: site_hash(self.context.suffixes.site_of(host)) }
     }
 
-    /// Merges links of one crawl into the state of their host. Their site is loaded.
+    /// Merges links of one crawl into their host's state. The site must be loaded.
     pub(super) fn merge_links(&mut self, crawl: i32, links: Vec<Link>) {
         let Some(host) = links.first().map(|link| link.url.host().to_owned()) else { return };
         self.merge_links_of(crawl, &host, links);
     }
 
-    /// Merges links of one crawl into the state of this host, which all of them name.
+    /// Merges links of one crawl into this host's state. All of them name the host.
     pub(super) fn merge_links_of(
         &mut self,
         crawl: i32,
@@ -296,7 +300,7 @@ impl Holder {
         }
     }
 
-    /// Makes a host that nothing is known of. Its first checkpoint names it.
+    /// Creates a host on which nothing is recorded yet. Its first checkpoint adds its row.
     fn know_host(&mut self, slot: i16, site_hash: u64, name: &str, host_hash: u64) {
         if self.state.hosts.contains_key(&host_hash) {
             return;
@@ -310,7 +314,7 @@ impl Holder {
         }
     }
 
-    /// Loads sites in a task.
+    /// Starts tasks that load sites.
     pub(super) fn load_sites(&mut self, mut sites: Vec<(SlotFence, SiteKey)>) {
         sites.retain(|(_, key)| self.state.loading.insert(*key));
         for part in sites.chunks(SITES_A_CALL) {
@@ -325,7 +329,7 @@ impl Holder {
         }
     }
 
-    /// Takes up a site that was loaded, if it is still needed.
+    /// Installs a loaded site if it is still needed.
     pub(super) fn install_loaded(&mut self, fence: SlotFence, site: LoadedSite) {
         self.state.loading.remove(&site.key);
         let is_open = self.state.crawls.contains_key(&site.key.crawl);
@@ -334,7 +338,7 @@ impl Holder {
         }
     }
 
-    /// Sites were taken up: passes go on that waited for them.
+    /// Continues passes that waited for sites, some of which are installed now.
     pub(super) fn go_on_with_passes(&mut self) {
         for kind in PassKind::ALL {
             let Some(pass) = self.state.pass(kind) else { continue };
@@ -345,7 +349,7 @@ impl Holder {
         }
     }
 
-    /// Takes up a site that was loaded.
+    /// Installs a loaded site.
     fn install(&mut self, slot: i16, loaded: LoadedSite) {
         let LoadedSite { key, hosts, states } = loaded;
         let mut site = Site::new(slot);
@@ -356,8 +360,8 @@ impl Holder {
         }
         self.state.sites.insert(key, site);
         let died = self.state.slots.get(&slot).is_some_and(|slot| slot.lease.deaths > 0);
-        // Also those of which this crawl knows nothing yet: it may come to, and other crawls have
-        // asked them.
+        // Restore also hosts without URLs in this crawl, because it may find some there, and their
+        // delays count requests of other crawls.
         for manners in &hosts {
             self.state.hosts.entry(manners.host_hash).or_insert_with(|| {
                 let is_own = self.settings.own.contain(&manners.hostname);
@@ -375,7 +379,7 @@ impl Holder {
         self.judge_hosts(key.crawl, to_queue);
     }
 
-    /// A crawl knows URLs of a host, which is to be looked at now.
+    /// Adds a crawl to those with URLs on a host, and schedules the host now.
     fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
         let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent(0, never_paused));
         if is_urgent == Some(true) {
@@ -385,7 +389,7 @@ impl Holder {
         host.add_crawl(crawl);
         if is_urgent == Some(true) && !host.is_urgent {
             host.is_urgent = true;
-            // It has another place among the hosts that are due.
+            // Schedule it again, in the urgent lane.
             host.queued_at = None;
         }
         self.queue(host_hash, Instant::now());

@@ -1,9 +1,10 @@
-//! Work in parts: what users and sites can enlarge is done for a few milliseconds in each turn of
-//! the loop, which then does everything else.
+//! Splits work whose size users and sites control into time slices: each iteration of the loop
+//! spends a few milliseconds on it, and then does everything else.
 //!
-//! Links of a page or sitemap are merged before it is recorded. Until the last of them is merged it
-//! is pending: whoever holds the slot after a death asks for it again. Pages take turns, so that a
-//! small one does not wait for a large one. Does not depend on what is merged or recorded.
+//! The links of a page or sitemap are merged before the page is recorded. It stays pending until
+//! the last of them is merged, so that the slot's next holder fetches it again if this one dies.
+//! Pages take turns, so that a small one does not wait for a large one. Does not depend on what is
+//! merged or recorded.
 
 use std::{
     sync::Arc,
@@ -22,20 +23,21 @@ use crate::{
     visit::Answer,
 };
 
-/// How long a turn of the loop does one kind of work that users and sites can enlarge. There are
-/// nine kinds, and a step of the longest takes some milliseconds, so that a turn takes 50 ms.
+/// Time slice for one kind of work in an iteration of the loop. There are nine kinds, and the
+/// longest step takes some milliseconds, so that an iteration takes about 50 ms.
 const PART: Duration = Duration::from_millis(5);
-/// Links of a page that are merged before another page has its turn: a millisecond or two, where
-/// each takes 2 to 30 µs. More time than a part they do not get, whatever lists and patterns cost.
+/// Maximum links that are merged from a page before another page gets its turn. They take a
+/// millisecond or two, at 2 to 30 µs each, and never more than a time slice, however expensive
+/// lists and patterns are.
 const MAX_MERGED_AT_ONCE: usize = 64;
 
-/// When a part that begins now is over.
+/// Returns the end of a time slice that starts now.
 pub(super) fn end_of_part() -> Instant {
     Instant::now() + PART
 }
 
 impl Holder {
-    /// Whether work waits that is done in parts, so that the next turn begins at once.
+    /// Returns whether sliced work remains, so that the next iteration must start immediately.
     pub(super) fn has_parts(&self) -> bool {
         let state = &self.state;
         let passes = [&state.urgent_pass, &state.ordinary_pass, &state.newer_pass];
@@ -44,7 +46,7 @@ impl Holder {
         goes_on || waits || !state.unmerged.is_empty() || state.has_more_to_record
     }
 
-    /// Does a part of each kind of work that waits.
+    /// Spends one time slice on each kind of work that remains.
     pub(super) fn do_parts(&mut self) {
         self.record_put_parts();
         self.merge_pages();
@@ -59,7 +61,7 @@ impl Holder {
         }
     }
 
-    /// An archive was put: its fetches are recorded in parts.
+    /// Queues an uploaded archive, whose fetches are recorded in time slices.
     pub(super) fn archive_put(&mut self, put: PutArchive<AfterPut>) {
         let PutArchive { crawl, bytes, is_lost, records } = put;
         let records = records.into_iter();
@@ -84,12 +86,12 @@ impl Holder {
         }
     }
 
-    /// Whether an answer has so many links that they are merged in parts.
+    /// Returns whether a page has so many links that they are merged in batches.
     pub(super) fn is_merged_in_parts(answer: &Answer) -> bool {
         answer.facts.found.own_host.len() > MAX_MERGED_AT_ONCE
     }
 
-    /// Has the links of an answer merged in parts.
+    /// Queues a page whose links are merged in batches.
     pub(super) fn merge_later(
         &mut self,
         (fence, host_hash): (SlotFence, u64),
@@ -106,14 +108,15 @@ impl Holder {
         }
     }
 
-    /// Merges links of pages, of each a few. After the last one the answer is as any other.
+    /// Merges a batch of links from each queued page. A page whose links are all merged is handled
+    /// like any other.
     fn merge_pages(&mut self) {
         let until = end_of_part();
         while Instant::now() < until {
             let is_urgent = |one: &Unmerged| one.turn.attributes.flags.contains(LinkFlags::URGENT);
             let first = self.state.unmerged.iter().position(is_urgent).unwrap_or_default();
             let Some(mut one) = self.state.unmerged.remove(first) else { return };
-            // Otherwise the next holder asks for it again, or nobody does.
+            // The next holder fetches it again, or nothing does if the crawl has ended.
             if !self.holds(one.fence) || !self.state.crawls.contains_key(&one.crawl.number) {
                 self.merged(one.fence);
                 continue;
@@ -144,7 +147,7 @@ impl Holder {
         }
     }
 
-    /// Takes up sites that were loaded.
+    /// Installs sites that were loaded.
     fn install_sites(&mut self) {
         if self.state.loaded.is_empty() {
             return;
@@ -158,7 +161,8 @@ impl Holder {
     }
 }
 
-/// Drops sites in a thread of its own: one with a million pending URLs takes a third of a second.
+/// Drops sites in a separate thread, because one with a million pending URLs takes a third of a
+/// second.
 pub(super) fn drop_sites(sites: Vec<Site>) {
     if !sites.is_empty() {
         drop(tokio::task::spawn_blocking(move || drop(sites)));

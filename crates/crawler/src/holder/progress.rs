@@ -1,8 +1,8 @@
-//! One line a minute about what the worker crawls, and one when all crawls have ended: pages, pages
-//! a second, what bounds it, and how many origins are paused.
+//! Logs one line per minute about the crawl, and one when all crawls have ended: pages, pages per
+//! second, what limits the rate, and how many origins are paused.
 //!
-//! Does not depend on how hosts are chosen: at each tick it is looked at what holds back the next
-//! request, and the line has what did so most often.
+//! Does not depend on how hosts are chosen. Each tick checks what holds back the next request, and
+//! the line names what did so most often.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -10,22 +10,22 @@ use chrono::Utc;
 
 use crate::{holder::state::Holder, progress::Bound};
 
-/// Requests to the fetcher's limit that are taken at most when it is the bound: as each ends, the
-/// next one begins before anybody looks.
+/// Share of the fetcher's permits in use from which permits count as the bound. It is below 1,
+/// because some requests may have just finished when it is checked.
 const PERMITS_TAKEN: (usize, usize) = (31, 32);
 
-/// Events that wait where the loop, and so the processor, is the bound: what a loop that keeps up
-/// has waiting is a few.
+/// Number of waiting events from which the loop, and so the CPU, counts as the bound. A loop that
+/// keeps up has only a few waiting.
 const MANY_EVENTS: usize = 64;
 
 impl Holder {
-    /// Logs what was crawled in the last minute, and lets the process's other loops know whether it
-    /// crawls.
+    /// Logs what was crawled in the last minute, and tells the other loops of the process whether
+    /// it is crawling.
     pub(super) fn log_progress(&mut self) {
         let is_crawling = !self.state.has_listed || !self.state.crawls.is_empty();
         self.settings.is_crawling.store(is_crawling, Ordering::Relaxed);
         let (bound, now) = (self.bound(), Instant::now());
-        // The last line is about what was done until the last crawl ended.
+        // The last line covers the time until the last crawl ended.
         let is_due = match self.state.crawls.is_empty() {
             true => self.state.progress.has_any(),
             false => self.state.progress.note(bound, now),
@@ -64,7 +64,7 @@ impl Holder {
             () if are_late => Bound::Checkpoints,
             () if state.requests.len() * of >= limit * taken => Bound::Permits,
             () if self.events.len() >= MANY_EVENTS || self.has_parts() => Bound::Cpu,
-            // What is ready is requested at once, unless a rate holds it back.
+            // A ready host gets its request immediately unless a rate limit holds it back.
             () if state.due.ready_hosts() > 0 => Bound::Rates,
             () => Bound::Delays,
         }

@@ -1,7 +1,7 @@
-//! Whether a host may be asked now, and for which crawls.
+//! Decides whether a request to a host may start now, and for which crawls.
 //!
-//! Invariant: to find out asks nothing, so a host is asked in its turn alone. Must not know: which
-//! URL is next, whose turn it is.
+//! Invariant: this check sends no requests, so that a host gets requests only when it is scheduled.
+//! Does not depend on which URL is next, or on the order of crawls.
 
 use std::{
     sync::Arc,
@@ -14,28 +14,29 @@ use crate::{
     slot::Written,
 };
 
-/// Pause of a host that may not be asked for another reason than its delay, such as a paused crawl.
+/// Time until the next check of a host that is held back by something other than its delay, such as
+/// a paused crawl.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How a host stands.
+/// Whether a host may get a request now.
 pub(super) enum HostStanding {
-    /// It may be asked, as far as rates let it.
+    /// It may, if rates allow it.
     Ready {
-        /// The crawls that have something due of it: those in which somebody waits for it first,
-        /// then the one whose turn it is, and last those of which no page is left for now.
+        /// The crawls with a due URL on the host: first those in which a client is waiting for one,
+        /// then the others in round-robin order, and last those without a free page of their limit.
         crawls: Vec<Arc<Crawl>>,
-        /// In how many of them somebody waits for it.
+        /// The number of crawls in which a client is waiting.
         urgent: usize,
     },
     /// Not before this time.
     At(Instant),
-    /// Nothing is due, or something else has it looked at again.
+    /// Nothing is due, or another event will schedule the host.
     Nothing,
 }
 
 impl Holder {
-    /// The time of a host has come: it is ready for each crawl that has something due of it, or,
-    /// where somebody waits for it in some of them, for these.
+    /// Adds a host whose time has come to each crawl's ready queue if the crawl has a due URL
+    /// there, or only of those in which the URL is urgent, if there are any.
     pub(super) fn came_due(&mut self, host_hash: u64) {
         match self.standing_of(host_hash) {
             HostStanding::Ready { crawls, urgent } => {
@@ -52,7 +53,7 @@ impl Holder {
         }
     }
 
-    /// How a host stands.
+    /// Returns whether a host may get a request now.
     pub(super) fn standing_of(&self, host_hash: u64) -> HostStanding {
         let Some(host) = self.state.hosts.get(&host_hash) else { return HostStanding::Nothing };
         let Some(turns) = &host.turns else { return HostStanding::Nothing };

@@ -1,5 +1,5 @@
-//! What is known becomes recorded: answers when their archives are put, and the rest with the
-//! checkpoints of slots.
+//! Records results in Postgres: fetches once their archives are uploaded, and everything else with
+//! the checkpoints of slots.
 
 use std::{
     collections::HashMap,
@@ -30,20 +30,19 @@ use crate::{
     slot::{Taken, links_rows},
 };
 
-/// How often a slot's fetches are recorded at most in the time in which an archive is put: each ten
-/// seconds.
+/// A slot's fetches are recorded at most this many times per `record_after`: every ten seconds.
 const CHECKPOINTS_AN_ARCHIVE: u32 = 3;
-/// How many times as long as an archive may be written, it may be put before nothing more is asked
-/// for its crawl: a minute.
+/// If an upload takes longer than this many times `record_after` (2 x 30 s), its crawl sends no
+/// requests.
 const LATE_PUT: u32 = 2;
-/// Fetches of a host that may wait for its robots.txt to be put in a crawl, some hundred bytes
-/// each, before no more of its URLs are answered.
+/// Maximum fetches per host and crawl that may wait for the upload of robots.txt, at some hundred
+/// bytes each, before no more of its URLs are fetched.
 const MAX_AWAITING_ROBOTS: usize = 1_000;
-/// Pause before a checkpoint is sent again whose answer did not come.
+/// Pause before a checkpoint is sent again after a transient error.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
 impl Holder {
-    /// Does something with the state of a host of a crawl, if it is loaded.
+    /// Applies a function to a host's state in a crawl. `None` if it is not loaded.
     pub(super) fn state_of<T>(
         &mut self,
         crawl: i32,
@@ -56,7 +55,7 @@ impl Holder {
         site.hosts.get_mut(&host_hash).map(act)
     }
 
-    /// The state of a host changed in a crawl.
+    /// Marks a host's state in a crawl as changed.
     pub(super) fn changed(&mut self, crawl: i32, host_hash: u64) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         if let Some(slot) = self.state.slots.get_mut(&host.slot) {
@@ -64,12 +63,12 @@ impl Holder {
         }
     }
 
-    /// A URL is to be asked later, as if it had not been taken.
+    /// Puts a URL back as pending, as if it had not been taken.
     pub(super) fn put_back(&mut self, host_hash: u64, crawl: i32, turn: &Turn) {
         self.state_of(crawl, host_hash, |state| state.put_back(turn.hash));
     }
 
-    /// The page that was reserved for a request is free again.
+    /// Releases the page that was reserved for a request.
     pub(super) fn end_use(&mut self, fence: SlotFence, crawl: &Crawl, turn: &Turn) {
         let uses_page = crawl.is_limited && !turn.attributes.flags.is_no_page();
         if uses_page && let Some(slot) = self.state.slots.get_mut(&fence.slot) {
@@ -77,7 +76,7 @@ impl Holder {
         }
     }
 
-    /// The delay that a host has in a crawl.
+    /// Returns a host's current delay in a crawl.
     pub(super) fn delay_of(&self, host_hash: u64, crawl: &Crawl) -> Duration {
         let delay = self.state.hosts.get(&host_hash).and_then(|host| {
             let turns = host.turns.as_ref()?;
@@ -86,8 +85,9 @@ impl Holder {
         delay.unwrap_or_default()
     }
 
-    /// A fetch is where it stays, or leaves nothing: its URL is answered. If the robots.txt of its
-    /// origin was asked for this crawl, that is put before.
+    /// Marks a fetch's URL as finished. Call this when its record is uploaded, or when it has none.
+    /// Waits until its origin's robots.txt record is uploaded, too, if the robots.txt was fetched
+    /// for this crawl.
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
         let (ending, outcome) = (fetched.ending, fetched.row.outcome.as_str());
         debug_assert!(outcomes_of(ending).contains(&outcome), "{ending:?}: {outcome}");
@@ -107,22 +107,22 @@ impl Holder {
         }
     }
 
-    /// Has the robots.txt of a slot's hosts put now, as far as they are in one archive of a crawl.
+    /// Uploads the archive with the robots.txt of a slot's hosts in a crawl now.
     pub(super) fn put_robots(&mut self, crawl: i32, slot: i16) {
         if let Some((crawl, _)) = self.state.crawls.get(&crawl) {
             self.state.unwritten.push(ArchiveCommand::PutRobots(Arc::clone(crawl), slot));
         }
     }
 
-    /// Whether so many fetches of a host wait for its robots.txt in a crawl that no more of its
-    /// URLs are answered.
+    /// Returns whether so many of a host's fetches wait for its robots.txt in a crawl that no more
+    /// URLs may be fetched there.
     pub(super) fn has_many_awaiting_robots(&self, host_hash: u64, crawl: i32) -> bool {
         let waiting = self.state.awaiting_robots.get(&host_hash).into_iter().flatten();
         let of_crawl = waiting.filter(|fetched| fetched.row.crawl == crawl);
         of_crawl.count() >= MAX_AWAITING_ROBOTS
     }
 
-    /// A URL is answered.
+    /// Marks a URL as finished, and adds its fetch to the slot's changes.
     fn answer(&mut self, fetched: Fetched) {
         let Fetched { fence, mut row, ending, is_limited_page, is_urgent, links, turned_away } =
             fetched;
@@ -155,8 +155,8 @@ impl Holder {
         }
     }
 
-    /// A record was put: its fetch is recorded, or the robots.txt in it is kept. Returns the fence
-    /// of its slot if that is held.
+    /// Handles an uploaded record: records its fetch, or marks its robots.txt for storing. Returns
+    /// the fence of its slot if that is held.
     pub(super) fn record_put(
         &mut self,
         record: PutRecord<AfterPut>,
@@ -199,9 +199,9 @@ impl Holder {
         Some(fence)
     }
 
-    /// The record of a robots.txt was put, lost or cannot be written: the next checkpoint may keep
-    /// what it says, and the fetches that waited for it are recorded. What follows from one that is
-    /// lost is asked again after it.
+    /// Handles a robots.txt record that was uploaded, is lost, or cannot be written. The next
+    /// checkpoint may store the robots.txt, and fetches that waited for it are recorded. If it is
+    /// lost, those fetches are repeated after it.
     fn robots_put(&mut self, robots: &RobotsRecord, is_lost: bool) {
         let RobotsRecord { fence, host_hash, crawl, origin } = robots;
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
@@ -214,13 +214,13 @@ impl Holder {
             let row = &fetched.row;
             match is_lost && row.crawl == *crawl && Origin::of(&row.url) == Some(*origin) {
                 true => self.ask_again(&fetched),
-                // Those that wait for another record go on waiting.
+                // Those that wait for another record continue to wait.
                 false => self.record_fetch(fetched),
             }
         }
     }
 
-    /// Notes which crawls are not asked for, because their store is late.
+    /// Finds the crawls whose uploads take too long. They send no requests.
     pub(super) fn look_for_late_puts(&mut self) {
         let patience = self.settings.record_after * LATE_PUT;
         let late = self.puts.late_crawls(patience, Instant::now());
@@ -242,11 +242,11 @@ impl Holder {
         self.queue(host_hash, Instant::now());
     }
 
-    /// Puts archives and sends checkpoints whose time has come: at once where nothing is under way,
-    /// or the process is to stop. What takes longer than a part follows in the next turn.
+    /// Uploads archives and sends checkpoints that are due: all of them if the scheduler is idle or
+    /// stopping. Work that exceeds the time slice continues in the next iteration.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
-        // The next URL of such a slot waits for the record of the last one.
+        // An isolated slot fetches its next URL only once the last record is uploaded.
         let is_awaited = self.state.slots.values().any(|slot| slot.is_isolated() && slot.unput > 0);
         if (is_idle || is_awaited) && self.state.unwritten.is_empty() {
             self.archives.try_send(ArchiveCommand::PutAll).ok();
@@ -282,7 +282,7 @@ impl Holder {
         self.state.has_more_to_record = sent < due;
     }
 
-    /// Sends the checkpoint of a slot.
+    /// Sends a slot's checkpoint.
     fn checkpoint(&mut self, fence: SlotFence) {
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         slot.is_recording = true;
@@ -299,7 +299,7 @@ impl Holder {
         let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
         for host_hash in changed_hosts {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
-            // The end of a request that is under way changes them again.
+            // When a request in flight ends, it changes them again.
             hosts.extend(host.manners(host_hash));
         }
         let checkpoint = Checkpoint {
@@ -326,7 +326,7 @@ impl Holder {
         });
     }
 
-    /// Takes what changed of a host in a crawl. `None` if nothing did.
+    /// Takes the changes to a host's state in a crawl. `None` if nothing changed.
     fn changes_of(&mut self, crawl: i32, host_hash: u64) -> Option<StateChanges> {
         let patience = self.state.crawls.get(&crawl).map(|(crawl, _)| self.patience_of(crawl))?;
         let host = self.state.hosts.get(&host_hash)?;
@@ -335,7 +335,7 @@ impl Holder {
         state.take_changes(|origin| host.paused_until_s(origin, patience))
     }
 
-    /// A checkpoint was answered, with chunks of these sizes.
+    /// Handles the reply to a checkpoint with chunks of these sizes.
     pub(super) fn checkpointed(
         &mut self,
         fence: SlotFence,
@@ -366,7 +366,7 @@ impl Holder {
         }
     }
 
-    /// Hosts of a slot that were not to be asked before a checkpoint may be asked now.
+    /// Schedules hosts of a slot that waited for a checkpoint.
     fn queue_awaiting(&mut self, slot: i16) {
         let hosts = self.state.hosts.iter_mut();
         let hosts: Vec<u64> = hosts
@@ -383,7 +383,7 @@ impl Holder {
     }
 }
 
-/// Sends a checkpoint until it is answered, or the lease is over.
+/// Sends a checkpoint until Postgres replies, or the lease is over.
 async fn send(
     coordinator: &Coordinator,
     checkpoint: &Checkpoint,
@@ -401,7 +401,7 @@ async fn send(
     }
 }
 
-/// Packs what a checkpoint records of links and hosts, in a thread of its own: both may be large.
+/// Packs the links and host states of a checkpoint in a separate thread, because both may be large.
 async fn packed(
     mut checkpoint: Checkpoint,
     links: HashMap<(i32, u8), SentLinks>,
@@ -423,10 +423,10 @@ async fn packed(
     packing.await.map_err(|error| Error::Unexpected(format!("packing: {error}")))
 }
 
-/// The row of a chunk.
+/// Returns a chunk's row.
 fn chunk_row(crawl: i32, host_hash: u64, packed: Packed) -> ChunkRow {
     let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
-    // Of hosts that are due, those that were not looked at for longer come first.
+    // A host that is due now gets the current time, so that those that waited longer come first.
     let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
     let at = |due_s: u64| at(due_s).filter(|_| due_s > 0).unwrap_or_else(Utc::now);
     let next_due = packed.next_due_s.map(at);

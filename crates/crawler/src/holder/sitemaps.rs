@@ -1,6 +1,6 @@
-//! Sitemaps become known when a page of their origin has its turn.
+//! Adds an origin's sitemaps when one of its pages is about to be fetched.
 //!
-//! Must not know: how a sitemap is read.
+//! Does not depend on how a sitemap is read.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, holder::state::Holder, known::SiteKey, sitemaps};
 
 impl Holder {
-    /// A URL of an origin whose robots.txt is known has its turn: its sitemaps become known, once
-    /// for as long as the site is in memory. What is known already changes nothing.
+    /// Adds an origin's sitemaps to a crawl, once while the site is in memory. Known sitemaps
+    /// change nothing.
     ///
-    /// The URL is pending meanwhile, and all this is recorded by one checkpoint: the crawl does not
+    /// The URL stays pending meanwhile, and one checkpoint records both, so that the crawl does not
     /// end in between.
     pub(super) fn tell_sitemaps(
         &mut self,

@@ -1,4 +1,4 @@
-//! Leasing slots, losing them, giving them back.
+//! Leases slots, drops those whose leases are lost, and releases slots.
 
 use std::{
     collections::HashSet,
@@ -18,18 +18,18 @@ use crate::{
     slot::HeldSlot,
 };
 
-/// How often free slots are asked for.
+/// Interval between calls that lease free slots.
 const LEASE_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the hosts that have something due are listed, beside after a lease.
+/// Interval between lists of the hosts that are due. A new lease causes a list before that.
 const DUE_INTERVAL: Duration = Duration::from_secs(10);
-/// Most hosts that are listed as due: as many as a worker asks in some minutes.
+/// Maximum hosts in a list of due hosts: as many as a worker can crawl in some minutes.
 const MAX_DUE: u32 = 50_000;
-/// Slots that one call leases.
+/// Maximum slots that one call leases.
 const ALL_SLOTS: u32 = 256;
-/// How far ahead hosts are listed as due.
+/// Hosts that are due within this time are listed, too.
 const AHEAD: TimeDelta = TimeDelta::seconds(30);
 
-/// Leases free slots, and reads what is recorded of the open crawls in them.
+/// Leases free slots, and reads the sums of the open crawls in them.
 async fn lease_with_sums(
     coordinator: &Coordinator,
     worker: &str,
@@ -95,7 +95,7 @@ impl Holder {
         self.state.calls.due_listed_at = None;
     }
 
-    /// Drops all that is known of the hosts of slots, unrecorded.
+    /// Drops slots and their hosts' state without recording it.
     fn drop_slots(&mut self, slots: impl Iterator<Item = i16>) {
         let slots: HashSet<i16> =
             slots.filter(|slot| self.state.slots.remove(slot).is_some()).collect();
@@ -131,7 +131,8 @@ impl Holder {
         }
     }
 
-    /// A request was given up, because another worker may have the slot: its URL stays pending.
+    /// Handles a cancelled request. Its URL stays pending, because another worker may hold the
+    /// slot.
     pub(super) fn gave_up(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
@@ -165,14 +166,14 @@ impl Holder {
         }
     }
 
-    /// Gives all slots back, and reads no more links: those of a crawl that this program cannot
-    /// read would be lost.
+    /// Marks all slots for release and reads no more links, because those of a crawl that this
+    /// program cannot read would be lost.
     pub(super) fn leave_all(&mut self) {
         self.state.end_passes();
         self.state.slots.values_mut().for_each(|slot| slot.is_leaving = true);
     }
 
-    /// Chooses the quietest slots to be given back.
+    /// Marks the slots with the fewest pending URLs for release.
     fn give_up(&mut self, number: usize) {
         let slots = self.state.slots.values_mut();
         let mut slots: Vec<&mut HeldSlot> = slots.filter(|slot| !slot.is_leaving).collect();
@@ -180,15 +181,16 @@ impl Holder {
         slots.into_iter().take(number).for_each(|slot| slot.is_leaving = true);
     }
 
-    /// Gives back the slots that leave and of which all is recorded.
+    /// Releases leaving slots once nothing of theirs is in flight or unrecorded. Uploads are not
+    /// waited for if a store is stalled or no crawl is open.
     pub(super) fn give_back_slots(&mut self) {
         if self.state.calls.is_releasing {
             return;
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
-        // Records that the store does not take, or of a crawl that has ended, are waited for no
-        // more: their URLs are pending still, or of no interest. A robots.txt that an ended crawl
-        // asked for and needed no more is lost then.
+        // If a store is stalled or no crawl is open, do not wait for records. Their URLs are still
+        // pending, or their crawl has ended. A robots.txt that an ended crawl fetched and no longer
+        // needed is lost then.
         let gives_up = self.is_out_of_work() || !self.state.late_crawls.is_empty();
         let ready = |slot: &HeldSlot| {
             let is_quiet = slot.asking + slot.merging == 0 && (slot.unput == 0 || gives_up);
@@ -217,12 +219,12 @@ impl Holder {
         });
     }
 
-    /// Whether no slot is held any more, and none is being given back.
+    /// Returns whether no slot is held and no release is in flight.
     pub(super) fn has_given_all_back(&self) -> bool {
         self.state.slots.is_empty() && !self.state.calls.is_releasing
     }
 
-    /// Lists what is due in the slots that are held.
+    /// Requests a list of what is due in the held slots.
     pub(super) fn list_due(&mut self) {
         let calls = &mut self.state.calls;
         let is_early = calls.due_listed_at.is_some_and(|at| at.elapsed() < DUE_INTERVAL);

@@ -1,6 +1,6 @@
-//! What the holder knows, and what tasks tell it.
+//! The state of the scheduler, and the events that tasks send to it.
 //!
-//! Must not know: what follows from it.
+//! Does not depend on how events are handled.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -36,22 +36,22 @@ use crate::{
     worker_settings::CrawlerSettings,
 };
 
-/// How many workers make calls that may be late as often as a worker that is alone.
+/// Number of workers up to which calls that may be late are made at the full rate.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
-/// How many times the interval of a worker that is alone one of a large fleet waits at most.
+/// Maximum factor by which a large fleet stretches the interval of a call.
 const MAX_BACKOFF: u32 = 5;
 
-/// What a fetch will be recorded as, once its record is put.
+/// A fetch that is recorded once its WARC record is uploaded.
 pub(crate) struct Fetched {
     /// The fence of the slot.
     pub fence: SlotFence,
     /// The row.
     pub row: FetchRow,
-    /// How the URL ended.
+    /// The URL's final state.
     pub ending: Ending,
-    /// Whether it takes a page of a limited crawl.
+    /// Whether it counts against the page limit of its crawl.
     pub is_limited_page: bool,
-    /// Whether somebody waits for it.
+    /// Whether a client is waiting for this URL.
     pub is_urgent: bool,
     /// Links to other hosts.
     pub links: SentLinks,
@@ -59,37 +59,37 @@ pub(crate) struct Fetched {
     pub turned_away: TurnedAwayCounts,
 }
 
-/// A fetch that waits for the end of its chain of redirects.
+/// A fetch that waits for the end of its redirect chain.
 pub(crate) struct ChainedFetch {
-    /// Its record, which is not written yet. `None` if it leaves none.
+    /// Its WARC record, which is not written yet. `None` if it has none.
     pub record: Option<Record>,
-    /// What it will be recorded as.
+    /// The fetch to record.
     pub fetched: Fetched,
 }
 
-/// What follows when a record is put.
+/// What to do once a WARC record is uploaded.
 pub(crate) enum AfterPut {
-    /// A fetch is recorded.
+    /// Record the fetch.
     Fetch(Box<Fetched>),
-    /// No row names it: the URL was requested again in its chain of redirects.
+    /// Nothing: no row names the record, because the URL was requested again in its redirect chain.
     Nothing(SlotFence),
-    /// The robots.txt of a host's origin may be kept.
+    /// Store the origin's robots.txt with its host.
     Robots(RobotsRecord),
 }
 
-/// The record of a robots.txt.
+/// Identifies a robots.txt record.
 pub(crate) struct RobotsRecord {
     /// The fence of the slot.
     pub fence: SlotFence,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// The crawl for which it was asked.
+    /// The crawl for which it was fetched.
     pub crawl: i32,
     /// The origin.
     pub origin: Origin,
 }
 
-/// An answer whose links are merged in parts.
+/// A fetched page or sitemap whose links are merged in batches.
 pub(crate) struct Unmerged {
     /// The fence of the slot.
     pub fence: SlotFence,
@@ -97,29 +97,29 @@ pub(crate) struct Unmerged {
     pub host_hash: u64,
     /// The crawl.
     pub crawl: Arc<Crawl>,
-    /// The URL.
+    /// The pending URL.
     pub turn: Turn,
-    /// The answer, without these links.
+    /// The fetch output, without these links.
     pub answer: Answer,
-    /// The links that are not merged.
+    /// The links that are not merged yet.
     pub links: vec::IntoIter<Link>,
 }
 
-/// The records of an archive that was put, as far as they are not recorded.
+/// An uploaded archive, with its records that are not recorded in Postgres yet.
 pub(crate) struct PutPart {
     /// The crawl.
     pub crawl: i32,
-    /// Size of the archive.
+    /// Size of the archive in bytes.
     pub bytes: u64,
-    /// Whether it is lost, and its URLs are asked again.
+    /// Whether the archive is lost, so that its URLs are fetched again.
     pub is_lost: bool,
     /// The records.
     pub records: vec::IntoIter<PutRecord<AfterPut>>,
-    /// The fence of the first slot of the archive that is held.
+    /// The fence of the first slot in the archive that this worker still holds.
     pub first: Option<SlotFence>,
 }
 
-/// The size of a chunk that was packed.
+/// The size of a packed chunk.
 pub(crate) struct ChunkSize {
     pub crawl: i32,
     pub host_hash: u64,
@@ -127,7 +127,7 @@ pub(crate) struct ChunkSize {
     pub bytes: usize,
 }
 
-/// What tasks tell the holder.
+/// An event that a task sends to the scheduler.
 pub(crate) enum Event {
     Leased(Vec<SlotLease>, Vec<SlotSums>, Instant),
     Crawls(ListedCrawls, Instant),
@@ -135,19 +135,20 @@ pub(crate) enum Event {
     LinksRead(LinksRead),
     SitesLoaded(Vec<(SlotFence, LoadedSite)>),
     Visited(Box<Visited>),
-    /// The request with this number to a host of a slot ended its task by a panic.
+    /// The task of a request panicked: the slot's fence, the host, and the number of the request.
     Panicked(SlotFence, u64, u64),
-    /// The request with this number to a host of a slot was given up: the lease is not valid.
+    /// A request was cancelled because the lease is no longer valid: the slot's fence, the host,
+    /// and the number of the request.
     Invalid(SlotFence, u64, u64),
     Checkpointed(SlotFence, Vec<ChunkSize>, Result<CheckpointAnswer, Error>),
     Reserved(SlotFence, i32, Result<i64, Error>),
     Released,
     Dropped,
-    /// A call did not succeed; it is made again in its time.
+    /// A call to Postgres failed. It is repeated at its next interval.
     Failed(&'static str, Error),
 }
 
-/// The holder.
+/// The scheduler: holds slots and decides which URL to fetch next.
 pub(crate) struct Holder {
     pub settings: CrawlerSettings,
     pub lists: Arc<FilterLists>,
@@ -165,80 +166,79 @@ pub(crate) struct Holder {
     pub state: State,
 }
 
-/// What the holder knows.
+/// The state of the scheduler.
 #[derive(Default)]
 pub(crate) struct State {
     pub crawls: OpenCrawls,
-    /// What limits the crawls and their owners.
+    /// Rates, minimum delays and robots overrides of the crawls and their owners.
     pub tenants: Tenants,
-    /// When each of them may ask again.
+    /// When each crawl and owner may send its next request.
     pub gates: Gates,
-    /// Whether the crawls were listed.
+    /// Whether the crawls have been listed at least once.
     pub has_listed: bool,
-    /// Whether a crawl is open that this program cannot read.
+    /// Whether an open crawl has settings that this program cannot read.
     pub has_unreadable: bool,
     pub slots: HashMap<i16, HeldSlot>,
     pub sites: HashMap<SiteKey, Site>,
     pub hosts: HashMap<u64, Host>,
-    /// Chains of redirects, by the URL that each requests next.
+    /// Redirect chains, by the URL that each requests next.
     pub chains: BTreeMap<ChainKey, RedirectChain<ChainedFetch>>,
     pub due: DueHosts,
     pub memory: Memory,
-    /// Requests under way, by their numbers.
+    /// Numbers of the requests in flight.
     pub requests: HashSet<u64>,
     pub last_request: u64,
     pub loading: HashSet<SiteKey>,
-    /// Passes over links.
+    /// The passes in progress, at most one per kind.
     pub urgent_pass: Option<Pass>,
     pub ordinary_pass: Option<Pass>,
     pub newer_pass: Option<Pass>,
     pub last_pass: u64,
     pub calls: Calls,
-    /// How many slots this worker may hold, if it was told.
+    /// Maximum slots for this worker. `None` before the first renewal.
     pub share: Option<usize>,
-    /// Number of workers that crawl, as far as it was told.
+    /// Live workers, as of the last renewal.
     pub live_workers: u32,
     pub is_stopping: bool,
-    /// Answers with so many links that these are merged in parts.
+    /// Fetched pages and sitemaps whose links are merged in batches.
     pub unmerged: VecDeque<Unmerged>,
-    /// Archives whose records are not all recorded.
+    /// Uploaded archives whose records are not all recorded.
     pub put_parts: VecDeque<PutPart>,
-    /// Sites that were loaded and are to be taken up.
+    /// Sites that were loaded but are not installed yet.
     pub loaded: VecDeque<(SlotFence, LoadedSite)>,
-    /// Whether checkpoints are due that the last part had no time for.
+    /// Whether checkpoints are due for which the last time slice was too short.
     pub has_more_to_record: bool,
-    /// When the part of this turn in which hosts are asked is over.
+    /// When the time slice for starting fetches ends, in this iteration of the loop.
     pub asking_until: Option<Instant>,
-    /// Fetches, by the hash of their host, that are recorded when the host's robots.txt is put: a
-    /// crawl that has asked for all its URLs has the record of each robots.txt that was asked for
-    /// it.
+    /// Fetches that wait until their host's robots.txt is uploaded, by the hash of the host. A
+    /// crawl without pending URLs must have the record of each robots.txt that was fetched for it.
     pub awaiting_robots: HashMap<u64, Vec<Fetched>>,
-    /// Records that the task that writes has no room for yet.
+    /// Commands for which the archive task has no room yet.
     pub unwritten: Vec<ArchiveCommand<AfterPut>>,
-    /// Crawls whose store has not taken an archive for too long.
+    /// Crawls whose store has not accepted an archive for too long.
     pub late_crawls: HashSet<i32>,
-    /// What the next line of the log says.
+    /// Counts for the next progress line in the log.
     pub progress: Progress,
-    /// Nothing is asked before this time: the disk of this machine failed.
+    /// Until then no requests are sent, because the disk of this host failed.
     pub rests_until: Option<Instant>,
-    /// What is pending and judged by other includes and excludes than before.
+    /// Pending URLs to check against changed includes and excludes.
     pub judging: Judging,
 }
 
-/// Pending URLs that are judged by the newest includes and excludes of their crawls, some at a
-/// time.
+/// Pending URLs that are checked in batches against the newest includes and excludes of their
+/// crawls.
 #[derive(Default)]
 pub(crate) struct Judging {
-    /// Hosts of crawls of which nothing is judged yet.
+    /// Crawls and hosts of which no URL has been checked yet.
     pub hosts: VecDeque<(i32, u64)>,
-    /// The host that is being judged, and its URLs that are not judged yet.
+    /// The crawl and host in progress, with the URLs that are not checked yet.
     pub current: Option<((i32, u64), Vec<UrlHash>)>,
-    /// Whether judging waits until more of what was left is recorded.
+    /// Whether checking waits until more of the excluded URLs are recorded.
     pub is_held: bool,
 }
 
 impl Calls {
-    /// When the last pass of a kind began.
+    /// Returns when the last pass of this kind started.
     pub(crate) fn read_at(&mut self, kind: PassKind) -> &mut Option<Instant> {
         match kind {
             PassKind::Urgent => &mut self.urgent_read_at,
@@ -249,15 +249,14 @@ impl Calls {
 }
 
 impl State {
-    /// How often this worker makes a call that may be late by seconds, and that a worker that is
-    /// alone makes each `interval`: a large fleet makes together as many as
-    /// [`WORKERS_WITHOUT_BACKOFF`] workers.
+    /// Stretches `interval` in a large fleet, so that all workers together make as many calls as
+    /// [`WORKERS_WITHOUT_BACKOFF`] would. Use it only for calls that may be seconds late.
     pub(crate) fn interval_in_fleet(&self, interval: Duration) -> Duration {
         let times = f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF);
         interval.mul_f64(times.clamp(1.0, MAX_BACKOFF.into()))
     }
 
-    /// The pass of a kind.
+    /// Returns the pass of this kind.
     pub(crate) fn pass(&mut self, kind: PassKind) -> &mut Option<Pass> {
         match kind {
             PassKind::Urgent => &mut self.urgent_pass,
@@ -266,13 +265,13 @@ impl State {
         }
     }
 
-    /// Gives all passes up: what they have read is read again.
+    /// Drops all passes. Their links are read again.
     pub(crate) fn end_passes(&mut self) {
         PassKind::ALL.into_iter().for_each(|kind| *self.pass(kind) = None);
     }
 }
 
-/// Which calls are under way, and when they were made last.
+/// Calls to Postgres that are in flight, and when each was last made.
 #[derive(Default)]
 pub(crate) struct Calls {
     pub is_leasing: bool,
@@ -289,18 +288,18 @@ pub(crate) struct Calls {
     pub measured_at: Option<Instant>,
 }
 
-/// How much memory is used by what is known of hosts.
+/// The memory for host state.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// Bytes of the sites that are loaded.
+    /// Bytes of the loaded sites.
     pub bytes: usize,
-    /// When it was last looked at.
+    /// When memory was last checked.
     pub looked_at: Option<Instant>,
-    /// When what was freed was last given back to the system.
+    /// When freed memory was last returned to the system.
     pub given_back_at: Option<Instant>,
-    /// Whether hosts that are due wait for room.
+    /// Whether hosts that are due wait for memory.
     pub is_awaited: bool,
-    /// Hosts below which it is not looked for those that may leave.
+    /// Unused hosts are not dropped while at most this many are loaded.
     pub hosts_kept: usize,
 }
 
@@ -311,40 +310,40 @@ pub(crate) struct Pass {
     pub readers: Readers,
     /// When it began.
     pub began_at: Instant,
-    /// How far it goes.
+    /// The position at which the pass ends.
     pub ceiling: String,
-    /// How far newer passes have read after it.
+    /// The position up to which newer passes have read since.
     pub newer_ceiling: Option<String>,
-    /// The position of the last row of the parts so far, where more are to be read.
+    /// The position of the last row that was read. `None` if no rows are left to read.
     pub more_after: Option<String>,
-    /// Links of the part under way, with their slots and crawls.
+    /// Links in the current batch that are not merged yet, with their slots and crawls.
     pub waiting: VecDeque<ReadLink>,
-    /// Whether they are to be looked at in the next turn of the loop.
+    /// Whether to continue with them in the next iteration of the loop.
     pub has_more: bool,
     /// Links whose sites are being loaded, and these sites.
     pub unloaded: VecDeque<ReadLink>,
     pub missing: HashSet<SiteKey>,
-    /// When the part under way was read, if it has links of crawls that are not listed: they are
-    /// new, or have ended, which a later list tells.
+    /// When the current batch was read, if it has links of crawls that are not listed. Those crawls
+    /// are new or have ended; the next list tells which.
     pub unlisted_at: Option<Instant>,
-    /// Whether it waits for memory.
+    /// Whether the pass waits for memory.
     pub is_stalled: bool,
-    /// Links that were merged, by slot and crawl, those of newer passes that have ended too.
+    /// Merged links by slot and crawl, including those from newer passes that have finished.
     pub read: HashMap<i16, HashMap<i32, i64>>,
 }
 
 impl Pass {
-    /// Whether links of the part under way are not merged.
+    /// Returns whether links in the current batch are not merged yet.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || !self.unloaded.is_empty()
     }
 
-    /// Whether all links of the pass are merged, once its last part was read.
+    /// Returns whether all links of the pass are merged and no rows are left to read.
     pub(crate) fn is_done(&self) -> bool {
         !self.has_waiting() && self.more_after.is_none()
     }
 
-    /// Has links looked at again that waited for their sites, or for memory to load these.
+    /// Requeues links that waited for their sites, or for memory to load these.
     pub(crate) fn look_again(&mut self) {
         self.is_stalled = false;
         self.missing.clear();

@@ -1,7 +1,7 @@
-//! What owners of crawls limit: how often hosts are asked for them, and whose turn a host has.
+//! Applies crawl owners' limits: minimum delays, rates, and the order of crawls on a host.
 //!
-//! Invariant: what an owner asks for spaces that owner's requests alone. Must not know: SQL, which
-//! URL is next.
+//! Invariant: an owner's settings delay only that owner's requests. Does not depend on SQL, or on
+//! which URL is next.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, holder::state::Holder, known::Host, tenants::RobotsOverride};
 
 impl Holder {
-    /// The delays that requests to a host for a crawl are made with: those of the crawl, or longer
-    /// ones that the crawl's owner asks for.
+    /// Returns a host's delays for a crawl: those of the crawl, or longer ones that the crawl's
+    /// owner sets.
     pub(super) fn delays_of(&self, host: &Host, crawl: &Crawl) -> DelaySettings {
         let mut settings = crawl.delays(host.is_own);
         let tenants = &self.state.tenants;
@@ -23,9 +23,9 @@ impl Holder {
         settings
     }
 
-    /// When a host may be asked again for a crawl, as far as the crawl and its owner ask for it:
-    /// the fetcher's delay of the host counts requests for all crawls, and takes the shorter delay
-    /// of two crawls between them.
+    /// Returns when the next request to a host may be sent for a crawl, according to the crawl's
+    /// and the owner's delays. The fetcher's delay is not enough, because it counts requests of all
+    /// crawls, and between two crawls it applies the shorter delay.
     pub(super) fn spaced_until(
         &self,
         host: &Host,
@@ -44,13 +44,15 @@ impl Holder {
         ended.max()
     }
 
-    /// When a crawl may ask again, if its rate or its owner's does not let it now.
+    /// Returns when a crawl may send its next request, if its rate or its owner's holds it back
+    /// now.
     pub(super) fn gated_until(&self, crawl: &Crawl) -> Option<Instant> {
         let open_at = self.state.gates.open_at(&crawl.owner, crawl.number);
         open_at.filter(|at| *at > Instant::now())
     }
 
-    /// The next turn of a host is another owner's, and of its owner's crawls another one's.
+    /// Rotates a host's crawls: the next request is for another owner if there is one, and this
+    /// owner's next for another crawl.
     pub(super) fn pass_turn(&mut self, host_hash: u64, crawl: &Crawl) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.crawls.len() < 2 {
@@ -64,8 +66,7 @@ impl Holder {
         host.crawls = others.into_iter().chain(own).chain([crawl.number]).collect();
     }
 
-    /// Whether robots.txt of an origin, and what the crawl's owner obeys beside it, allow a path of
-    /// a host.
+    /// Returns whether an origin's robots.txt and the overrides of the crawl's owner allow a path.
     pub(super) fn robots_allow(
         &self,
         rules: &RobotsTxt,

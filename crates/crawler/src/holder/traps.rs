@@ -1,17 +1,18 @@
-//! What pages say is noted, and URLs of shapes that say nothing new any more are left.
+//! Records the content of pages for trap detection, and leaves URLs whose shapes no longer yield
+//! new content.
 //!
-//! The crate `everytab-frontier` decides. Must not know: how a page is read.
+//! The crate `everytab-frontier` decides. Does not depend on how a page is parsed.
 
 use everytab_frontier::{Answered, CanonicalUrl, Ending, Link, Turn, TurnedAway, UrlHash};
 
 use crate::{crawl::Crawl, holder::state::Holder, known::SiteKey};
 
-/// The reason for which pending URLs are left whose shape says nothing new: that for which links to
-/// them are turned away.
+/// The reason to leave pending URLs whose shape yields no new content. Links to them are rejected
+/// for the same reason.
 pub(crate) const TRAP_SHAPE: &str = TurnedAway::TrapShape.as_str();
 
 impl Holder {
-    /// Notes what a page says, before its links are merged.
+    /// Records the content hashes of a page, before its links are merged.
     pub(super) fn note_page(
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
@@ -28,7 +29,8 @@ impl Holder {
         });
     }
 
-    /// How a URL ends whose shape says nothing new. `None` if it may be requested.
+    /// Returns the final state for a URL whose shape yields no new content. `None` if it may be
+    /// requested.
     pub(super) fn left_as_trap(
         &self,
         host_hash: u64,
@@ -44,7 +46,7 @@ impl Holder {
         is_of_trap.then_some((Ending::Left, TRAP_SHAPE))
     }
 
-    /// Answers a URL in the state of its host.
+    /// Marks a URL as finished in its host's state.
     pub(super) fn answer_in_state(
         &mut self,
         crawl: i32,

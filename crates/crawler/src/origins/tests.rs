@@ -1,4 +1,4 @@
-//! Origins by what they answer: robots.txt, pauses, and when their URLs are given up.
+//! Origins by their responses: robots.txt, pauses, and when their URLs are given up.
 
 use everytab_frontier::UrlHash;
 
@@ -24,7 +24,7 @@ fn robots(
     origins.robots_answered(origin(url), (outcome, body.as_bytes()), ("everytab", FIRST), now)
 }
 
-/// Has robots.txt fetched in vain until the pause is longer than an hour.
+/// Records failed fetches of robots.txt for 25 hours, each at the end of the pause before.
 fn fail_for_a_day(origins: &mut HostOrigins, url: &str, outcome: Outcome, mut now: DateTime<Utc>) {
     let since = now;
     while now < since + TimeDelta::hours(25) {

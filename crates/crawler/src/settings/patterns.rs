@@ -1,6 +1,6 @@
-//! The patterns of a crawl: all of them are compiled together, because together they are limited.
+//! Compiles a crawl's patterns together, because one limit applies to all of them.
 //!
-//! Does not depend on what patterns mean.
+//! Does not depend on how patterns are used.
 
 use everytab_filters::{FilterVerdict, RuleSettings};
 use everytab_frontier::{
@@ -40,14 +40,14 @@ impl CrawlSettings {
         CrawlSettingsError { option, reason, is_of_cost: error.error.is_of_cost() }
     }
 
-    /// Compiles the rules of a crawl that was started before. If its patterns cost more than a
-    /// crawl may today, nothing that they are for is followed any more, because no worker can match
-    /// them and the worst that they may mean is to exclude: every link and filtered URL is refused,
-    /// and the crawl ends with what it has. Returns the settings that hold, their rules, and why
-    /// they are others than those that were given.
+    /// Compiles the rules for a crawl that was started before. If its patterns cost more than a
+    /// crawl may today, no worker can match them, and they may be excludes, so nothing is followed
+    /// any longer: every link and filtered URL is refused, and the crawl ends with the captures
+    /// that it has. Returns the effective settings, their rules, and the reason why they differ
+    /// from the given ones, if they do.
     ///
     /// # Errors
-    /// Returns the first setting that is out of its bounds for another reason.
+    /// Returns an error for the first setting that is out of bounds for another reason.
     pub(crate) fn into_rules(mut self) -> CompiledSettings {
         let error = match self.rules() {
             Ok(rules) => return Ok((self, rules, None)),

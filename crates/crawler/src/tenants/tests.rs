@@ -1,4 +1,4 @@
-//! Turns of owners, their rates and their rules for robots, as a holder applies them.
+//! Rates of owners and their robots rules, as the scheduler applies them.
 
 use chrono::Utc;
 use everytab_fetcher::Outcome;
@@ -42,7 +42,8 @@ fn row(owner: &str) -> RobotsOverrideRow {
     }
 }
 
-/// How many requests gates let through in so many seconds, if one is wanted every millisecond.
+/// Returns how many requests gates let through in this many seconds, if one is wanted every
+/// millisecond.
 fn let_through(gates: &mut Gates, owner: &str, crawl: i32, from: Instant, seconds: u64) -> u64 {
     let mut number = 0;
     for ms in 0..seconds * 1_000 {
@@ -69,7 +70,7 @@ fn a_rate_is_shared_by_holders_and_kept_by_owner_and_crawl() {
     let later = now + Duration::from_secs(20);
     assert!((19..=21).contains(&let_through(&mut gates, "a", 2, later, 10)));
     assert_eq!(gates.open_at("b", 3), None);
-    // A rate that is lifted, or raised, holds no longer.
+    // A rate that is removed or raised has no effect any longer.
     let slow = [OpenCrawl { rate: Some(0.001), ..open(1, "a") }];
     gates.set(&Tenants::new(&slow, &[]), now);
     gates.took("a", 1, now);
@@ -122,7 +123,7 @@ fn an_override_is_for_a_domain_and_the_hosts_below_it() {
     assert_eq!(tenants.overrides("b", "x.com").count(), 0);
 }
 
-/// Lines of robots.txt, sensible and not.
+/// Generates lines of robots.txt, valid and not.
 fn lines() -> impl Strategy<Value = String> {
     let path = prop_oneof!["/[ab/*$]{0,6}", "[ -~]{0,12}"];
     let line = prop_oneof![
@@ -136,8 +137,8 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// With any override, what is allowed is a part of what is allowed without, and no delay is
-    /// shorter than it was.
+    /// With any override, the allowed paths are a subset of those allowed without it, and no delay
+    /// is shorter.
     #[test]
     fn an_override_only_tightens(
         robots in lines(),

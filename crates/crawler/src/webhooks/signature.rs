@@ -1,11 +1,11 @@
-//! The signature of an event, as the Standard Webhooks specification has it.
+//! Signs events according to the Standard Webhooks specification.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// Returns the signature of a body that is sent under this id at this time (seconds since 1970):
-/// HMAC-SHA256 over the three with dots between them. Neither the id nor the time has a dot.
+/// HMAC-SHA256 over the three, joined with dots. Neither the id nor the time contains a dot.
 pub(super) fn signature(secret: &[u8], id: &str, timestamp: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else {
         // HMAC takes a key of any length.

@@ -1,4 +1,4 @@
-//! Lists are copied once, kept and dropped as promised; a store over HTTP counts who asks.
+//! Lists are copied once, kept and dropped as documented; a store over HTTP counts its requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::*;
 
-/// A store of lists that answers while it is open, and counts its requests.
+/// A store of lists that responds while it is open, and counts its requests.
 struct CountedStore {
     base: String,
     asked: Arc<AtomicUsize>,
@@ -40,7 +40,7 @@ impl CountedStore {
         store
     }
 
-    /// A list of one domain, as an object that is there.
+    /// Adds a list of one domain to the store.
     fn put(&self, name: &str, version: i32, domain: &str) -> FrozenList {
         let mut builder = NameListBuilder::default();
         builder.add_line("all", ListFileKind::Domains, domain.as_bytes()).unwrap();
@@ -62,7 +62,7 @@ impl CountedStore {
     }
 }
 
-/// Answers one request with the whole object, which is what a range of a small list asks for.
+/// Responds to one request with the whole object, which is what a range of a small list covers.
 async fn answer(
     mut stream: TcpStream,
     objects: Arc<Mutex<HashMap<String, Vec<u8>>>>,
@@ -92,7 +92,7 @@ async fn answer(
     stream.write_all(&answer).await.unwrap();
 }
 
-/// Loads lists, and says which could be had.
+/// Loads lists, and returns the names of those that loaded.
 async fn load(lists: &FilterLists, wanted: &[FrozenList], until: Option<Instant>) -> Vec<String> {
     let loaded = lists.load_all("test", wanted, &StoreSettings::default(), until).await;
     let mut names: Vec<String> = loaded.into_keys().map(str::to_owned).collect();
@@ -120,7 +120,8 @@ async fn a_list_that_several_want_is_copied_once() {
     assert_eq!((one, other, store.requests()), (vec!["a".into()], vec!["a".into()], 1));
 }
 
-/// A request waits for 10 s only: its copy was begun anew by the next one, and so never ended.
+/// A request waits for only 10 s. The next request used to start the copy from scratch, so that it
+/// never finished.
 #[tokio::test]
 async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     let store = CountedStore::new(false).await;
@@ -130,7 +131,7 @@ async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     store.is_open.send_replace(true);
     assert_eq!(load(&lists, &wanted, None).await, ["a", "b"]);
     assert_eq!(store.requests(), 2);
-    // What is here needs no time.
+    // A loaded list needs no time.
     assert_eq!(load(&lists, &wanted, Some(Instant::now())).await, ["a", "b"]);
 }
 
@@ -146,7 +147,7 @@ async fn a_list_that_nothing_uses_stays_until_a_newer_version_is_here() {
     assert_eq!(load(&lists, &other, None).await, ["b"]);
     assert_eq!(load(&lists, &old, None).await, ["a"]);
     assert_eq!(store.requests(), 2);
-    // An older version that is in use stays.
+    // An older version that is in use is kept.
     let used = lists.load_all("test", &old, &StoreSettings::default(), None).await;
     assert_eq!(load(&lists, &[store.put("a", 2, "new.test")], None).await, ["a"]);
     assert_eq!(load(&lists, &old, None).await, ["a"]);
@@ -167,7 +168,7 @@ async fn lists_that_nothing_uses_are_bounded_in_bytes() {
         load(&lists, one, None).await;
     }
     assert_eq!(store.requests(), 3);
-    // Of a and b, neither of which is used, b was asked for longer ago.
+    // Of a and b, both unused, b was used less recently.
     load(&lists, a, None).await;
     assert_eq!(store.requests(), 3);
     load(&lists, b, None).await;
