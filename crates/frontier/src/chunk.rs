@@ -1,24 +1,25 @@
-//! The format of chunks: what the database keeps of a host's URLs, and of links under way.
+//! The chunk format, in which the database stores a host's URLs and links in transit.
 //!
 //! A chunk is a version, a kind, a CRC-32 of everything else, and the fields of its kind. Any bytes
-//! are read without a panic and in bounded memory: every number is checked before it is used.
+//! can be read without a panic and in bounded memory, because every number is checked before it is
+//! used.
 //!
 //! | field | encoding |
 //! | --- | --- |
-//! | version | 1 byte: 2; version 1 is read too, and lacks referrers, debts, what pages said |
+//! | version | 1 byte: 2; version 1 can be read, too, and lacks referrers, debts and page content |
 //! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
-//! | checksum | CRC-32 of the kind and of what follows, 4 bytes, big-endian |
+//! | checksum | CRC-32 of the kind and all that follows, 4 bytes, big-endian |
 //! | generation | number (snapshot, delta) |
-//! | captured, failed, refused, left, pages | a number each, as of now (snapshot, delta) |
-//! | shapes | floor, mask of changed slots, each slot with what it owes (snapshot, delta) |
-//! | what pages said | hashes of pages, then of lines: both sets (snapshot), or new ones (delta) |
-//! | answered | number of hashes, then ascending differences (snapshot, delta) |
-//! | pending or links | who led to them; URLs, attributes, number of who led; deflated (all) |
+//! | captured, failed, refused, left, pages | a number each, current totals (snapshot, delta) |
+//! | shapes | floor, mask of changed slots, each slot with its debt (snapshot, delta) |
+//! | page content | hashes of pages, then of lines: both sets (snapshot), or new ones (delta) |
+//! | finished | number of hashes, then ascending differences (snapshot, delta) |
+//! | pending or links | referrers; URLs, attributes, number of the referrer; deflated (all) |
 //!
 //! The first URL is coded as the rest after `https://host/` (snapshot, delta) or `https://`
 //! (links).
 //!
-//! Numbers are LEB128. Must not know: the state of a host, beyond the fields.
+//! Numbers are LEB128. Does not depend on a host's state beyond these fields.
 
 mod bytes;
 mod entries;

@@ -1,8 +1,8 @@
-//! Sorts what a page links to: links of its own host, links for other slots, and what is turned
-//! away where it is found (what is no URL, scope, too many links a page).
+//! Sorts a page's links into links to its own host, links for other slots, and links that are
+//! rejected where they are found: malformed URLs, links out of scope, and too many links.
 //!
-//! A link that is found twice on a page is one link. A page's requisites are in every scope, and a
-//! redirect of a seed is a seed. Must not know: what is known, patterns, traps.
+//! A link that occurs twice on a page counts once. A page's requisites are in every scope, and a
+//! seed's redirect target is a seed. Does not depend on known URLs, patterns or traps.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -16,17 +16,17 @@ use crate::{
     turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
-/// Greatest number of links of a page that are read. Pages for people have fewer.
+/// Maximum links that are read from a page. Pages for people have fewer.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
 /// The page on which links were found.
 #[derive(Debug, Clone, Copy)]
 pub struct Referrer<'a> {
-    /// Its URL as it was fetched.
+    /// Its URL as fetched.
     pub url: &'a str,
-    /// Its host, as [`CanonicalUrl::host`] gives it.
+    /// Its host, as [`CanonicalUrl::host`] returns it.
     pub host: &'a str,
-    /// What the frontier kept of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 
@@ -37,12 +37,12 @@ pub struct FoundLinks {
     pub own_host: Vec<Link>,
     /// Links to other hosts, each with the slot of its site.
     pub elsewhere: Vec<(u8, Link)>,
-    /// The number of links that were turned away, by reason.
+    /// Rejected links, by reason.
     pub turned_away: TurnedAwayCounts,
 }
 
 impl FoundLinks {
-    /// Sorts the links of a page: absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
+    /// Sorts a page's links: absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
     /// [`LinkFlags::SITEMAP`] or none).
     #[must_use]
     pub fn of_page<'a>(
@@ -77,8 +77,8 @@ impl FoundLinks {
         found
     }
 
-    /// Sorts the target of a redirect, which has the depth, priority and flags of what redirects to
-    /// it, and one hop more. Its scheme is that of the redirect.
+    /// Sorts a redirect's target. It gets the depth, priority and flags of the URL that redirects
+    /// to it, and one more hop. It has its own scheme, so it is not bare.
     #[must_use]
     pub fn of_redirect(
         target: &str,

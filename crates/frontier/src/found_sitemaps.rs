@@ -1,8 +1,8 @@
-//! Sorts what a sitemap lists, and the sitemaps that a robots.txt names.
+//! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names.
 //!
-//! Pages of a sitemap are one link deeper than it. Sitemaps of an index have its depth and one hop
-//! more, so that indexes nest at most [`MAX_HOPS`] deep. Scope is decided from the host of the
-//! sitemap, or of the robots.txt. Must not know: how a sitemap is read.
+//! A sitemap's pages are one link deeper than the sitemap. Sitemaps in an index have the index's
+//! depth and one more hop, so that indexes nest at most [`MAX_HOPS`] deep. The scope is decided by
+//! the host of the sitemap or robots.txt. Does not depend on how a sitemap is read.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -19,16 +19,16 @@ use crate::{
 /// The URLs of a sitemap, or of a robots.txt.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SitemapLinks<'a> {
-    /// Pages.
+    /// URLs of pages.
     pub pages: &'a [String],
-    /// Other forms of pages.
+    /// Other versions of pages, such as translations.
     pub alternates: &'a [String],
-    /// Sitemaps.
+    /// URLs of sitemaps.
     pub sitemaps: &'a [String],
 }
 
 impl FoundLinks {
-    /// Sorts what a sitemap lists; `referrer` is the sitemap.
+    /// Sorts the URLs in a sitemap. `referrer` is the sitemap.
     #[must_use]
     pub fn of_sitemap(
         links: &SitemapLinks<'_>,
@@ -50,7 +50,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts where a sitemap redirects to, which is a sitemap too, one hop further.
+    /// Sorts a sitemap's redirect target, which is a sitemap, too, one hop further.
     #[must_use]
     pub fn of_sitemap_redirect(
         target: &str,
@@ -65,8 +65,8 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names; `referrer` is that, with what the frontier kept
-    /// of the page for which it was read.
+    /// Sorts the sitemaps that a robots.txt names. `referrer` is the robots.txt, with the
+    /// attributes of the page for which it was read.
     #[must_use]
     pub fn of_robots(
         sitemaps: &[String],
@@ -88,7 +88,7 @@ fn sitemap_of(referrer: &Referrer<'_>, hops: u8) -> Attributes {
     Attributes { depth, priority: 0, hops, flags }
 }
 
-/// Links as far as they are sorted.
+/// The links that are sorted so far.
 struct Sorting<'a> {
     found: FoundLinks,
     seen: HashSet<(u64, u8)>,
@@ -129,8 +129,8 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// Whether a path ends as those of sitemaps do. What a host says of another one's pages is believed
-/// of these alone: a page that is asked for as a sitemap is not recorded as a page.
+/// Returns whether a path ends like a sitemap's. Only such URLs are accepted as sitemaps of another
+/// host, because a page that is fetched as a sitemap is not recorded as a page.
 fn looks_like_sitemap(url: &CanonicalUrl) -> bool {
     [".xml", ".gz", ".txt"].iter().any(|end| url.path().ends_with(end))
 }

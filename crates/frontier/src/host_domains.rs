@@ -1,17 +1,17 @@
-//! The suffix and the registered domain of a host, by the section of registries alone and by both
-//! sections of the Public Suffix List: what a columnar index says of a host.
+//! Finds a host's suffix and registered domain, by the registry section alone and by both sections
+//! of the Public Suffix List, as a columnar index stores them.
 //!
-//! Must not know: what an index is.
+//! Does not depend on what an index is.
 
 use crate::suffixes::{DEFAULT_SUFFIX_LIST, SuffixList, domain_of};
 
-/// Where the section of private domains begins in the list.
+/// The line that starts the list's private section.
 const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
 
-/// What follows from the name of a host. `None` for an address, and where the list has no suffix.
+/// A host's domains. `None` for an address, and if the list has no suffix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListedDomains {
-    /// The public suffix by the section of registries alone, such as `com`.
+    /// The public suffix by the registry section alone, such as `com`.
     pub registry_suffix: Option<String>,
     /// That suffix and the label before it, such as `googleapis.com`.
     pub registered_domain: Option<String>,
@@ -29,7 +29,7 @@ pub struct DomainLists {
 }
 
 impl DomainLists {
-    /// Returns what follows from the name of a host, in the form of [`crate::CanonicalUrl::host`].
+    /// Returns a host's domains in the form of [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn domains_of(&self, host: &str) -> ListedDomains {
         let pair = |list: &SuffixList| {

@@ -1,14 +1,14 @@
-//! The frontier of a live crawl: what is known, what is due, and in which order.
+//! The frontier of a live crawl: which URLs are known, which are due, and in which order.
 //!
-//! It decides when two URLs are the same ([`CanonicalUrl`]), which slot of the fleet a site belongs
-//! to ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of them
-//! are traps, and what is asked of a host next ([`HostState`]). It packs the state of a host into
-//! chunks, and chunks into the same state again.
+//! It decides when two URLs are identical ([`CanonicalUrl`]), which slot of the fleet a site
+//! belongs to ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of
+//! them are traps, and which URL of a host is fetched next ([`HostState`]). It packs a host's state
+//! into chunks, and unpacks chunks into an equal state.
 //!
-//! Every function is pure: values in, values out; the caller passes the time. Any bytes and any
-//! URL give a result or an error, never a panic. Invariant of a [`HostState`], at every moment:
-//! known = pending + captured + failed + refused + left. Must not know: Postgres, sockets, files,
-//! clocks, robots.txt, what a page contains.
+//! Every function is pure: the caller passes all input, including the time. Any bytes and any URL
+//! give a result or an error, never a panic. Invariant of a [`HostState`]: known = pending +
+//! captured + failed + refused + left. Does not depend on Postgres, sockets, files, clocks,
+//! robots.txt or page content.
 //!
 //! Sources: the WHATWG URL Standard, RFC 3986 section 6.2.2, the Public Suffix List.
 

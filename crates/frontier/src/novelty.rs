@@ -1,69 +1,70 @@
-//! What the pages of a host said, and whether another page says something new.
+//! Remembers a host's page content, and decides whether another page has new content.
 //!
-//! Pages are compared by hashes of their lines. What a page said is kept from when its URL is
-//! answered, so a URL that is asked again after a death is not taken for its own repetition. Does
-//! not depend on how a page is read, or on what follows from its news.
+//! Pages are compared by the hashes of their lines. A page's content is stored once its URL is
+//! finished, so that a URL that is fetched again after a death is not mistaken for its own
+//! repetition. Does not depend on how a page is read, or on what follows from new content.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes, shape_counts::Owed};
 
-/// How many pages that repeat others a page of new lines makes up for: shapes of which one page in
-/// five is of that kind stay open.
+/// Maximum repeating pages that a page with new lines makes up for. A shape in which one page in
+/// five is of this kind stays open.
 const MAX_GAIN: u32 = 4;
 
-/// A page with fewer new lines makes up for one, and for one more with each such part of its lines:
-/// the days of a calendar have one new line now and then.
+/// A page with few new lines makes up for one page, and for one more with each such fraction of its
+/// lines. The days of a calendar have an occasional new line.
 const LINES_PER_GAIN: usize = 20;
 
-/// A page says something new if one in so many of its lines is new, or a long one is.
+/// A page has new content if at least one in this many of its lines is new, or if a long line is.
 const LINES_PER_NEW_LINE: usize = 64;
 
-/// A page also says something new if one in so many of its lines has a new number, and at least
-/// [`MIN_NEW_NUMBERS`]: a table. A page that is otherwise the same has a clock or a counter.
+/// A page also has new content if one in this many of its lines has a new number, and at least
+/// [`MIN_NEW_NUMBERS`] lines do: it is a table. An otherwise identical page has a clock or a
+/// counter.
 const LINES_PER_NEW_NUMBER: usize = 8;
 
-/// Least number of new lines with numbers that are no clocks and counters.
+/// Minimum number of new lines with numbers. Fewer are clocks and counters.
 const MIN_NEW_NUMBERS: usize = 4;
 
-/// New lines of a page that are remembered: enough that what all pages of a site repeat is known
-/// after some of them, and a page costs 22 bytes of the log.
+/// Maximum new lines that are remembered per page. Lines that all pages of a site share are known
+/// after some pages, and a page costs 22 bytes in chunks.
 const LINES_PER_PAGE: usize = 8;
 
-/// Pages whose hashes a set has: those of most sites, so that a session does not show them twice.
+/// Page hashes per set: the pages of most sites, so that a session does not show them twice.
 const PAGES_PER_SET: usize = 4_096;
-/// Bits of the hash of a page: of 10,000 different ones, 5 are taken for another.
+/// Bits in a page hash. Of 10,000 different pages, 5 are mistaken for another.
 const PAGE_BITS: u32 = 24;
 
-/// Lines whose hashes a set has, for pages that have the same lines in another order or number.
+/// Line hashes per set, for pages with the same lines in another order or number.
 const LINES_PER_SET: usize = 2_048;
-/// Bits of the hash of a line: of 250 new ones, one is taken for another.
+/// Bits in a line hash. Of 250 new lines, one is mistaken for another.
 const LINE_BITS: u32 = 20;
 
-/// The bit of a line's hash that is set where only its numbers may be new.
+/// Set in a line's hash if only the line's numbers can be new.
 const OF_NUMBERS: u32 = 1;
 
-/// The bit that is set of a long line, such as a sentence: a page with a new one says something
-/// new, however much of its template is on it.
+/// Set for a long line, such as a sentence. A page with a new one has new content, however much of
+/// its template surrounds it.
 const LONG: u32 = 2;
 
-/// An odd number whose products have high bits that depend on all bits of a factor.
+/// An odd number whose products have high bits that depend on all bits of the other factor.
 const SPREAD: u32 = 0x9e37_79b1;
 
-/// What pages of a host said.
+/// A host's page content, as hashes.
 #[derive(Debug, Clone)]
 pub(crate) struct Novelty {
-    /// Hashes of pages.
+    /// Page hashes.
     pub(crate) pages: SeenHashes,
-    /// Hashes of lines.
+    /// Line hashes.
     pub(crate) lines: SeenHashes,
-    /// What the pages said that are fetched and not answered.
+    /// Content from pages that are fetched but not finished.
     unanswered: HashMap<UrlHash, Said>,
     unanswered_pages: HashSet<u32>,
     unanswered_lines: HashSet<u32>,
 }
 
-/// What was new on a page.
+/// A page's new content.
 #[derive(Debug, Clone, Default)]
 struct Said {
     page: Option<u32>,
@@ -83,7 +84,7 @@ impl Default for Novelty {
     }
 }
 
-/// Two are equal if chunks have the same of them.
+/// Two are equal if chunks store the same content.
 impl PartialEq for Novelty {
     fn eq(&self, other: &Self) -> bool {
         self.pages == other.pages && self.lines == other.lines
@@ -91,19 +92,19 @@ impl PartialEq for Novelty {
 }
 
 impl Novelty {
-    /// Returns true if it is noted what a page says that is not answered.
+    /// Returns true if an unfinished page's content was added.
     pub(crate) fn is_noted(&self, url: UrlHash) -> bool {
         self.unanswered.contains_key(&url)
     }
 
-    /// Notes what a page says. Returns for how many others it makes up, `None` if it repeats them.
+    /// Adds a page's content. Returns for how many pages it makes up. `None` if it repeats others.
     pub(crate) fn note(&mut self, url: UrlHash, lines: &[u32]) -> Option<u32> {
         let page = hash_of_page(lines);
         if self.pages.contains(page) || self.unanswered_pages.contains(&page) {
             self.unanswered.insert(url, Said::default());
             return None;
         }
-        // The lowest hashes are what a caller has of a long page; a product spreads them again.
+        // A caller passes the lowest hashes of a long page, so spread them again by a product.
         let short = lines.iter().map(|line| line.wrapping_mul(SPREAD) >> (u32::BITS - LINE_BITS));
         let is_new =
             |line: &u32| !self.lines.contains(*line) && !self.unanswered_lines.contains(line);
@@ -121,14 +122,14 @@ impl Novelty {
         gain
     }
 
-    /// Notes what a page that was noted added to what its shapes owe.
+    /// Sets the debt changes of a page that was added.
     pub(crate) fn note_owed(&mut self, url: UrlHash, owed: Vec<Owed>) {
         if let Some(said) = self.unanswered.get_mut(&url) {
             said.owed = owed;
         }
     }
 
-    /// Keeps what a page said, whose URL is answered. Returns what it added to what its shapes owe.
+    /// Stores a finished page's content. Returns its debt changes.
     pub(crate) fn answered(&mut self, url: UrlHash) -> Vec<Owed> {
         let Some(said) = self.unanswered.remove(&url) else { return Vec::new() };
         if let Some(page) = said.page {
@@ -142,21 +143,21 @@ impl Novelty {
         said.owed
     }
 
-    /// Notes that a chunk has all that is kept.
+    /// Notes that all stored content is in a chunk.
     pub(crate) fn packed(&mut self) {
         self.pages.packed();
         self.lines.packed();
     }
 
-    /// Returns about how many bytes of memory it takes.
+    /// Returns the approximate memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let page = size_of::<(UrlHash, Said)>() + (LINES_PER_PAGE + 1) * 2 * size_of::<u32>();
         self.pages.memory_bytes() + self.lines.memory_bytes() + 2 * page * self.unanswered.len()
     }
 }
 
-/// Returns for how many others a page makes up that has so many new lines, and new lines with
-/// numbers, of all its lines; `None` if it repeats others.
+/// Returns for how many pages a page makes up, by its new lines, its new lines with numbers, and
+/// its total lines. `None` if it repeats others.
 fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Option<u32> {
     if has_long || words > 0 && words * LINES_PER_NEW_LINE >= lines {
         let more = words * LINES_PER_GAIN / lines.max(1);
@@ -167,7 +168,7 @@ fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Op
 }
 
 fn hash_of_page(lines: &[u32]) -> u32 {
-    // FNV-1a, of numbers instead of bytes.
+    // FNV-1a over numbers instead of bytes.
     let hash = lines.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, line| {
         (hash ^ u64::from(*line)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29)
     });

@@ -1,7 +1,7 @@
-//! The origin of a URL on a known host: its scheme and port.
+//! A URL's origin on a known host: its scheme and port.
 //!
-//! robots.txt belongs to an origin (RFC 9309 2.3), and so does what makes it unreachable: one port
-//! of a host can be dead while another one answers.
+//! robots.txt applies to an origin (RFC 9309 2.3), and so does an outage: one port of a host can be
+//! dead while another one responds.
 
 /// The scheme and port of a URL. Together with a hostname they are an origin (RFC 6454 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

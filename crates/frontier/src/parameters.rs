@@ -1,12 +1,12 @@
-//! The closed list of parameters that name a session or a campaign and not a page. They are no part
-//! of a URL's key.
+//! The closed list of parameters that identify a session or a campaign instead of a page. They are
+//! not part of a URL's key.
 //!
-//! The list is data: a fleet reads it from its database, so that workers of all versions agree on
-//! keys. A line is a name, or the start of a name followed by `*`; `#` begins a comment. Names are
-//! compared without regard to case. Must not know: how a query is split.
+//! The list is data: a fleet reads it from its database, so that all worker versions agree on keys.
+//! A line is a name, or the start of a name followed by `*`. `#` starts a comment. Names are
+//! compared without regard to case. Does not depend on how a query is split.
 
-/// The list that a database has until an operator imports another. Each of these is set by an
-/// advertising network, a mail campaign or a framework's session, and changes no content.
+/// The list in a database until an operator imports another. Each name is set by an advertising
+/// network, a mail campaign or a framework's session, and does not change the content.
 const DEFAULT_PARAMETERS: &str = "
 # Campaigns and clicks
 utm_*
@@ -42,14 +42,14 @@ sessionid
 session_id
 ";
 
-/// Greatest number of names in a list. Each query parameter is looked up among the names with a
-/// `*`, one after the other; the default list has 32 names.
+/// Maximum names in a list. Each query parameter is compared with the names that end with `*`, one
+/// after the other. The default list has 30 names.
 const MAX_PARAMETERS: usize = 1_000;
 
-/// Greatest length of a name in bytes. Real names have less than 30.
+/// Maximum length of a name, in bytes. Real names have fewer than 30.
 const MAX_PARAMETER_BYTES: usize = 100;
 
-/// The reason why a list of parameters is not acceptable.
+/// The reason why a parameter list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The list has more than [`MAX_PARAMETERS`] names.
@@ -61,8 +61,8 @@ pub enum ParameterError {
         /// Line number, from 1.
         line: usize,
     },
-    /// A name has a character that no name of the list may have: `*` before its end, `&`, `=`, `%`,
-    /// a blank, or one beyond ASCII. Or it is `*` alone, which would remove every parameter.
+    /// A name has an invalid character: `*` before its end, `&`, `=`, `%`, a blank, or a character
+    /// beyond ASCII. Or it is `*` alone, which would remove every parameter.
     #[error("line {line}: {name:?} is no name of a parameter")]
     Name {
         /// Line number, from 1.
@@ -72,20 +72,20 @@ pub enum ParameterError {
     },
 }
 
-/// A parsed list of parameters that are no part of a key.
+/// A parsed list of parameters that are not part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterList {
-    /// Lower case, sorted.
+    /// Exact names in lower case, sorted.
     names: Vec<String>,
-    /// Lower case, without the `*`.
+    /// Starts of names in lower case, without the `*`.
     starts: Vec<String>,
 }
 
 impl ParameterList {
-    /// Parses a list: a name a line.
+    /// Parses a list with one name per line.
     ///
     /// # Errors
-    /// The first line that is no name, or a list that is too long.
+    /// Returns an error for the first invalid line, or if the list is too long.
     pub fn parse(text: &str) -> Result<Self, ParameterError> {
         let (mut names, mut starts) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
@@ -114,7 +114,7 @@ impl ParameterList {
         Ok(Self { names, starts })
     }
 
-    /// Returns true if a parameter of this name is no part of a key.
+    /// Returns true if a parameter with this name is not part of a key.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         if name.is_empty() || name.len() > MAX_PARAMETER_BYTES {

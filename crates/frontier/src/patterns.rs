@@ -1,14 +1,14 @@
-//! Include and exclude patterns of a crawl, rules of its filters, and its priority words.
+//! Matches a crawl's include and exclude patterns, its filters' rules, and its priority words.
 //!
-//! A glob must match the whole text `host/path?query` of the key: `*` stands for any characters,
-//! `/` too, and everything else for itself. A glob without `/` is of hosts: `*.example.com`. A
-//! pattern that begins with `re:` is a regular expression that may match anywhere in that text. A
-//! word may be anywhere in the key, its scheme included, in any case.
+//! A glob must match all of `host/path?query` in the key: `*` matches any characters, including
+//! `/`, and everything else matches itself. A glob without `/` matches hosts: `*.example.com`. A
+//! pattern that starts with `re:` is a regular expression that may match anywhere in that text. A
+//! word may be anywhere in the key, including its scheme, in any case.
 //!
-//! All of a crawl are compiled into at most four tables, by which a URL is read: some loads a byte,
-//! whatever the patterns. What does not fit is refused when it is submitted, because an engine that
-//! takes any pattern takes an hour for one page of some of them (docs/decisions/0110). Does not
-//! depend on which list wins.
+//! A crawl's patterns are compiled together into at most four tables, so that reading a URL takes a
+//! few loads per byte, whatever the patterns are. Patterns that do not fit are rejected when they
+//! are submitted, because an engine that accepts any pattern takes an hour for one page with some
+//! of them (docs/decisions/0110). Does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;
@@ -30,16 +30,16 @@ use self::{
 };
 use crate::canonical::CanonicalUrl;
 
-/// Maximum number of tables of a crawl. With the worst patterns that were found, 5,000 URLs of
-/// 2,048 bytes take 46 ms with three on one of 2 busy cores, 57 to 76 ms with four, and 94 ms with
+/// Maximum tables per crawl. With the worst patterns that were found, 5,000 URLs of 2,048 bytes
+/// take 46 ms with three tables on one of two busy cores, 57 to 76 ms with four, and 94 ms with
 /// five.
 const MAX_TABLES: usize = 4;
 
-/// Maximum work to make one table, in states that are visited: some 10 ms. Tables that fit, of
-/// patterns that people write, take a tenth of it.
+/// Maximum work for one table, in visited states: some 10 ms. Tables for patterns that people write
+/// take a tenth of it.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// Maximum work to compile all patterns of a crawl: up to 30 tables are tried.
+/// Maximum work for all a crawl's patterns, in visited states. Up to 30 tables are tried.
 const MAX_ALL_STEPS: u64 = 16_000_000;
 
 const _: () = assert!(MAX_STEPS < MAX_ALL_STEPS && MAX_PATTERNS < i16::MAX as usize);
@@ -52,41 +52,40 @@ pub struct UrlPatterns {
     has_words: bool,
 }
 
-/// What matches a URL.
+/// A URL's matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UrlMatches(Found);
 
 impl UrlMatches {
-    /// Returns true if a pattern of the list `exclude` matches.
+    /// Returns true if an exclude pattern matches.
     #[must_use]
     pub fn is_excluded(&self) -> bool {
         self.0.first_of(EXCLUDE).is_some()
     }
 
-    /// Returns true if a pattern of the list `include` matches.
+    /// Returns true if an include pattern matches.
     #[must_use]
     pub fn is_included(&self) -> bool {
         self.0.first_of(INCLUDE).is_some()
     }
 
-    /// Returns the position of the first rule of a filter that matches, from 0. `None` if none
-    /// does.
+    /// Returns the position of a filter's first matching rule, from 0. `None` if no rule matches.
     #[must_use]
     pub fn rule_of(&self, filter: usize) -> Option<usize> {
         self.0.first_of(FIRST_FILTER + filter)
     }
 
-    /// Returns the words that the URL has, one bit each.
+    /// Returns the words in the URL, one bit each.
     pub(crate) fn words(&self) -> u64 {
         self.0.words
     }
 }
 
 impl UrlPatterns {
-    /// Compiles all patterns of a crawl.
+    /// Compiles a crawl's patterns.
     ///
     /// # Errors
-    /// Returns the first pattern that is wrong or costs too much.
+    /// Returns the first pattern that is malformed or too expensive.
     pub fn compile(lists: &PatternLists<'_>) -> Result<Self, PatternListError> {
         let (nodes, places) = nodes_of(lists)?;
         let failure = |at: usize, error: fn(usize) -> PatternError| {
@@ -103,7 +102,7 @@ impl UrlPatterns {
                     tables.push(table);
                     at += number;
                 }
-                // What is left for all patterns together may be less than this one takes.
+                // The budget that remains for all patterns may be less than this one needs.
                 None if determinize(&nodes, at..at + 1, &mut { MAX_STEPS }).is_err() => {
                     return Err(failure(at, |number| PatternError::TooComplex { number }));
                 }
@@ -114,36 +113,36 @@ impl UrlPatterns {
         Ok(Self { tables, has_include, has_words })
     }
 
-    /// Returns true if only URLs that a pattern of the list `include` matches are followed.
+    /// Returns true if only URLs that an include pattern matches are followed.
     pub(crate) fn has_include(&self) -> bool {
         self.has_include
     }
 
-    /// Returns true if there is a word.
+    /// Returns true if there are words.
     pub(crate) fn has_words(&self) -> bool {
         self.has_words
     }
 
-    /// Returns what matches a URL.
+    /// Returns the patterns and words that match a URL.
     #[must_use]
     pub fn matches(&self, url: &CanonicalUrl) -> UrlMatches {
         UrlMatches(search(&self.tables, url.key().as_bytes()))
     }
 
-    /// Returns about how many bytes of memory the tables take.
+    /// Returns the tables' approximate memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.tables.iter().map(Table::memory_bytes).sum()
     }
 }
 
-/// Makes a table of as many patterns as fit, from one on, and returns it with their number. `None`
-/// if not even one fits.
+/// Builds a table of as many patterns as fit, starting at `at`, and returns it with their number.
+/// `None` if not even one pattern fits.
 fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usize)> {
     let all = nodes.patterns.len() - at;
     let mut best: Option<(Table, usize)> = None;
     let (mut fit, mut over, mut tried) = (0, all + 1, all);
-    // Up to a sixteenth less than would fit saves half of the tries.
+    // Accepting up to a sixteenth fewer patterns than would fit saves half of the attempts.
     while over - fit > 1 + fit / 16 {
         let given = MAX_STEPS.min(*left);
         let mut steps = given;

@@ -1,9 +1,8 @@
-//! Gives percent-encoded text its normal form (RFC 3986 section 6.2.2): encoded unreserved
-//! characters are decoded, hexadecimal digits are in upper case, and a `%` that begins no escape
-//! becomes `%25`.
+//! Normalizes percent-encoded text (RFC 3986 section 6.2.2): decodes encoded unreserved characters,
+//! converts hexadecimal digits to upper case, and encodes a `%` that starts no escape as `%25`.
 //!
-//! Invariant: the normal form of a normal form is itself. That is why a lone `%` is encoded:
-//! without that `%%34%31` would become `%41`, and that an `A`.
+//! Invariant: a normal form is its own normal form. That is why a lone `%` is encoded: otherwise
+//! `%%34%31` would become `%41`, and that would become `A`.
 
 /// Appends the normal form of `text` to `out`.
 pub(crate) fn push_normalized(out: &mut String, text: &str) {
@@ -34,7 +33,7 @@ pub(crate) fn push_normalized(out: &mut String, text: &str) {
     out.push_str(&text[copied..]);
 }
 
-/// Returns the byte that the escape at an offset stands for, `None` if there is no escape.
+/// Returns the byte that the escape at an offset represents. `None` if there is no escape.
 fn escape(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |index: usize| char::from(*bytes.get(index)?).to_digit(16);
     u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
@@ -44,7 +43,7 @@ fn upper_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// The unreserved characters of RFC 3986 section 2.3.
+/// Returns whether a byte is an unreserved character of RFC 3986 section 2.3.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -1,19 +1,19 @@
-//! Computes the priority of a URL: the sum of the numbers of the words in it, 0 to 7.
+//! Computes a URL's priority: the sum of the numbers for the words in it, 0 to 7.
 //!
-//! Must not know: the order within a host, how words are found.
+//! Does not depend on the order within a host, or on how words are found.
 
 use crate::patterns::{MAX_WORDS, UrlMatches};
 
-/// Greatest priority.
+/// Maximum priority.
 pub const MAX_PRIORITY: u8 = 7;
 
-/// Greatest length of a word in bytes.
+/// Maximum length of a word, in bytes.
 const MAX_WORD_BYTES: usize = 100;
 
-/// The reason why a priority is not acceptable.
+/// The reason why a priority is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriorityError {
-    /// There are more than [`MAX_WORDS`].
+    /// There are more than [`MAX_WORDS`] words.
     #[error("more than {MAX_WORDS} priority words")]
     TooMany,
     /// The text is not a word, `=` and a number from -7 to 7.
@@ -21,18 +21,18 @@ pub enum PriorityError {
     Format(String),
 }
 
-/// Words and what each adds to the priority of a URL that contains it.
+/// Words, and how much each adds to the priority of a URL that contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PriorityWords {
-    /// In lower case.
+    /// Words in lower case.
     words: Vec<(String, i8)>,
 }
 
 impl PriorityWords {
-    /// Parses texts such as `news=2`. The word is compared without regard to case.
+    /// Parses texts such as `news=2`. Words are compared without regard to case.
     ///
     /// # Errors
-    /// The first text that is none, or too many of them.
+    /// Returns an error that names the first malformed text, or if there are too many.
     pub fn parse(texts: &[&str]) -> Result<Self, PriorityError> {
         if texts.len() > MAX_WORDS {
             return Err(PriorityError::TooMany);
@@ -57,7 +57,7 @@ impl PriorityWords {
         self.words.iter().map(|(word, _)| word.as_str()).collect()
     }
 
-    /// Returns `base` plus the numbers of all words that a URL has, 0 to [`MAX_PRIORITY`].
+    /// Returns `base` plus the numbers of all words in a URL, clamped to 0 to [`MAX_PRIORITY`].
     #[must_use]
     pub fn priority(&self, matches: &UrlMatches, base: u8) -> u8 {
         let found = self.words.iter().enumerate();

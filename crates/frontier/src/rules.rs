@@ -1,9 +1,9 @@
-//! What a crawl follows: its frozen settings, in compiled form.
+//! The rules by which a crawl follows links: its frozen settings, in compiled form.
 //!
-//! Order: scope where a link is found; port, exclude, include, filters, depth and traps where it is
-//! merged, of which the first that applies is counted. Patterns and words are compared with the
-//! key, so the answer is the same for all spellings of a URL. Must not know: what is known, how a
-//! filter decides.
+//! Order: the scope is checked where a link is found. Ports, exclude, include, filters, depth and
+//! traps are checked where it is merged, and the first that applies is counted. Patterns and words
+//! are compared with the key, so the result is identical for all spellings of a URL. Does not
+//! depend on the known URLs, or on how a filter decides.
 
 use std::{fmt, sync::Arc};
 
@@ -18,22 +18,22 @@ use crate::{
     turned_away::TurnedAway,
 };
 
-/// Greatest depth of a crawl. Deeper links are made by traps.
+/// Maximum depth of a crawl. Deeper links come from traps.
 pub const MAX_DEPTH: u16 = 1_000;
 
-/// Depth of a crawl whose user names none: deeper than nearly every page of a site.
+/// Default depth of a crawl, deeper than nearly every page on a site.
 const DEFAULT_DEPTH: u16 = 16;
 
-/// Greatest budget of a site that can be set: so many known URLs have 1,000 full hosts.
+/// Maximum page budget per site that can be set: the known URLs of 1,000 full hosts.
 const MAX_SITE_BUDGET: u64 = 1_000_000_000;
 
-/// The reason why settings are not acceptable.
+/// The reason why rules are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     /// The depth is greater than [`MAX_DEPTH`].
     #[error("the depth is greater than {MAX_DEPTH}")]
     Depth,
-    /// The budget of a site is 0 or greater than [`MAX_SITE_BUDGET`].
+    /// The site budget is 0 or greater than [`MAX_SITE_BUDGET`].
     #[error("the pages of a site are not from 1 to {MAX_SITE_BUDGET}")]
     SitePages,
     /// The pages of a trap are 0 or more than [`MAX_TRAP_PAGES`].
@@ -41,37 +41,38 @@ pub enum RulesError {
     TrapPages,
 }
 
-/// What turns links away beside the rules of a crawl: its filters. The same link always gets the
-/// same answer.
+/// Rejects links in addition to a crawl's rules: its filters. The result must be identical for
+/// identical links.
 pub trait LinkFilter: fmt::Debug + Send + Sync {
-    /// Returns why a link is not followed; `None` if it may be. Takes what matches the URL.
+    /// Returns why a link is rejected. `None` if it may be followed. `matches` are the matches of
+    /// its URL.
     fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway>;
 }
 
-/// What a crawl follows.
+/// A crawl's compiled rules.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Which links are followed.
+    /// Which links are in scope.
     pub scope: Scope,
-    /// The sites of the seeds; only the scope [`Scope::List`] needs them.
+    /// The seeds' sites, which only [`Scope::List`] needs.
     pub list: SiteSet,
-    /// The ports of URLs that are followed. If empty, any port is.
+    /// The ports that URLs may name. If empty, any port is allowed.
     pub ports: Vec<u16>,
-    /// Greatest depth, 0 to [`MAX_DEPTH`]; 0: only the seeds.
+    /// Maximum depth, 0 to [`MAX_DEPTH`]. 0 follows no links.
     pub depth: u16,
-    /// Patterns to exclude and to include, the rules of the filter, and the words of `priorities`.
-    /// Seeds, requisites and sitemaps need not be included.
+    /// Exclude and include patterns, the filter's rules, and the words in `priorities`. Include
+    /// patterns do not apply to seeds, requisites and sitemaps.
     pub patterns: Arc<UrlPatterns>,
-    /// Whether no link is followed, because nobody can match the patterns that were given.
+    /// Whether no link is followed, because the given patterns are too expensive to match.
     pub is_closed: bool,
-    /// What else turns links away.
+    /// Rejects further links.
     pub filter: Option<Arc<dyn LinkFilter>>,
     /// Words that raise or lower the priority.
     pub priorities: PriorityWords,
-    /// The number of pages of a site.
+    /// Maximum pages per site.
     pub site_budget: SiteBudget,
-    /// The number of pages by which those of a shape of URLs that repeat others may outnumber those
-    /// that say something new, before the shape is closed.
+    /// A URL shape is closed as a trap once its pages that repeat other pages outnumber those with
+    /// new content by this many.
     pub trap_pages: u32,
 }
 
@@ -96,7 +97,7 @@ impl Rules {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// The first that is out of its bounds.
+    /// Returns an error for the first that is out of bounds.
     pub fn check(&self) -> Result<(), RulesError> {
         if self.depth > MAX_DEPTH {
             return Err(RulesError::Depth);
@@ -119,7 +120,7 @@ impl Rules {
             Scope::Site => {
                 from_host == to_host || suffixes.site_of(from_host) == suffixes.site_of(to_host)
             }
-            // A page of another site is where a seed redirects to.
+            // A seed may redirect to a page on another site.
             Scope::List => {
                 let (from, to) = (suffixes.site_of(from_host), suffixes.site_of(to_host));
                 from == to || self.list.contains(to)
@@ -128,14 +129,14 @@ impl Rules {
         }
     }
 
-    /// Returns what matches the URL of a link.
+    /// Returns the patterns and words that match a link's URL.
     #[must_use]
     pub fn matches(&self, link: &Link) -> UrlMatches {
         self.patterns.matches(&link.url)
     }
 
-    /// Returns why a link in scope is not followed, by the link and what matches its URL alone;
-    /// `None` if it may be.
+    /// Returns why a link in scope is rejected, judging by the link and the matches of its URL
+    /// alone. `None` if it may be followed.
     #[must_use]
     pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway> {
         let Link { url, attributes, .. } = link;
@@ -161,8 +162,8 @@ impl Rules {
         trap(url)
     }
 
-    /// Returns why the include and exclude patterns do not let a URL be followed, by what matches
-    /// it; `None` if they do.
+    /// Returns why the include and exclude patterns reject a URL with these matches. `None` if they
+    /// allow it.
     #[must_use]
     pub fn pattern_refusal(&self, matches: &UrlMatches, flags: LinkFlags) -> Option<TurnedAway> {
         if matches.is_excluded() {
@@ -197,7 +198,8 @@ mod tests {
     fn a_scope_says_which_hosts_are_followed() {
         let suffixes = SuffixList::default();
         let list = SiteSet::new(vec![site_hash("b.example")]);
-        // To the own host, to another of the site, to a site of the list, to any other.
+        // To the page's own host, to another host on the site, to a site in the list, and to any
+        // other.
         let hosts = ["www.a.com", "x.a.com", "b.example", "c.com"];
         for (scope, expected) in [
             (Scope::Page, [false, false, false, false]),

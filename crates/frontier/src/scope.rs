@@ -1,31 +1,31 @@
-//! Says which links of a page are in the scope of a crawl.
+//! Decides which links on a page are in a crawl's scope.
 //!
 //! Scope depends on where a link was found, so the finder decides it, before the link travels to
-//! the slot of its site. Must not know: patterns, depth, traps.
+//! its site's slot. Does not depend on patterns, depth or traps.
 
 use std::str::FromStr;
 
 use crate::site::site_hash;
 
-/// The text is no scope.
+/// The text is not a valid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no scope: page, host, site, list or any")]
 pub struct ScopeError(String);
 
-/// Which links are followed.
+/// Which links are in scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// None: only what was submitted.
+    /// No links: only submitted URLs.
     Page,
-    /// Those to the host of the page.
+    /// Links to the page's host.
     Host,
-    /// Those to the site of the page.
+    /// Links to the page's site.
     #[default]
     Site,
-    /// Those to the sites of the seeds, and within the site of the page, which is another one where
-    /// a seed redirects to it.
+    /// Links to the seeds' sites, and within the page's site, which can be another one if a seed
+    /// redirects there.
     List,
-    /// All.
+    /// All links.
     Any,
 }
 
@@ -62,7 +62,7 @@ pub struct SiteSet {
 }
 
 impl SiteSet {
-    /// Makes a set of hashes of sites (see [`site_hash`]), in any order.
+    /// Creates a set from site hashes (see [`site_hash`]), in any order.
     #[must_use]
     pub fn new(mut hashes: Vec<u64>) -> Self {
         hashes.sort_unstable();
@@ -70,7 +70,7 @@ impl SiteSet {
         Self { hashes }
     }
 
-    /// Returns true if the set has a site.
+    /// Returns true if the set contains a site.
     #[must_use]
     pub fn contains(&self, site: &str) -> bool {
         self.hashes.binary_search(&site_hash(site)).is_ok()

@@ -1,24 +1,24 @@
-//! What was said on a host lately: hashes in two sets, of which the older one is forgotten when the
-//! newer one is full.
+//! Remembers a host's recent content: hashes in two sets. When the newer set is full it replaces
+//! the older one, which is forgotten.
 //!
-//! Invariant: sets change by [`SeenHashes::insert`] and [`SeenHashes::packed`] alone, in an order
-//! that chunks have, so a state and what is unpacked of it have the same sets. Does not depend on
-//! what is hashed.
+//! Invariant: sets change only by [`SeenHashes::insert`] and [`SeenHashes::packed`], in an order
+//! that chunks preserve, so that an unpacked state has the same sets. Does not depend on what is
+//! hashed.
 
 /// The hashes of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenHashes {
-    /// The number of hashes from which on the newer set becomes the older one.
+    /// Number of hashes at which the newer set becomes the older one.
     capacity: usize,
-    /// Ascending.
+    /// Hashes in ascending order.
     older: Vec<u32>,
-    /// Ascending.
+    /// Hashes in ascending order.
     newer: Vec<u32>,
-    /// Those of the newer set that were inserted since the last pack.
+    /// Hashes in the newer set that were inserted since the last pack.
     unpacked: Vec<u32>,
 }
 
-/// Two are equal if they know the same hashes; what is packed does not matter.
+/// Two are equal if they contain the same hashes. Packing does not matter.
 impl PartialEq for SeenHashes {
     fn eq(&self, other: &Self) -> bool {
         self.older == other.older && self.newer == other.newer
@@ -26,12 +26,12 @@ impl PartialEq for SeenHashes {
 }
 
 impl SeenHashes {
-    /// Makes sets that are empty, and change places when one has `capacity` hashes.
+    /// Creates empty sets that rotate when one has `capacity` hashes.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity, older: Vec::new(), newer: Vec::new(), unpacked: Vec::new() }
     }
 
-    /// Returns the maximum number of hashes that a set has, however many come between two packs.
+    /// Returns the maximum size of a set, however many hashes are inserted between two packs.
     pub(crate) fn limit(&self) -> usize {
         2 * self.capacity
     }
@@ -41,7 +41,7 @@ impl SeenHashes {
         self.newer.binary_search(&hash).is_ok() || self.older.binary_search(&hash).is_ok()
     }
 
-    /// Inserts a hash, if there is room for it.
+    /// Inserts a hash if the set has room.
     pub(crate) fn insert(&mut self, hash: u32) {
         if let Err(at) = self.newer.binary_search(&hash)
             && self.newer.len() < self.limit()
@@ -56,17 +56,17 @@ impl SeenHashes {
         [&self.older, &self.newer]
     }
 
-    /// Returns what was inserted since the last pack.
+    /// Returns the hashes that were inserted since the last pack.
     pub(crate) fn unpacked(&self) -> &[u32] {
         &self.unpacked
     }
 
-    /// Takes the older set that a snapshot has; the newer one is inserted.
+    /// Sets the older set from a snapshot. The hashes of the newer one are inserted.
     pub(crate) fn restore_older(&mut self, older: Vec<u32>) {
         self.older = older;
     }
 
-    /// Notes that a chunk has all that was inserted. Then the newer set becomes the older one, if
+    /// Notes that all inserted hashes are in a chunk. The newer set then becomes the older one if
     /// it is full.
     pub(crate) fn packed(&mut self) {
         self.unpacked.clear();
@@ -75,7 +75,7 @@ impl SeenHashes {
         }
     }
 
-    /// Returns about how many bytes of memory they take.
+    /// Returns the approximate memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let hashes = self.older.capacity() + self.newer.capacity() + self.unpacked.capacity();
         hashes * size_of::<u32>()

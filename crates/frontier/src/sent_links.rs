@@ -1,8 +1,8 @@
-//! Links to hosts of other slots until a checkpoint sends them: thousands of pages' links wait for
-//! the archives of their pages, so each takes its text and 24 bytes, and no memory of its own. The
-//! links of a page share the text of its URL.
+//! Links to hosts of other slots, until a checkpoint sends them. Links from thousands of pages wait
+//! for the archives of these pages, so each takes only its URL and 24 bytes, without an allocation
+//! of its own. All links of a page share the page's URL.
 //!
-//! Must not know: pages, checkpoints.
+//! Does not depend on pages or checkpoints.
 
 use std::sync::Arc;
 
@@ -15,20 +15,19 @@ use crate::{
 /// Links for several slots, in the order in which they were pushed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SentLinks {
-    /// The URLs, one behind the other.
+    /// The URLs, concatenated.
     text: String,
     entries: Vec<SentEntry>,
-    /// The URLs that led to them, each before the first entry that it led to.
+    /// The referrers, each before the first entry that names it.
     vias: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SentEntry {
     hash: UrlHash,
-    /// How many of the URLs that led to others are needed up to this one, which the last of them
-    /// led to; 0 if nothing did.
+    /// Number of referrers up to and including this entry's. 0 if it has none.
     vias: u32,
-    /// Length of its URL.
+    /// Length of its URL, in bytes.
     length: u16,
     attributes: Attributes,
     slot: u8,
@@ -43,9 +42,9 @@ pub struct SentLink<'a> {
     pub slot: u8,
     /// The hash of the normalized key.
     pub hash: UrlHash,
-    /// The URL as it is fetched.
+    /// The URL as fetched.
     pub url: &'a str,
-    /// What is kept of it.
+    /// The attributes.
     pub attributes: Attributes,
     /// The URL whose link or redirect led to it.
     pub via: Option<&'a Arc<str>>,
@@ -54,7 +53,7 @@ pub struct SentLink<'a> {
 /// Some of the links, packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedLinks {
-    /// The slots that they are for, ascending, each once.
+    /// The slots of these links, ascending and without duplicates.
     pub slots: Vec<u8>,
     /// Number of links.
     pub amount: usize,
@@ -75,19 +74,19 @@ impl SentLinks {
         self.entries.push(SentEntry { hash, vias, length, attributes, slot });
     }
 
-    /// Number of links.
+    /// Returns the number of links.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no link.
+    /// Returns whether there are no links.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The links.
+    /// Iterates over the links.
     pub fn iter(&self) -> impl Iterator<Item = SentLink<'_>> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {

@@ -1,44 +1,45 @@
-//! The shape of a URL: its path and query with runs of digits and of hexadecimal digits replaced.
-//! Pages of one template have one shape, and so have the pages of a trap that counts up.
+//! A URL's shape: its path and query with runs of decimal or hexadecimal digits replaced. Pages
+//! from one template have one shape, and so do the pages of a trap that counts up.
 //!
-//! Pages of a trap that combines words have a shape each. Broader shapes hold those together: of a
-//! URL with a query the path with the names of the parameters, the path, and the folder; of one
-//! without its folder, and the first folder. Does not depend on what pages say.
+//! Pages of a trap that combines words all have different shapes, so broader shapes group them. For
+//! a URL with a query these are its path with the parameter names, its path, and its directory; for
+//! other URLs the directory and the first directory. Does not depend on page content.
 
-/// Least length of a token of hexadecimal digits that is replaced if it has a digit: shorter ones
-/// are words and numbers such as `mp3` or `v2a`.
+/// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter ones are
+/// words and numbers such as `mp3` or `v2a`.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Least length of a token of hexadecimal digits that is replaced though it has no digit: longer
-/// than every word of the letters a to f.
+/// Minimum length of a hexadecimal token that is replaced although it has no digit. It exceeds
+/// every word made of the letters a to f.
 const MIN_HEX_LETTERS_CHARACTERS: usize = 16;
 
-/// Least length of a token of letters and several numbers that is replaced: an id in base 36 or 62,
-/// such as a session. Coarser shapes do no harm to pages that say something new.
+/// Minimum length of a token with letters and several numbers that is replaced, because it is an id
+/// in base 36 or 62, such as a session. Coarser shapes do no harm to pages with new content.
 const MIN_ID_CHARACTERS: usize = 12;
 
-/// Returns the hash of the shape of a path and query, as [`crate::CanonicalUrl::path_and_query`]
-/// gives it. Percent-encoded characters stay as they are: they are words of other scripts.
+/// Returns the shape hash for a path and query, as [`crate::CanonicalUrl::path_and_query`] returns
+/// them. Percent-encoded characters are kept, because they are words in other scripts.
 #[must_use]
 pub fn shape_hash(path_and_query: &str) -> u32 {
     short_hash(&shape_of(path_and_query).0)
 }
 
-/// Greatest number of broader shapes of a URL.
+/// Maximum broader shapes per URL.
 const MAX_BROADER: usize = 3;
 
-/// The shapes of a URL by their hashes, narrow ones first.
+/// A URL's shapes by their hashes, narrow ones first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shapes {
-    /// The shape of the URL. `None` if the URL has nothing to replace, so that no other one has it.
+    /// The URL's own shape. `None` if nothing in the URL is replaced, so that no other URL has this
+    /// shape.
     pub(crate) own: Option<u32>,
-    /// Shapes of which that is a part, narrow ones first.
+    /// Shapes that contain the URL's own shape, narrow ones first.
     broader: [Option<u32>; MAX_BROADER],
 }
 
 impl Shapes {
-    /// Returns the shapes of a path and query, as [`crate::CanonicalUrl::path_and_query`] gives
-    /// it.
+    /// Returns the shapes for a path and query, as [`crate::CanonicalUrl::path_and_query`] returns
+    /// them.
     pub(crate) fn of(path_and_query: &str) -> Self {
         let (shape, is_replaced) = shape_of(path_and_query);
         let own = is_replaced.then(|| short_hash(&shape));
@@ -63,13 +64,13 @@ impl Shapes {
         Self { own, broader: broader.map(|shape| shape.map(|shape| short_hash(&shape))) }
     }
 
-    /// Returns true if both are of URLs that have a query, and one path.
+    /// Returns true if both URLs have a query and the same path.
     pub(crate) fn has_path_of(self, other: Self) -> bool {
         let [_, path, folder] = self.broader;
         folder.is_some() && path == other.broader[1]
     }
 
-    /// Iterates over the hashes, each with whether it is that of a broader shape.
+    /// Iterates over the hashes. The flag tells whether it is a broader shape's.
     pub(crate) fn iter(self) -> impl Iterator<Item = (u32, bool)> {
         let broader = self.broader.into_iter().flatten();
         self.own.map(|own| (own, false)).into_iter().chain(broader.map(|hash| (hash, true)))
@@ -80,7 +81,7 @@ fn name_of_parameter(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
-/// Returns the hash of a shape: FNV-1a, and its bits mixed into the upper half as splitmix64 does.
+/// Returns a shape's hash: FNV-1a, with its bits mixed into the upper half as in splitmix64.
 fn short_hash(shape: &str) -> u32 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = shape.bytes().fold(0xcbf2_9ce4_8422_2325, step);
@@ -88,7 +89,7 @@ fn short_hash(shape: &str) -> u32 {
     (mixed >> 32) as u32
 }
 
-/// Returns a shape, and whether anything is replaced in it.
+/// Returns a shape, and whether anything in it was replaced.
 fn shape_of(text: &str) -> (String, bool) {
     let mut is_replaced = false;
     let mut shape = String::with_capacity(text.len());
@@ -96,7 +97,7 @@ fn shape_of(text: &str) -> (String, bool) {
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
         let (before, from_token) = rest.split_at(start);
         shape.push_str(before);
-        // An escape is no token, but its two digits begin one.
+        // An escape is not a token, but its two digits would start one.
         let escape = if before.ends_with('%') { 2.min(from_token.len()) } else { 0 };
         let (escape, from_token) = from_token.split_at_checked(escape).unwrap_or(("", from_token));
         shape.push_str(escape);
@@ -109,7 +110,7 @@ fn shape_of(text: &str) -> (String, bool) {
     (shape, is_replaced)
 }
 
-/// Appends a token. Returns true if anything of it was replaced, be it `0` by `0`.
+/// Appends a token. Returns true if any part of it was replaced, even `0` by `0`.
 fn push_token(shape: &mut String, token: &str) -> bool {
     let is_hex = token.bytes().all(|byte| byte.is_ascii_hexdigit());
     let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
@@ -165,20 +166,20 @@ mod tests {
     #[test]
     fn broader_shapes_hold_together_what_differs_by_words() {
         let broader = |path: &str| Shapes::of(path).broader;
-        // What a site writes in one folder, or with the same parameters.
+        // Pages in one directory, or with the same parameters.
         assert_eq!(broader("/news/2026/one"), broader("/news/17/two"));
         assert_eq!(broader("/w?title=Foo&action=edit"), broader("/w?action=raw&title=Bar"));
         let [names, path, folder] = broader("/w?title=Foo");
         assert_ne!(names, broader("/w?title=Foo&action=edit")[0]);
         assert_eq!([path, folder], broader("/w?oldid=7")[1..]);
         assert_eq!(folder, broader("/other?title=Foo")[2]);
-        // All that is below the first folder.
+        // Everything below the first directory.
         let [folder, first, _] = broader("/a/x/y/x/item");
         assert_ne!(folder, broader("/a/y/x/item")[0]);
         assert!(first.is_some() && first == broader("/a/y/item")[1]);
         assert_eq!(broader("/a/item")[1], None);
         assert_ne!(broader("/about")[0], broader("/a/about")[0]);
-        // A URL that has nothing to replace is the only one of its shape.
+        // A URL in which nothing is replaced is the only one of its shape.
         let own = |path: &str| Shapes::of(path).own;
         assert_eq!((own("/about"), own("/?q=cat")), (None, None));
         assert_eq!(own("/item-7"), Some(shape_hash("/item-12")));

@@ -1,38 +1,37 @@
-//! Counts the pages of a host by the shape of their URLs, in a table of bounded size, and keeps
-//! what each shape owes for pages that repeat others.
+//! Counts a host's pages by URL shape, in a bounded table, and keeps each shape's debt for pages
+//! that repeat others.
 //!
-//! Up to 64 shapes are counted exactly. Of more, the frequent ones are kept by the algorithm of
-//! Misra and Gries (Finding repeated elements, 1982): a count is never too high, and too low by at
-//! most a 65th of all that was counted. So no page of a rare shape is taken for a trap, and a shape
-//! that fills half of the budget is always in the table. What a shape owes is forgotten with its
-//! count. Does not depend on the budget, the format of chunks, or what pages say.
+//! Up to 64 shapes are counted exactly. If there are more, the frequent ones are kept by the
+//! algorithm of Misra and Gries (Finding repeated elements, 1982): a count is never too high, and
+//! too low by at most a 65th of everything counted. So no page of a rare shape is mistaken for a
+//! trap, and a shape that fills half of the budget is always in the table. A shape's debt is
+//! forgotten with its count. Does not depend on the budget, the chunk format, or page content.
 
 use std::collections::HashMap;
 
-/// Number of shapes that are counted. The templates of a site are fewer, and 64 fit the bits of a
-/// mask.
+/// Maximum shapes in the table. A site has fewer templates, and 64 fit the bits of a mask.
 const MAX_SHAPES: usize = 64;
 
-/// What the last page of a shape said.
+/// How the last page of a shape compares with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastPage {
     /// No page of the shape was read.
     Unread,
-    /// It repeated others.
+    /// The page repeated others.
     Repeated,
-    /// Something new.
+    /// The page had new content.
     New,
 }
 
-/// One shape as a chunk has it.
+/// One shape, as in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeSlot {
-    /// The hash of the shape.
+    /// The shape's hash.
     pub(crate) hash: u32,
-    /// The count, plus the floor of the table.
+    /// The count plus the floor of the table.
     pub(crate) raised: u32,
-    /// What its pages cost that repeated others, less what those made up for that said something
-    /// new; 0 if that is more.
+    /// The cost of its pages that repeated others, minus the gain of those with new content. 0 if
+    /// the gain is greater.
     pub(crate) debt: u32,
     pub(crate) last: LastPage,
 }
@@ -43,59 +42,59 @@ impl ShapeSlot {
     }
 }
 
-/// What a page added to what a shape owes.
+/// How a page changes a shape's debt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owed {
-    /// The hash of the shape.
+    /// The shape's hash.
     pub(crate) hash: u32,
-    /// Negative if the page said something new.
+    /// Negative if the page had new content.
     pub(crate) added: i64,
 }
 
-/// What pages added to what a shape owes beside what a chunk has.
+/// Changes to a shape's debt that no chunk contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct Beside {
-    /// Those that are not answered: whoever holds the host after a death asks for them again.
+    /// Changes by unfinished pages. If the holder dies, the next one fetches these again.
     unanswered: i64,
-    /// Those that are answered, as far as that is less than nothing: others that came before are
-    /// not answered yet.
+    /// Changes by finished pages, if their sum is negative. It is kept because earlier pages that
+    /// offset it are not finished yet.
     answered: i64,
 }
 
-/// A table of shapes and their counts.
+/// A table with shapes and their counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShapeCounts {
     slots: Vec<ShapeSlot>,
     beside: HashMap<u32, Beside>,
-    /// What is subtracted from every count.
+    /// Subtracted from every count.
     floor: u32,
-    /// Bit n: slot n changed since the last call of [`Self::take_changes`].
+    /// Bit n: slot n changed since the last call of [`Self::forget_changes`].
     changed: u64,
-    /// Bit n: slot n has another shape since that call.
+    /// Bit n: slot n got another shape since that call.
     renamed: u64,
 }
 
-/// Two tables are equal if they count the same; what changed since the last pack does not matter.
+/// Two tables are equal if their counts are. Changes since the last pack do not matter.
 impl PartialEq for ShapeCounts {
     fn eq(&self, other: &Self) -> bool {
         self.slots == other.slots && self.floor == other.floor
     }
 }
 
-/// What changed in a table: its floor, and slots.
+/// Changes to a table: its floor, and slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ShapeChanges {
     pub(crate) floor: u32,
-    /// In the order of their numbers.
+    /// Changed slots, in ascending order.
     pub(crate) slots: Vec<ShapeChange>,
 }
 
-/// What a slot is now.
+/// A slot's new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeChange {
     /// Number of the slot, 0 to 63.
     pub(crate) index: usize,
-    /// The hash of its shape; `None` if that is the one before.
+    /// Its shape's hash. `None` if the shape is unchanged.
     pub(crate) hash: Option<u32>,
     /// As in [`ShapeSlot`].
     pub(crate) raised: u32,
@@ -113,17 +112,17 @@ impl ShapeChange {
 }
 
 impl ShapeCounts {
-    /// Returns the number of pages of a shape, or less.
+    /// Returns a lower bound for how many pages have this shape.
     pub(crate) fn count(&self, hash: u32) -> u32 {
         self.slot(hash).map_or(0, |slot| slot.raised.saturating_sub(self.floor))
     }
 
-    /// Returns a shape that is counted.
+    /// Returns a shape's slot. `None` if the shape is not counted.
     pub(crate) fn slot(&self, hash: u32) -> Option<&ShapeSlot> {
         self.slots.iter().find(|slot| slot.hash == hash && slot.raised > self.floor)
     }
 
-    /// Returns what a shape owes, with pages that are not answered.
+    /// Returns a shape's debt, including unfinished pages.
     pub(crate) fn owed(&self, slot: &ShapeSlot) -> u32 {
         let Beside { unanswered, answered } =
             self.beside.get(&slot.hash).copied().unwrap_or_default();
@@ -131,18 +130,19 @@ impl ShapeCounts {
         u32::try_from(owed.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Returns the most that a shape owes.
+    /// Returns the greatest debt that any shape has.
     pub(crate) fn greatest_owed(&self) -> u32 {
         self.slots.iter().map(|slot| self.owed(slot)).max().unwrap_or_default()
     }
 
-    /// Notes what a page of a shape said, and adds that to what the shape owes.
+    /// Records what a page contained, and adds its change to the shape's debt.
     pub(crate) fn note(&mut self, hash: u32, last: LastPage, added: i64) {
         self.change(hash, |slot| slot.last = last);
         self.beside.entry(hash).or_default().unanswered += added;
     }
 
-    /// A page is answered: what it added is of the next chunk.
+    /// Moves a page's changes into the debts that the next chunk stores, because its URL is
+    /// finished.
     pub(crate) fn page_answered(&mut self, owed: &[Owed]) {
         for &Owed { hash, added } in owed {
             let Beside { unanswered, answered } = self.beside.remove(&hash).unwrap_or_default();
@@ -157,7 +157,7 @@ impl ShapeCounts {
         }
     }
 
-    /// Changes what a shape that is counted owes.
+    /// Changes a shape's slot, if the shape is counted.
     pub(crate) fn change(&mut self, hash: u32, act: impl FnOnce(&mut ShapeSlot)) {
         let counted = |slot: &ShapeSlot| slot.hash == hash && slot.raised > self.floor;
         if let Some(index) = self.slots.iter().position(counted) {
@@ -166,17 +166,17 @@ impl ShapeCounts {
         }
     }
 
-    /// Counts one page less; the last one stays, so that the shape does.
+    /// Counts one page less, but keeps at least one, so that the shape remains in the table.
     pub(crate) fn remove(&mut self, hash: u32) {
         let least = self.floor.saturating_add(1);
         self.change(hash, |slot| slot.raised = slot.raised.saturating_sub(1).max(least));
     }
 
-    /// Counts one page more.
+    /// Counts one more page.
     pub(crate) fn add(&mut self, hash: u32) {
         if let Some(index) = self.slots.iter().position(|slot| slot.hash == hash) {
             let slot = &mut self.slots[index];
-            // A count of zero, below the floor, begins anew.
+            // A count below the floor starts again from zero.
             if slot.raised <= self.floor {
                 *slot = ShapeSlot::new(hash, self.floor);
             }
@@ -211,7 +211,7 @@ impl ShapeCounts {
         ShapeChanges { floor: self.floor, slots }
     }
 
-    /// Returns what changed since the last call of [`Self::forget_changes`].
+    /// Returns the changes since the last call of [`Self::forget_changes`].
     pub(crate) fn changes(&self) -> ShapeChanges {
         let slots = self.slots.iter().enumerate();
         let changed = slots.filter(|(index, _)| self.changed & 1 << index != 0);
@@ -220,13 +220,13 @@ impl ShapeCounts {
         ShapeChanges { floor: self.floor, slots: slots.collect() }
     }
 
-    /// Begins to collect changes anew.
+    /// Starts to collect changes from scratch.
     pub(crate) fn forget_changes(&mut self) {
         self.changed = 0;
         self.renamed = 0;
     }
 
-    /// Applies changes. Returns false if they fit no table of this state.
+    /// Applies changes. Returns false if they do not fit the table.
     #[must_use]
     pub(crate) fn apply(&mut self, changes: &ShapeChanges) -> bool {
         self.floor = changes.floor;
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(counts.count(64), 0);
     }
 
-    /// What pages add may come to nothing while some of them are answered and others are not.
+    /// Changes may cancel each other while some of their pages are finished and others are not.
     #[test]
     fn what_a_shape_owes_is_the_same_in_any_order_of_answers() {
         let mut counts = ShapeCounts::default();
@@ -292,7 +292,7 @@ mod tests {
         counts.change(1, |slot| slot.debt = 7);
         (0..3).for_each(|_| counts.remove(1));
         assert_eq!((counts.count(1), counts.slot(1).map(|slot| slot.debt)), (1, Some(7)));
-        // Others, until the floor has reached the count.
+        // Add other shapes until the floor has reached the count.
         (100..300).for_each(|shape| counts.add(shape));
         assert_eq!(counts.slot(1), None);
         (0..100).for_each(|_| counts.add(1));
@@ -308,7 +308,7 @@ mod tests {
             let (mut counts, mut exact) = (ShapeCounts::default(), BTreeMap::new());
             let mut copy = ShapeCounts::default();
             for (index, shape) in shapes.iter().enumerate() {
-                // Half of the pages are of few shapes.
+                // Half of the pages share a few shapes.
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };
                 counts.add(shape);
                 counts.change(shape, |slot| slot.debt += 1);

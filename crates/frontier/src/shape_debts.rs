@@ -1,8 +1,8 @@
-//! What shapes of URLs owe, by which traps are told from long lists of pages.
+//! URL shape debts, which tell traps from long lists of pages.
 //!
-//! A page that says something new takes from the debt of its shapes, and one that repeats others
-//! adds to it. A shape that owes too much is closed: its pending URLs are left, and its links are
-//! turned away. Does not depend on what pages say.
+//! A page with new content reduces its shapes' debt, and one that repeats others increases it. A
+//! shape with too much debt is closed: its pending URLs are left, and links to it are rejected.
+//! Does not depend on page content.
 
 use crate::{
     rules::Rules,
@@ -10,33 +10,33 @@ use crate::{
     shape_counts::{LastPage, Owed, ShapeCounts},
 };
 
-/// What a page that repeats others adds to the debt of its shapes.
+/// The debt that a page adds to its shapes if it repeats others.
 const COST: u32 = 4;
 
-/// What one adds that leads to shapes of which no page was read: so many lists may come before what
-/// they list.
+/// The debt that a page adds if it links to shapes of which no page was read, because several lists
+/// may come before the pages that they list.
 const COST_OF_LIST: u32 = 1;
 
-/// How many times as much as a shape of single URLs a broader one may owe: what its parts owe that
-/// are closed is not counted, so that a trap does not close what is beside it.
+/// A broader shape may have this many times a narrow shape's debt. It does not take over the debt
+/// of narrow shapes that are closed, so that a trap does not close its neighbors.
 const BROADER_TIMES: u32 = 2;
 
-/// What a page said, compared with others.
+/// A page's content compared with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSays {
-    /// Something that no other page said lately. It makes up for so many pages that repeat others.
+    /// New content. The value is the number of repeating pages that it makes up for.
     New(u32),
-    /// Nothing new, but it leads to unknown pages of shapes that say something new.
+    /// Nothing new, but links to unknown pages whose shapes have new content.
     Leads,
-    /// Nothing new, but it leads to unknown pages of shapes of which no page was read.
+    /// Nothing new, but links to unknown pages whose shapes were never read.
     Lists,
-    /// What other pages said.
+    /// The same content as other pages.
     Nothing,
 }
 
 impl ShapeCounts {
-    /// Returns true if a URL of these shapes is not asked for: its own shape owes too much, or a
-    /// broader one does, and no narrower one owes nothing.
+    /// Returns true if URLs with these shapes are not fetched: their own shape, or a broader one,
+    /// has too much debt, and no narrower shape has new content and no debt.
     pub(crate) fn are_closed(&self, shapes: Shapes, rules: &Rules) -> bool {
         for (hash, is_broader) in shapes.iter() {
             let Some(slot) = self.slot(hash) else { continue };
@@ -56,8 +56,8 @@ impl ShapeCounts {
         self.greatest_owed() >= most_owed(rules, false)
     }
 
-    /// Notes what a page of these shapes said that is not answered. What a shape owes that is
-    /// closed by it, broader ones do not owe. Returns what changed, for [`Self::page_answered`].
+    /// Adds an unfinished page with these shapes. If it closes a shape, the broader ones do not
+    /// take over that shape's debt. Returns the changes, for [`Self::page_answered`].
     pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) -> Vec<Owed> {
         let (mut forgiven, mut changed) = (0, Vec::new());
         for (hash, is_broader) in shapes.iter() {
@@ -87,7 +87,7 @@ impl ShapeCounts {
     }
 }
 
-/// Returns the debt with which a shape is closed.
+/// Returns the debt at which a shape is closed.
 fn most_owed(rules: &Rules, is_broader: bool) -> u32 {
     let times = if is_broader { BROADER_TIMES } else { 1 };
     rules.trap_pages.saturating_mul(COST * times)

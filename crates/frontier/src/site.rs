@@ -1,20 +1,20 @@
-//! Says which slot of the fleet a site belongs to.
+//! Decides to which slot a site belongs.
 //!
-//! Must not know: how a site is found, and who holds a slot.
+//! Does not depend on how a site is found, or on who holds a slot.
 
 use crate::canonical::hash_of;
 
-/// Number of slots into which the sites of the web are divided: as many processes can crawl, and
-/// few enough that each has a row that is renewed every 5 seconds.
+/// Number of slots into which all sites are divided: the maximum number of processes that can
+/// crawl, and few enough that each slot's row can be renewed every 5 seconds.
 pub const SLOTS: usize = 256;
 
-/// Returns the first 8 bytes of SHA-256 of a site, as an unsigned big-endian number.
+/// Returns the first 8 bytes of a site's SHA-256, as an unsigned big-endian number.
 #[must_use]
 pub fn site_hash(site: &str) -> u64 {
     hash_of(site)
 }
 
-/// Returns the slot of a site: the highest 8 bits of its hash, 0 to 255.
+/// Returns a site's slot: the highest 8 bits of its hash, 0 to 255.
 #[must_use]
 pub fn slot_of_site(site: &str) -> u8 {
     let [first, ..] = site_hash(site).to_be_bytes();

@@ -1,9 +1,10 @@
-//! What a crawl knows of one host: which URLs are known, which are pending and in which order, and
-//! which are answered.
+//! One host's state in a crawl: its known URLs, the pending ones in their order, and the finished
+//! ones.
 //!
-//! A state lives in its holder's memory, and in the database as chunks. It changes by merging
-//! links, by answers, and by URLs that are asked; the last is not packed, so what was asked and not
-//! answered when a holder died is asked again. Must not know: other hosts, delays, robots.txt.
+//! A state lives in the slot holder's memory, and in the database as chunks. It changes when links
+//! are merged, when URLs finish, and when URLs are taken for fetching. The last change is not
+//! packed, so a URL that was in flight when its holder died is fetched again. Does not depend on
+//! other hosts, delays or robots.txt.
 
 mod bare;
 mod host_state;

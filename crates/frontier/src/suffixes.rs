@@ -1,27 +1,29 @@
-//! Finds the registered domain of a hostname by the Public Suffix List, its private section too.
+//! Finds the registered domain of a hostname with the Public Suffix List, including its private
+//! section.
 //!
-//! The list is data: a fleet reads it from its database, with the operator's own suffixes (hosters
-//! that are not in it), so that workers of all versions agree on sites. Must not know: slots.
+//! The list is data: a fleet reads it from its database, together with the operator's own suffixes
+//! (hosters that the list lacks), so that all worker versions agree on sites. Does not depend on
+//! slots.
 
 use std::net::Ipv4Addr;
 
 use publicsuffix::{List, Psl};
 
-/// The Public Suffix List that a database has until an operator imports another. Its licence is
-/// MPL-2.0, which its head says.
+/// The Public Suffix List in a database until an operator imports another. It is licensed under
+/// MPL-2.0, as its header says.
 pub const DEFAULT_SUFFIX_LIST: &str = include_str!("../data/public_suffix_list.dat");
 
-/// Greatest size of a list in bytes. The real one has 338 KB; parsed it takes some megabytes.
+/// Maximum size of a list, in bytes. The real one has 338 KB, and takes some megabytes when parsed.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
-/// Greatest number of suffixes of an operator's own. More belong into the list itself.
+/// Maximum number of an operator's own suffixes. More belong in the public list.
 const MAX_OWN_SUFFIXES: usize = 10_000;
 
-/// Greatest number of labels of a rule. The parsed list is a tree of labels, which is freed by
-/// recursion; real rules have at most 5.
+/// Maximum labels in a rule. The parsed list is a tree of labels that is freed by recursion; real
+/// rules have at most 5.
 const MAX_LABELS_PER_RULE: usize = 32;
 
-/// The reason why a list of suffixes is not acceptable.
+/// The reason why a suffix list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuffixError {
     /// The list is larger than [`MAX_LIST_BYTES`].
@@ -36,10 +38,10 @@ pub enum SuffixError {
         /// Line number, from 1.
         line: usize,
     },
-    /// The text is no list in the format of publicsuffix.org.
+    /// The text is not in the format of publicsuffix.org.
     #[error("no list of public suffixes: {0}")]
     Format(String),
-    /// A suffix of the operator is no name in lower case.
+    /// An operator's suffix is not a name in lower case.
     #[error("{0:?} is no suffix: names in lower case, such as hoster.example or *.hoster.example")]
     Own(String),
 }
@@ -54,7 +56,7 @@ impl SuffixList {
     /// Parses a list in the format of publicsuffix.org, and adds the operator's own suffixes.
     ///
     /// # Errors
-    /// The first line or suffix that is none, or a list that is too large.
+    /// Returns an error for the first invalid line or suffix, or if the list is too large.
     pub fn parse(text: &str, own: &[&str]) -> Result<Self, SuffixError> {
         if text.len() > MAX_LIST_BYTES {
             return Err(SuffixError::TooLarge);
@@ -81,16 +83,16 @@ impl SuffixList {
         Ok(Self { list })
     }
 
-    /// Returns the site of a host: the registered domain of a name, and the host itself if it is an
-    /// address, a suffix, or a name without a suffix in the list. Takes the form of
+    /// Returns a host's site: the registered domain of a name, or the host itself if it is an
+    /// address, a suffix, or a name without a listed suffix. Takes a host in the form of
     /// [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn site_of<'a>(&self, host: &'a str) -> &'a str {
         self.suffix_of(host).and_then(|suffix| domain_of(host, suffix)).unwrap_or(host)
     }
 
-    /// Returns the public suffix of a host; `None` for an address, and for a name without a suffix
-    /// in the list. Takes the form of [`crate::CanonicalUrl::host`].
+    /// Returns a host's public suffix. `None` for an address, and for a name without a listed
+    /// suffix. Takes a host in the form of [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn suffix_of<'a>(&self, host: &'a str) -> Option<&'a str> {
         if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() {
@@ -107,14 +109,14 @@ impl Default for SuffixList {
     }
 }
 
-/// Returns the suffix of a host and the label before it; `None` for a suffix itself.
+/// Returns a host's suffix and the label before it. `None` for a suffix itself.
 pub(crate) fn domain_of<'a>(host: &'a str, suffix: &str) -> Option<&'a str> {
     let dot = host.len().checked_sub(suffix.len() + 1)?;
     let label = host.get(..dot)?.rfind('.').map_or(0, |dot| dot + 1);
     host.get(label..)
 }
 
-/// Returns true for one or more labels in lower case and ASCII, of which the first may be `*`.
+/// Returns true for labels in lower-case ASCII. The first of several may be `*`.
 fn is_suffix(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     let is_letter =
@@ -165,7 +167,7 @@ mod tests {
             let Some(pair) = line.strip_prefix("checkPublicSuffix(") else { continue };
             let mut texts = pair.split('\'').skip(1).step_by(2);
             let Some(name) = texts.next() else { continue };
-            // Names as a URL has them: ASCII, lower case, no empty label, of a listed suffix.
+            // Names as in URLs: ASCII, lower case, no empty label, with a listed suffix.
             let is_listed = !name.ends_with("example") && !name.ends_with("local");
             if name.is_ascii() && !name.starts_with('.') && is_listed {
                 let name = name.to_ascii_lowercase();
@@ -176,7 +178,7 @@ mod tests {
         assert!(checked > 50, "{checked}");
     }
 
-    /// The site of a name by the algorithm of publicsuffix.org, without regard to time.
+    /// Returns a name's site by the algorithm of publicsuffix.org, without regard to speed.
     fn site_by_the_algorithm<'a>(rules: &BTreeSet<&str>, name: &'a str) -> &'a str {
         let mut ends = vec![name];
         while let Some((_, end)) = ends.last().and_then(|end| end.split_once('.')) {

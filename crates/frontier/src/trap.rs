@@ -1,23 +1,24 @@
-//! Finds URLs that only a trap or a broken template makes, by the URL alone.
+//! Detects URLs that only traps or broken templates produce, by the URL alone.
 //!
-//! Must not know: budgets, which count URLs.
+//! Does not depend on budgets, which count URLs.
 
 use crate::{canonical::CanonicalUrl, turned_away::TurnedAway};
 
-/// Greatest number of segments of a path. Real pages have fewer than 10.
+/// Maximum segments in a path. Real pages have fewer than 10.
 const MAX_SEGMENTS: usize = 20;
 
-/// Greatest number of parameters of a query. Facets of shops combine without end.
+/// Maximum parameters in a query. The facets of shops combine without end.
 const MAX_PARAMETERS_PER_URL: usize = 12;
 
-/// A path that has one segment so many times is a relative link that is resolved again and again.
+/// A path with this many copies of a segment comes from a relative link that is resolved again and
+/// again.
 const SEGMENT_LIMIT: usize = 3;
 
-/// Returns why a URL is a trap, `None` if it is none.
+/// Returns why a URL is a trap. `None` if it is not.
 pub(crate) fn trap(url: &CanonicalUrl) -> Option<TurnedAway> {
     let path = url.path();
     let segments = || path.split('/').filter(|segment| !segment.is_empty());
-    // Empty segments count too, but for the last: `//` is kept, so `////` would go on without end.
+    // Empty segments count, too, except the last: `//` is kept, so `////` could grow without end.
     if path.strip_suffix('/').unwrap_or(path).split('/').skip(1).count() > MAX_SEGMENTS {
         return Some(TurnedAway::TrapSegments);
     }
@@ -41,8 +42,8 @@ fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// Returns true if a segment is the page's own host, with or without `www.`, or any name that
-/// begins with `www.` and has a dot more. Other names may be what a page is about.
+/// Returns true if a segment is the URL's own host, with or without `www.`, or any name that starts
+/// with `www.` and has another dot. Other hostnames may be the subject of a page.
 fn is_hostname(segment: &str, own_without_www: &str) -> bool {
     let is_prefixed = segment.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("www."));
     let name = if is_prefixed { &segment[4..] } else { segment };

@@ -1,12 +1,13 @@
-//! The reasons why a link never becomes known, and their counts.
+//! The reasons to reject a link, and their counts.
 //!
-//! Names are stable: they are keys in the database. Must not know: when a reason applies.
+//! Names are stable, because they are keys in the database. Does not depend on when a reason
+//! applies.
 
 use crate::canonical::UrlError;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// The reason why a link never becomes known.
+        /// The reason why a link was rejected.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TurnedAway {
             $($(#[$doc])+ $variant,)+
@@ -31,31 +32,31 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The text is no absolute URL.
+    /// The text is not an absolute URL.
     Unparsable = "unparsable",
     /// The scheme is neither http nor https.
     Scheme = "scheme",
     /// The URL has no usable host.
     Host = "host",
-    /// The port of the URL is not one that the crawl requests.
+    /// The port is not one that the crawl may use.
     Port = "port",
-    /// The link leads out of the scope of the crawl.
+    /// The link leads out of the crawl's scope.
     Scope = "scope",
-    /// The crawl was started before today's limits of what its patterns may cost, and is closed.
+    /// The crawl was started before today's cost limit for patterns, and its patterns exceed it.
     PatternCost = "pattern_cost",
     /// An exclude pattern matches.
     Excluded = "excluded",
-    /// There are include patterns, and none matches.
+    /// There are include patterns, and none of them matches.
     NotIncluded = "not_included",
-    /// A pattern of a filter drops it.
+    /// A pattern in a filter drops it.
     FilterRule = "filter_rule",
-    /// A list of a filter drops it.
+    /// A list in a filter drops it.
     FilterList = "filter_list",
-    /// A filter drops the country that its top-level domain stands for.
+    /// A filter drops the country of its top-level domain.
     FilterCountry = "filter_country",
     /// The link is deeper than the crawl goes.
     Depth = "depth",
-    /// More redirects in a row than [`crate::MAX_HOPS`].
+    /// More than [`crate::MAX_HOPS`] consecutive redirects led to it.
     Redirects = "redirects",
     /// The URL is longer than [`crate::MAX_URL_BYTES`].
     TrapLength = "trap_length",
@@ -63,23 +64,23 @@ reasons! {
     TrapSegments = "trap_segments",
     /// The query has too many parameters.
     TrapParameters = "trap_parameters",
-    /// The path has one segment three times.
+    /// The path contains a segment three times.
     TrapRepeatedSegment = "trap_repeated_segment",
-    /// The path has a hostname as a segment: a link without its scheme.
+    /// The path has a hostname as a segment, which means that a link lacks its scheme.
     TrapHostSegment = "trap_host_segment",
-    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap more URLs than
-    /// are read.
+    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap has more URLs
+    /// than are read.
     TrapPageLinks = "trap_page_links",
-    /// The site has as many pages as its budget allows.
+    /// The site has reached its page budget.
     TrapSitePages = "trap_site_pages",
     /// The site has too many hosts.
     TrapSiteHosts = "trap_site_hosts",
-    /// The host has as many pages of this shape as a shape may have.
+    /// The shape's page limit on this host is reached, or the shape is closed as a trap.
     TrapShape = "trap_shape",
-    /// The host has as many known URLs, or as long ones, as a host may have.
+    /// The host has reached its maximum number or length of URLs.
     TrapHostKnown = "trap_host_known",
-    /// The host has as many sitemaps as it may have, indexes of sitemaps are nested too deep, or
-    /// another host names as a sitemap what does not look like one.
+    /// The host has reached its maximum number of sitemaps, sitemap indexes are nested too deep, or
+    /// a URL on another host does not look like a sitemap.
     TrapSitemaps = "trap_sitemaps",
 }
 
@@ -94,7 +95,7 @@ impl From<UrlError> for TurnedAway {
     }
 }
 
-/// The number of links turned away, by reason.
+/// Rejected links, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnedAwayCounts {
     counts: [u64; REASONS],
@@ -112,12 +113,12 @@ impl TurnedAwayCounts {
         self.count_many(reason, 1);
     }
 
-    /// Counts so many links.
+    /// Counts `number` links.
     pub fn count_many(&mut self, reason: TurnedAway, number: u64) {
         self.counts[reason as usize] += number;
     }
 
-    /// Adds the counts of another.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;

@@ -1,4 +1,4 @@
-//! Tests of keys: one table of what is the same, and properties over URLs of any kind.
+//! Tests of keys: one table of identical URLs, and properties of arbitrary URLs.
 
 use proptest::prelude::*;
 
@@ -121,7 +121,7 @@ fn each_reason_refuses_by_its_name() {
     assert_eq!(error(&host), UrlError::Host);
 }
 
-/// Texts that are URLs, nearly URLs, or anything.
+/// Generates URLs, texts that resemble URLs, and arbitrary texts.
 fn any_url() -> impl Strategy<Value = String> {
     let piece = r"(%[0-9a-fA-F]{2}|%|\.|\.\.|;jsessionid=1|[a-c]|[&=;?/+ ü'\\#@:]){0,12}";
     let host = r"[a-c]{1,3}(\.|%2e)[a-c]{1,3}\.?|1\.2|\[::1\]";

@@ -1,10 +1,10 @@
-//! Numbers and ranges in bytes.
+//! Reads and writes numbers and ranges in bytes.
 //!
-//! Must not know: what they mean.
+//! Does not depend on their meaning.
 
 use super::frame::ChunkError;
 
-/// Appends a number as LEB128: 7 bits a byte, the lowest first.
+/// Appends a number as LEB128: 7 bits per byte, the lowest first.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push((number & 0x7f) as u8 | 0x80);
@@ -20,17 +20,17 @@ pub(crate) struct ChunkReader<'a> {
 }
 
 impl<'a> ChunkReader<'a> {
-    /// Reads from these bytes.
+    /// Creates a reader of these bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// Returns the number of bytes that are left.
+    /// Returns the number of remaining bytes.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// Takes so many bytes; an error names the field.
+    /// Takes this many bytes. An error names the field.
     pub(crate) fn take(
         &mut self,
         count: usize,
@@ -48,7 +48,8 @@ impl<'a> ChunkReader<'a> {
         Ok(*byte)
     }
 
-    /// Takes a number. Longer forms than needed are an error, so that one state has one form.
+    /// Takes a number. Forms that are longer than needed are an error, so that a state has only one
+    /// form.
     pub(crate) fn number(&mut self, field: &'static str) -> Result<u64, ChunkError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -65,7 +66,7 @@ impl<'a> ChunkReader<'a> {
         Err(ChunkError::Field(field))
     }
 
-    /// Takes a number that a `usize`, `u16` or `u32` can be.
+    /// Takes a number that must fit into the type, such as `usize`, `u16` or `u32`.
     pub(crate) fn small<N: TryFrom<u64>>(&mut self, field: &'static str) -> Result<N, ChunkError> {
         N::try_from(self.number(field)?).map_err(|_| ChunkError::Field(field))
     }

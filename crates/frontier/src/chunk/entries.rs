@@ -1,8 +1,9 @@
-//! URLs with their attributes and what led to them: sorted, front-coded (each as the length that it
-//! shares with the one before, and the rest), numbers and texts apart, deflated together where that
-//! is smaller. The URLs that led to others come first, each once: the links of a page share one.
+//! URLs with their attributes and referrers: sorted, front-coded (each as the length that it shares
+//! with the one before, and the rest), with numbers and text in separate parts, deflated together
+//! if that is smaller. Referrers come first and without duplicates, because all links of a page
+//! share one.
 //!
-//! Must not know: whether the URLs are pending or links under way.
+//! Does not depend on whether the URLs are pending or links in transit.
 
 use std::sync::Arc;
 
@@ -18,44 +19,44 @@ use crate::{
     priority::MAX_PRIORITY,
 };
 
-/// Greatest sum of the lengths in bytes of a chunk's URLs. A packed host is read into memory whole,
-/// and this with what a map needs is what a worker can give one host.
+/// Maximum total length of a chunk's URLs, in bytes. A packed host is read into memory as a whole,
+/// and this plus the overhead of a map is what a worker can spend on one host.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 << 20;
 
-/// Greatest sum of the lengths in bytes of the URLs that led to those of a chunk, or of a host: a
-/// quarter of a million usual ones. URLs to which others led are kept without them.
+/// Maximum total length of the referrers in a chunk, or of a host, in bytes: a quarter of a million
+/// usual ones. URLs with further referrers are kept without them.
 pub(crate) const MAX_REFERRER_BYTES: usize = 16 << 20;
 
-/// Greatest size of entries before they are deflated: all texts, and 32 bytes for each of a million
-/// entries, which is more than their numbers can take.
+/// Maximum size of entries before compression: all text, and 32 bytes for each of a million
+/// entries, more than their numbers can take.
 const MAX_SECTION_BYTES: usize = MAX_TEXT_BYTES + MAX_REFERRER_BYTES + (32 << 20);
 
-/// Greatest ratio of deflate: 258 bytes from 2 bits. More is a lie about the length.
+/// Maximum deflate ratio: 258 bytes from 2 bits. A greater length is false.
 const MAX_DEFLATE_RATIO: usize = 1_032;
 
-/// Level of deflate: a level more makes 0.5 % less of URLs in a third more time.
+/// Deflate level. One level more saves 0.5 % for URLs and takes a third more time.
 const DEFLATE_LEVEL: i32 = 6;
 
 /// One URL of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
-    /// The URL as it is fetched.
+    /// The URL as fetched.
     pub(crate) url: T,
-    /// What is kept of it.
+    /// The attributes.
     pub(crate) attributes: Attributes,
     /// The URL whose link or redirect led to it.
     pub(crate) via: Option<Arc<str>>,
-    /// Number of attempts that failed in passing.
+    /// Attempts with a transient failure.
     pub(crate) retries: u8,
-    /// Seconds since 1970 before which the URL is not asked; 0 if it is due.
+    /// Seconds since 1970 before which the URL is not fetched. 0 if it is due.
     pub(crate) not_before_s: u64,
 }
 
-/// Where the flag `not_before_s follows` is among the bits of the second number.
+/// The bit in the second number that says that `not_before_s` follows.
 const WAITS: u64 = 1;
 
-/// Appends entries, which it sorts by URL. The first one is coded as the rest after `start`, with
-/// which most of them begin. Their texts together have at most [`MAX_TEXT_BYTES`].
+/// Appends entries, after sorting them by URL. The first one is coded as the rest after `start`,
+/// with which most URLs start. Their total length is at most [`MAX_TEXT_BYTES`].
 pub(crate) fn push_entries<T: AsRef<str>>(
     out: &mut Vec<u8>,
     start: &str,
@@ -89,8 +90,7 @@ pub(crate) fn push_entries<T: AsRef<str>>(
     push_section(out, &section);
 }
 
-/// Returns the URLs that led to entries, ascending, each once: as many as
-/// [`MAX_REFERRER_BYTES`] allows.
+/// Returns the entries' referrers, ascending and without duplicates, within [`MAX_REFERRER_BYTES`].
 fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
     let vias = entries.iter().filter_map(|entry| entry.via.as_deref());
     let mut referrers: Vec<&str> = vias.filter(|via| via.len() <= MAX_URL_BYTES).collect();
@@ -106,7 +106,7 @@ fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
     referrers
 }
 
-/// Appends a text as the length that it shares with the one before, and the rest.
+/// Appends a text as the length of the prefix that it shares with the one before, and the rest.
 fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &str) {
     let shared = shared_length(text, before);
     let suffix = text.get(shared..).unwrap_or_default();
@@ -115,7 +115,7 @@ fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &st
     texts.extend_from_slice(suffix.as_bytes());
 }
 
-/// Returns the number of bytes with which both texts begin, whole characters of both.
+/// Returns the number of bytes in the common prefix, in whole characters of both texts.
 fn shared_length(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same)
@@ -124,8 +124,8 @@ fn shared_length(one: &str, other: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Appends the length of a section and its deflated form; the section itself if that is smaller,
-/// which its length says.
+/// Appends a section's length and its deflated form, or the section itself if that is not larger.
+/// The lengths tell which.
 fn push_section(out: &mut Vec<u8>, section: &[u8]) {
     let level = CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default();
     let mut compressor = Compressor::new(level);
@@ -143,7 +143,8 @@ fn push_section(out: &mut Vec<u8>, section: &[u8]) {
 
 fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
     let Attributes { depth, priority, hops, flags } = entry.attributes;
-    // Three bits each. What is greater is refused where it is merged, and so is what is written.
+    // Three bits each. Greater values are rejected when they are merged, whether written or
+    // clamped.
     let (priority, hops) = (priority.min(7), hops.min(7));
     push_number(out, u64::from(priority) | u64::from(flags.bits()) << 3);
     let waits = u64::from(entry.not_before_s > 0);
@@ -154,8 +155,8 @@ fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
     }
 }
 
-/// Takes at most `most` entries, which were appended with the same `start`, and gives each to
-/// `take`, in order of their URLs. Those of the version before have no referrers.
+/// Reads at most `most` entries that were appended with the same `start`, and passes each to
+/// `take`, in order of their URLs. Entries of the first version have no referrers.
 pub(crate) fn read_entries(
     reader: &mut ChunkReader<'_>,
     (start, has_referrers): (&str, bool),
@@ -199,8 +200,8 @@ pub(crate) fn read_entries(
     Ok(())
 }
 
-/// Takes `count` texts of at most so many bytes together, and gives each to `take`, in order, with
-/// the numbers that follow its own.
+/// Reads `count` texts with a limited total length, and passes each to `take`, in order, with the
+/// reader of the numbers that follow its own.
 fn read_texts<'a>(
     (numbers, texts): (&mut ChunkReader<'a>, &mut ChunkReader<'a>),
     start: &str,
@@ -214,7 +215,7 @@ fn read_texts<'a>(
         let length: usize = numbers.small("length of a URL")?;
         let suffix = texts.take(length, "text of a URL")?;
         let suffix = str::from_utf8(suffix).map_err(|_| ChunkError::Field("text of a URL"))?;
-        // Sorted: what differs from the URL before is greater.
+        // Texts are sorted, so the part that differs from the text before must be greater.
         let is_ascending = url
             .get(shared..)
             .is_some_and(|rest| index == 0 || rest.as_bytes() <= suffix.as_bytes());

@@ -1,43 +1,43 @@
-//! The first bytes of every chunk: version, kind and checksum.
+//! Every chunk's header: version, kind and checksum.
 //!
-//! Must not know: the fields of a kind.
+//! Does not depend on a kind's fields.
 
 /// The version of the format that this code writes.
 const VERSION: u8 = 2;
 
-/// The version before: its URLs have no referrers, and it has nothing of what pages said.
+/// The first version: its URLs have no referrers, and it has no page content.
 const FIRST_VERSION: u8 = 1;
 
 /// Version, kind and checksum.
 const HEADER_BYTES: usize = 6;
 
-/// What a chunk contains.
+/// A chunk's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkKind {
     /// A whole state.
     Snapshot,
-    /// What changed since the chunk before it.
+    /// The changes since the chunk before it.
     Delta,
     /// Links that are not merged yet.
     Links,
 }
 
-/// The reason why bytes are no chunk, or no chunk that may follow those before it.
+/// The reason why bytes are not a valid chunk, or cannot follow the chunks before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
-    /// A version that this code does not know: a newer program wrote the chunk.
+    /// A newer program wrote the chunk, with a version that this code does not know.
     #[error("chunk of version {0}; this program reads versions 1 and 2")]
     Version(u8),
-    /// The bytes are not those that were written.
+    /// The bytes differ from those that were written.
     #[error("the checksum of the chunk is wrong")]
     Checksum,
-    /// The fields contradict each other. Names the field.
+    /// The fields contradict each other. Contains the name of the field.
     #[error("the chunk is damaged: {0}")]
     Field(&'static str),
-    /// The chunk has more URLs or longer ones than a host may have.
+    /// The chunk has more or longer URLs than a host may have.
     #[error("the chunk is larger than a host may be: {0}")]
     TooLarge(&'static str),
-    /// A delta does not follow the chunk before it: one is missing, or the order is wrong.
+    /// A delta does not follow the chunk before it, because one is missing or the order is wrong.
     #[error("a delta of generation {found} follows generation {before}")]
     Gap {
         /// Generation of the state so far; 0 without any chunk.
@@ -47,7 +47,7 @@ pub enum ChunkError {
     },
 }
 
-/// Begins a chunk; fields are appended to it, then [`close`] writes its checksum.
+/// Starts a chunk. After its fields are appended, [`close`] writes its checksum.
 pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
     let kind = match kind {
         ChunkKind::Snapshot => 0,
@@ -73,18 +73,18 @@ fn checksum(chunk: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// The fields of a chunk, and what its header says of them.
+/// A chunk's fields, with the values from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkFields<'a> {
     /// The kind.
     pub(crate) kind: ChunkKind,
-    /// Whether it is of the version before, in which some fields are missing.
+    /// Whether it is of the first version, in which some fields are missing.
     pub(crate) is_first_version: bool,
     /// The fields.
     pub(crate) bytes: &'a [u8],
 }
 
-/// Checks version and checksum, and returns the fields.
+/// Checks the version and checksum, and returns the fields.
 pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     let kind = kind_of_chunk(chunk)?;
     let (header, bytes) =
@@ -96,10 +96,10 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     Ok(ChunkFields { kind, is_first_version, bytes })
 }
 
-/// Returns the kind of a chunk by its first bytes, without checking the others.
+/// Returns a chunk's kind by its first bytes, without checking the rest.
 ///
 /// # Errors
-/// [`ChunkError::Version`] for bytes of another version, [`ChunkError::Field`] for another kind.
+/// Returns [`ChunkError::Version`] for another version, and [`ChunkError::Field`] for another kind.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
         [FIRST_VERSION | VERSION, kind @ ..] => match kind {

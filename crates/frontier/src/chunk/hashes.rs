@@ -1,7 +1,7 @@
-//! Hashes of answered URLs: sorted, each as the difference to the one before.
+//! Hashes of finished URLs: sorted, each as the difference from the one before.
 //!
-//! Hashes are uniform, so of n of them a difference has 64 - log2(n) bits, and nothing else makes
-//! them smaller. Must not know: which URLs they are of.
+//! Hashes are uniform, so among n of them a difference has 64 - log2(n) bits, and no other encoding
+//! is smaller. Does not depend on the URLs.
 
 use super::{
     bytes::{ChunkReader, push_number},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::canonical::UrlHash;
 
-/// Appends hashes, which it sorts. No hash may be there twice.
+/// Appends hashes, after sorting them. There must be no duplicates.
 pub(crate) fn push_hashes(out: &mut Vec<u8>, hashes: &mut [UrlHash]) {
     hashes.sort_unstable();
     push_number(out, hashes.len() as u64);
@@ -29,7 +29,7 @@ pub(crate) fn read_hashes(
     if count > most {
         return Err(ChunkError::TooLarge("answered"));
     }
-    // A hash takes a byte at least.
+    // A hash takes at least one byte.
     if count > reader.remaining() {
         return Err(ChunkError::Field("answered"));
     }

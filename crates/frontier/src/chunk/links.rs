@@ -1,7 +1,7 @@
-//! Links under way: what a holder sends to other slots, and what is appended to a host that is not
-//! loaded.
+//! Links in transit: those that a holder sends to other slots, and those appended to a host that is
+//! not loaded.
 //!
-//! Must not know: which slots they are for.
+//! Does not depend on the slots for which they are.
 
 use super::{
     bytes::ChunkReader,
@@ -15,15 +15,15 @@ use crate::{
     turned_away::TurnedAwayCounts,
 };
 
-/// Greatest number of links of a chunk. A worker with so many packs several chunks.
+/// Maximum links per chunk. A worker with more packs several chunks.
 pub const MAX_LINKS_PER_CHUNK: usize = 50_000;
 
-/// What the first link is likely to begin with.
+/// The likely start of the first link.
 const START: &str = "https://";
 
 const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
 
-/// Packs links: chunks of at most [`MAX_LINKS_PER_CHUNK`] each, in order of their URLs.
+/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`], in order of their URLs.
 #[must_use]
 pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
     let pack = |links: &[Link]| pack_entries(&mut links.iter().map(entry).collect::<Vec<_>>());
@@ -35,7 +35,7 @@ fn entry(Link { url, attributes, via }: &Link) -> Entry<&str> {
     Entry { url, attributes, via, retries: 0, not_before_s: 0 }
 }
 
-/// Packs links into one chunk: at most [`MAX_LINKS_PER_CHUNK`].
+/// Packs at most [`MAX_LINKS_PER_CHUNK`] links into one chunk.
 pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
     let mut chunk = open(ChunkKind::Links);
     push_entries(&mut chunk, START, entries);
@@ -47,14 +47,14 @@ pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
 pub struct UnpackedLinks {
     /// The links, in order of their URLs.
     pub links: Vec<Link>,
-    /// Links whose text is no URL for this program, though it was one for the program that packed.
+    /// Links whose text this program cannot parse, unlike the program that packed it.
     pub turned_away: TurnedAwayCounts,
 }
 
 /// Unpacks the links of a chunk.
 ///
 /// # Errors
-/// The first thing that is wrong with the bytes.
+/// Returns an error for the first invalid byte or field.
 pub fn unpack_links(chunk: &[u8], parameters: &ParameterList) -> Result<UnpackedLinks, ChunkError> {
     let ChunkFields { kind, is_first_version, bytes } = fields_of(chunk)?;
     if kind != ChunkKind::Links {

@@ -1,5 +1,5 @@
-//! What pages of a host said, in a chunk: the hashes of pages and of lines, of a snapshot those of
-//! both sets, of a delta what is new.
+//! A host's page content in a chunk: hashes of pages and of lines. A snapshot has both sets, and a
+//! delta has the new hashes.
 
 use super::{
     bytes::ChunkReader,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes};
 
-/// Returns what a chunk has of the hashes of one kind.
+/// Returns the hashes of one kind that a chunk stores.
 pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> {
     match kind {
         ChunkKind::Snapshot => seen.all().map(<[u32]>::to_vec).into(),
@@ -16,7 +16,7 @@ pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> 
     }
 }
 
-/// Appends what [`seen_to_pack`] returned.
+/// Appends the hashes that [`seen_to_pack`] returned.
 pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     for set in sets {
         let mut hashes: Vec<UrlHash> = set.into_iter().map(|hash| UrlHash(hash.into())).collect();
@@ -24,7 +24,7 @@ pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     }
 }
 
-/// Takes the hashes of one kind into `seen`, as a pack of them left it.
+/// Reads hashes of one kind into `seen`, which then equals the packed sets.
 pub(crate) fn read_seen(
     reader: &mut ChunkReader<'_>,
     kind: ChunkKind,

@@ -1,5 +1,5 @@
-//! The counts of URL shapes in a chunk: the floor, a mask of the slots that follow, and of each its
-//! count, its hash where the shape is another than before, and what it owes.
+//! The URL shape counts in a chunk: the floor, a mask of the slots that follow, and for each slot
+//! its count, its hash if the shape changed, and its debt.
 
 use super::{
     bytes::{ChunkReader, push_number},
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::shape_counts::{LastPage, ShapeChange, ShapeChanges};
 
-/// Appends changes, whose slots ascend.
+/// Appends changes, whose slots must ascend.
 pub(crate) fn push_shapes(out: &mut Vec<u8>, changes: &ShapeChanges) {
     push_number(out, changes.floor.into());
     push_number(out, changes.slots.iter().fold(0, |mask, slot| mask | 1 << slot.index));
@@ -23,7 +23,7 @@ pub(crate) fn push_shapes(out: &mut Vec<u8>, changes: &ShapeChanges) {
     }
 }
 
-/// Takes changes. Those of the version before have nothing that shapes owe.
+/// Reads changes. Those of the first version have no debts.
 pub(crate) fn read_shapes(
     reader: &mut ChunkReader<'_>,
     has_debts: bool,
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(read_shapes(&mut reader, true), Ok(changes));
         assert_eq!(reader.remaining(), 0);
         assert!(read_shapes(&mut ChunkReader::new(&bytes[..bytes.len() - 1]), true).is_err());
-        // One slot, as the version before had it.
+        // One slot, as in the first version.
         let before = read_shapes(&mut ChunkReader::new(&[9, 1, 25, 0, 0, 0, 7]), false);
         assert_eq!(before.unwrap().slots, [slot(0, Some(7), 12, 0, LastPage::Unread)]);
     }

@@ -1,10 +1,9 @@
-//! Makes tables of patterns: each state of a table is the set of states in which the patterns may
-//! be (the subset construction), so that reading a URL costs the same for all patterns.
+//! Builds tables from patterns. Each state of a table is the set of states in which the patterns
+//! may be (the subset construction), so that reading a URL costs the same for all patterns.
 //!
-//! A table begins at the scheme of a key, in which only words are looked for; patterns begin after
-//! `://`, and anew at each byte after that. What a position needs to know of the byte before it
-//! (`^`, `\b`) is part of a state. What is known only with the next byte (`\b`) is counted one
-//! state later.
+//! A table starts at a key's scheme, in which only words are searched. Patterns start after `://`,
+//! and again at each byte after that. A condition on the byte before a position (`^`, `\b`) is part
+//! of a state. A match that is known only with the next byte (`\b`) is counted one state later.
 //!
 //! Invariant: the work is counted, and bounded for any patterns.
 
@@ -17,11 +16,11 @@ use super::{
     table::{Found, MAX_ENTRIES, Table},
 };
 
-/// Patterns need more than a table, or more work to make one.
+/// The patterns do not fit into one table, or take too much work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
-/// What is before a position.
+/// The bytes before a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Before {
     /// A byte of the scheme, or nothing.
@@ -48,7 +47,7 @@ impl Before {
     }
 }
 
-/// What is after a position.
+/// The byte after a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum After {
     Word,
@@ -60,7 +59,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns true if a position is of a kind. A key has no line breaks, and is ASCII.
+/// Returns true if a look-around holds at a position. A key has no line breaks, and is ASCII.
 fn holds(look: Look, before: Before, after: After) -> bool {
     let (was_word, is_word) = (before == Before::Word, after == After::Word);
     match look {
@@ -84,27 +83,28 @@ fn is_of_words(look: Look) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Subset {
     before: Before,
-    /// States of patterns, ascending; those in which all patterns begin are not named.
+    /// States of patterns, ascending, without those in which all patterns start.
     nodes: Vec<u32>,
-    /// Patterns that had matched before the last byte, if that was needed to know.
+    /// Patterns that matched before the last byte, but needed that byte to tell.
     late: Vec<u16>,
 }
 
-/// What is reached without a byte: states that read one, and the patterns that match, ascending.
+/// The closure of a state without reading a byte: states that read one, and the matching patterns,
+/// ascending.
 #[derive(Debug, Clone, Default)]
 struct Closure {
     readers: Vec<u32>,
     matches: Vec<u16>,
 }
 
-/// What is reached from where patterns begin: the states by column, and the patterns that match.
+/// The closure of the start states: the next states by column, and the matching patterns.
 #[derive(Debug)]
 struct Begun {
     by_column: Vec<Vec<u32>>,
     matches: Vec<u16>,
 }
 
-/// Makes a table of some patterns. Takes what the work costs from `steps`.
+/// Builds a table from some patterns. Subtracts the cost of the work from `steps`.
 pub(super) fn determinize(
     nodes: &Nodes,
     patterns: Range<usize>,
@@ -127,19 +127,19 @@ struct Builder<'a> {
     /// The first byte of each column.
     first_bytes: Vec<u8>,
     width: usize,
-    /// Whether a pattern asks for words.
+    /// Whether a pattern has a word boundary.
     has_words: bool,
-    /// Where patterns begin, and where words do.
+    /// The start states for patterns, and those for words.
     starts: [Vec<u32>; 2],
     begun: HashMap<(Before, After), Begun>,
     subsets: Vec<Subset>,
     places: HashMap<Subset, usize>,
     rows: Vec<u16>,
-    /// The states that bytes of each column lead to from the state whose row is made.
+    /// The next states by column, for the state whose row is being built.
     buckets: Vec<Vec<u32>>,
     found: Vec<Found>,
     found_places: HashMap<Found, u16>,
-    /// The number of the last closure that had a node.
+    /// The number of the last closure that contained each node.
     seen: Vec<u32>,
     closures: u32,
 }
@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the place of a state, and makes it if there is none.
+    /// Returns a state's index, and adds the state if it is new.
     fn place_of(&mut self, subset: &Subset) -> Result<usize, TooLarge> {
         if let Some(place) = self.places.get(subset) {
             return Ok(*place);
@@ -232,11 +232,11 @@ impl<'a> Builder<'a> {
         Ok(place)
     }
 
-    /// Makes the row of a state.
+    /// Builds a state's row.
     fn add_row(&mut self, subset: &Subset) -> Result<(), TooLarge> {
         let kinds: &[After] =
             if self.has_words { &[After::Other, After::Word] } else { &[After::Other] };
-        // They are kept between rows, so that each needs no memory of its own.
+        // The buckets are reused, so that a row needs no allocations of its own.
         let mut buckets = std::mem::take(&mut self.buckets);
         let mut matches: Vec<Vec<u16>> = Vec::new();
         for after in kinds {
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         let mut at_end = self.closure(&subset.nodes, subset.before, After::End)?.matches;
         at_end.extend(&self.begin(subset.before, After::End)?.matches);
         let at_end = sorted(at_end);
-        // What matches whatever comes next has matched here.
+        // A pattern that matches whatever the next byte is has matched here.
         let is_everywhere = |number: &u16| {
             matches.iter().chain([&at_end]).all(|all| all.binary_search(number).is_ok())
         };
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         self.pay(self.width)
     }
 
-    /// Lets patterns begin at a position.
+    /// Returns the closure of patterns that start at a position.
     fn begin(&mut self, before: Before, after: After) -> Result<&Begun, TooLarge> {
         if !self.begun.contains_key(&(before, after)) {
             let [patterns, words] = self.starts.clone();
@@ -298,8 +298,8 @@ impl<'a> Builder<'a> {
         self.begun.get(&(before, after)).ok_or(TooLarge)
     }
 
-    /// Puts the states that readers lead to into the buckets of their columns: those of bytes of
-    /// one kind.
+    /// Adds the states to which readers lead to the buckets of their columns, for bytes of one
+    /// kind.
     fn read(
         &mut self,
         readers: &[u32],
@@ -324,7 +324,7 @@ impl<'a> Builder<'a> {
         self.pay(pushed)
     }
 
-    /// Follows all that needs no byte.
+    /// Follows all transitions that read no byte.
     fn closure(&mut self, from: &[u32], before: Before, after: After) -> Result<Closure, TooLarge> {
         self.closures += 1;
         let mut closure = Closure::default();
@@ -350,7 +350,7 @@ impl<'a> Builder<'a> {
         Ok(closure)
     }
 
-    /// Returns the place of what the match of some patterns means.
+    /// Returns the index for the meaning of some matching patterns.
     fn found_by<'b>(&mut self, patterns: impl Iterator<Item = &'b u16>) -> u16 {
         let mut found = Found::default();
         for pattern in patterns {

@@ -1,13 +1,13 @@
-//! The patterns and words of a crawl as they were written, and what may be wrong with them.
+//! A crawl's patterns and words as written, and their errors.
 //!
 //! Does not depend on how they are compiled.
 
 use super::table::MAX_LISTS;
 
-/// Greatest number of patterns of a list.
+/// Maximum patterns in a list.
 pub const MAX_PATTERNS: usize = 1_000;
 
-/// Greatest length of a pattern in bytes.
+/// Maximum length of a pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1_024;
 
 /// Maximum number of words, one bit each.
@@ -16,15 +16,15 @@ pub(crate) const MAX_WORDS: usize = 64;
 /// Maximum number of filters with rules.
 pub const MAX_FILTER_LISTS: usize = MAX_LISTS - FIRST_FILTER;
 
-/// Where each list is among all.
+/// The index of each list.
 pub(super) const EXCLUDE: usize = 0;
 pub(super) const INCLUDE: usize = 1;
 pub(super) const FIRST_FILTER: usize = 2;
 
-/// The reason why patterns are not acceptable.
+/// The reason why patterns are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// There are more than [`MAX_PATTERNS`].
+    /// A list has more than [`MAX_PATTERNS`] patterns.
     #[error("more than {MAX_PATTERNS} patterns")]
     TooMany,
     /// A pattern is empty or longer than [`MAX_PATTERN_BYTES`].
@@ -33,27 +33,27 @@ pub enum PatternError {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// A glob begins with a scheme, which is no part of what it is compared with.
+    /// A glob starts with a scheme, which is not part of the text that it must match.
     #[error("pattern {number}: leave out the scheme, as in example.com/blog/*")]
     SchemeInGlob {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The host of a glob has a character that no host of a URL has, such as one beyond ASCII.
+    /// The host in a glob has a character that URLs do not have in hosts, such as one beyond ASCII.
     #[error("pattern {number}: a host is written in lower case and punycode")]
     HostInGlob {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The regular expression is wrong, or uses what takes more than linear time.
+    /// The regular expression is malformed, or uses a feature without linear run time.
     #[error("pattern {number}: {reason}")]
     Expression {
         /// Position in the list, from 1.
         number: usize,
-        /// What is wrong, in one line.
+        /// The error, in one line.
         reason: String,
     },
-    /// The pattern alone needs more than one table.
+    /// The pattern alone does not fit into a table.
     #[error(
         "pattern {number} is too complex: shorten its repetitions, such as .{{100}}, and what is \
          optional before them, or write a glob"
@@ -75,44 +75,44 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// Returns true if the pattern is correct, and only costs more than a crawl may.
+    /// Returns true if the pattern is well-formed but costs more than a crawl may.
     #[must_use]
     pub fn is_of_cost(&self) -> bool {
         matches!(self, Self::TooComplex { .. } | Self::TooLarge { .. })
     }
 }
 
-/// Which list a pattern is of.
+/// A pattern's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlPatternList {
     /// [`PatternLists::exclude`].
     Exclude,
     /// [`PatternLists::include`].
     Include,
-    /// The list at this position of [`PatternLists::filters`].
+    /// The list at this position in [`PatternLists::filters`].
     Filter(usize),
     /// [`PatternLists::words`].
     Words,
 }
 
-/// A pattern that is not acceptable, with its list.
+/// An invalid pattern, with its list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct PatternListError {
     /// The list.
     pub list: UrlPatternList,
-    /// What is wrong.
+    /// The error.
     pub error: PatternError,
 }
 
-/// All patterns and words of a crawl, as they were written.
+/// A crawl's patterns and words, as written.
 #[derive(Debug, Clone, Default)]
 pub struct PatternLists<'a> {
     /// Patterns of which none may match.
     pub exclude: Vec<&'a str>,
-    /// Patterns of which one must match, if there is any.
+    /// Patterns of which at least one must match, if there are any.
     pub include: Vec<&'a str>,
-    /// The rules of each filter, of which the first that matches decides.
+    /// The rules of each filter. The first that matches decides.
     pub filters: Vec<Vec<&'a str>>,
     /// Words in lower case, at most [`MAX_WORDS`].
     pub words: Vec<&'a str>,

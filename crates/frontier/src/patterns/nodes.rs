@@ -1,4 +1,4 @@
-//! The states of all patterns of a crawl in one list: a nondeterministic automaton.
+//! The states of all a crawl's patterns in one list: a nondeterministic automaton.
 //!
 //! Does not depend on how patterns are written, or on how the automaton is used.
 
@@ -7,11 +7,11 @@ use regex_automata::{
     util::look::Look,
 };
 
-/// Maximum number of states of all patterns of a crawl. A byte of a literal has one, so that more
-/// would not fit into the tables either.
+/// Maximum states for all a crawl's patterns. Each byte of a literal takes one, so more would not
+/// fit into the tables either.
 const MAX_NODES: usize = 200_000;
 
-/// A byte of this range leads to a state.
+/// A transition to a state for bytes in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ByteRange {
     pub(super) first: u8,
@@ -24,15 +24,15 @@ pub(super) struct ByteRange {
 pub(super) enum Node {
     /// Reads a byte.
     Bytes(Box<[ByteRange]>),
-    /// Leads to each of these states, without a byte.
+    /// Leads to each of these states without reading a byte.
     Split(Box<[u32]>),
-    /// Leads to a state, without a byte, if the position is of this kind.
+    /// Leads to a state without reading a byte, if the look-around holds.
     Look(Look, u32),
-    /// The pattern of this position in [`Nodes::patterns`] has matched.
+    /// The pattern at this position in [`Nodes::patterns`] has matched.
     Match(u16),
 }
 
-/// What a match of a pattern means.
+/// What a pattern's match means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The pattern at this position of this list matches.
@@ -41,14 +41,14 @@ pub(super) enum Meaning {
     OfWord(u8),
 }
 
-/// Where a pattern begins, and what its match means.
+/// A pattern's start state, and what its match means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) start: u32,
     pub(super) meaning: Meaning,
 }
 
-/// All patterns have more states together than a crawl may have.
+/// All patterns together have more states than a crawl may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyNodes;
 

@@ -1,4 +1,4 @@
-//! How patterns are written: globs, expressions and words, as states of an automaton.
+//! Parses patterns: globs, expressions and words become states of an automaton.
 //!
 //! Does not depend on how the automaton is used.
 
@@ -17,11 +17,11 @@ use super::{
     nodes::{Meaning, Nodes},
 };
 
-/// Maximum memory of the states of one pattern in bytes: twice as many as a table may have. A
+/// Maximum memory for one pattern's states, in bytes: twice as much as a table may have. A
 /// repetition of a repetition would take gigabytes.
 const MAX_STATES_BYTES: usize = 1 << 20;
 
-/// Where each pattern was written: its list, and its position there from 1.
+/// The list and the position (from 1) of each pattern.
 pub(super) type Places = Vec<(UrlPatternList, usize)>;
 
 /// Compiles all patterns of a crawl.
@@ -86,7 +86,8 @@ fn add(
     nodes.push(&states, meaning).map_err(|_| PatternError::TooLarge { number })
 }
 
-/// The last line of the message of the parser, which says what is wrong; the others draw where.
+/// Returns the last line of the parser's message, which contains the reason. The other lines draw
+/// its position.
 fn reason(error: &BuildError) -> String {
     let text =
         std::error::Error::source(error).map_or_else(|| error.to_string(), |s| s.to_string());
@@ -94,7 +95,7 @@ fn reason(error: &BuildError) -> String {
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
-/// Returns the regular expression of a pattern.
+/// Returns a pattern's regular expression.
 fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
         return Err(PatternError::Length { number });
@@ -105,22 +106,22 @@ fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     }
 }
 
-/// Returns the expression of a text that stands for itself.
+/// Returns the expression that matches a text literally.
 fn literal(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() {
             expression.push(char::from(byte));
         } else {
-            // A string takes any text.
+            // Writing to a string cannot fail.
             let _ = write!(expression, "\\x{byte:02X}");
         }
     }
     expression
 }
 
-/// Returns the regular expression of a glob. A `*` at an end is left out, since expressions may
-/// match anywhere: then a match needs no state that says that there was one.
+/// Returns a glob's regular expression. A `*` at either end is omitted, because expressions may
+/// match anywhere. This way a match needs no state to remember it.
 fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError> {
     if glob.contains("://") && !glob.split('/').next().unwrap_or_default().contains('*') {
         return Err(PatternError::SchemeInGlob { number });
@@ -134,7 +135,7 @@ fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError>
     if !host.bytes().all(is_host) {
         return Err(PatternError::HostInGlob { number });
     }
-    // A path as keys have it: characters beyond ASCII are encoded.
+    // Keys contain encoded characters beyond ASCII, so encode them in the path, too.
     let encoded: String =
         path.bytes()
             .map(|byte| {

@@ -1,23 +1,23 @@
-//! A deterministic automaton as a table: each byte of a URL costs one look-up.
+//! A deterministic automaton as a table: each byte of a URL costs one lookup.
 //!
-//! Rows are reached by their offset, so that a step is one addition and one load; what matched is
-//! added at each step without a branch, because branches that are guessed wrong cost more. Does not
-//! depend on what patterns are.
+//! Rows are addressed by their offset, so that a step is one addition and one load. Matches are
+//! added at each step without a branch, because mispredicted branches cost more. Does not depend on
+//! what patterns are.
 
-/// Maximum number of entries of a table, as an offset of 16 bits reaches: 128 KiB.
+/// Maximum entries in a table: the range of a 16-bit offset, 128 KiB.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;
-/// Lists of patterns: exclude, include, and the rules of up to 10 filters.
+/// Maximum pattern lists: exclude, include, and the rules of up to 10 filters.
 pub(super) const MAX_LISTS: usize = 12;
-/// The position of no match. Positions are compared as signed numbers, several at once.
+/// The position that means no match. Positions are compared as signed numbers, several at a time.
 const NONE: i16 = i16::MAX;
-/// The last entries of a row: what has matched before the next byte, and what has at the end.
+/// The last entries of a row: the matches before the next byte, and those at the end.
 const MATCHED: usize = 2;
 const MATCHED_AT_END: usize = 1;
 
-/// What has matched.
+/// A set of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Found {
-    /// The position of the first pattern of each list.
+    /// The position of the first matching pattern in each list.
     first: [i16; MAX_LISTS],
     /// The words, one bit each.
     pub(super) words: u64,
@@ -30,7 +30,7 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Adds the match of a pattern of a list.
+    /// Adds the match of a pattern in a list.
     pub(super) fn add_pattern(&mut self, list: u8, position: u16) {
         let position = i16::try_from(position).unwrap_or(NONE);
         if let Some(first) = self.first.get_mut(usize::from(list)) {
@@ -38,7 +38,7 @@ impl Found {
         }
     }
 
-    /// Returns the position of the first pattern of a list that matches.
+    /// Returns the position of the first matching pattern in a list.
     pub(super) fn first_of(&self, list: usize) -> Option<usize> {
         let first = self.first.get(list).filter(|first| **first != NONE)?;
         usize::try_from(*first).ok()
@@ -53,36 +53,36 @@ impl Found {
     }
 }
 
-/// A table. Begins in its first row.
+/// A table. The search starts in its first row.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     /// The column of each byte.
     columns: [u8; 256],
     width: usize,
-    /// Rows of `width` entries: the offset of the next row by column, and two positions in `found`.
+    /// Rows of `width` entries: the offset of the next row by column, and two indexes into `found`.
     rows: Vec<u16>,
     found: Vec<Found>,
 }
 
 impl Table {
-    /// Returns the width of rows with so many columns.
+    /// Returns the width of rows with this many columns.
     pub(super) fn width(columns: usize) -> usize {
         columns + MATCHED
     }
 
-    /// Makes a table of complete rows with entries that are in range.
+    /// Creates a table from complete rows whose entries are in range.
     pub(super) fn new(columns: [u8; 256], width: usize, rows: Vec<u16>, found: Vec<Found>) -> Self {
         debug_assert!(rows.len() <= MAX_ENTRIES && rows.len().is_multiple_of(width));
         Self { columns, width, rows, found }
     }
 
-    /// Returns about how many bytes of memory the table takes.
+    /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.rows) + size_of_val(&*self.found)
     }
 }
 
-/// Reads a text by several tables at once: their loads do not wait for each other.
+/// Reads a text with several tables concurrently, because their loads do not wait for each other.
 pub(super) fn search(tables: &[Table], text: &[u8]) -> Found {
     match tables {
         [] => Found::default(),

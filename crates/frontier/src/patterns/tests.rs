@@ -1,5 +1,5 @@
-//! Patterns match what an engine of regular expressions says, whatever they are compiled with, and
-//! what costs too much is refused by name.
+//! Patterns match exactly like a regular expression engine, whatever they are compiled with, and
+//! patterns that cost too much are rejected with their name.
 
 use proptest::prelude::*;
 use regex::bytes::RegexSetBuilder;
@@ -11,7 +11,7 @@ fn compile(patterns: &[&str]) -> Result<UrlPatterns, PatternError> {
     UrlPatterns::compile(&lists).map_err(|error| error.error)
 }
 
-/// The position of the first of these patterns that matches `host/path?query`.
+/// Returns the position of the first of these patterns that matches `host/path?query`.
 fn first_match(patterns: &UrlPatterns, text: &str) -> Option<usize> {
     of_key(patterns, &format!("https://{text}")).rule_of(0)
 }
@@ -109,9 +109,9 @@ fn what_costs_more_than_a_crawl_may_is_refused_by_name() {
         assert_eq!(error, PatternError::TooComplex { number: 2 }, "{pattern}");
         assert!(error.is_of_cost() && error.to_string().starts_with("pattern 2 is too complex"));
     }
-    // As many states at once, always the same ones.
+    // As many states at a time, but always the same ones.
     assert!(compile(&["re:(?:.?){3000}[^a-z0-9/.:_?=-]"]).is_ok());
-    // Each alone fits.
+    // Each host fits alone.
     let hosts: Vec<String> =
         (0..1_000).map(|n| format!("*.{n}-of-a-thousand-hosts.example")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
@@ -182,7 +182,7 @@ fn what_people_write_fits() {
     assert_eq!(matches.words(), 1 << 63 | 1 << 6);
 }
 
-/// A regular expression of few letters, so that it often matches.
+/// Generates regular expressions with few letters, so that they often match.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         "[abc/.]",

@@ -1,7 +1,7 @@
-//! Pending URLs that were submitted without a scheme, which got https: where that cannot be
-//! reached, http is requested too.
+//! Pending URLs that were submitted without a scheme and got https. If https cannot be reached,
+//! http is requested, too.
 //!
-//! Does not depend on what makes an origin unreachable.
+//! Does not depend on why an origin is unreachable.
 
 use super::{host_state::HostState, turns::Turn};
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl HostState {
-    /// Returns the URLs over http of what was submitted without a scheme and is pending at an
-    /// origin, each at the first call alone.
+    /// Returns http URLs for pending URLs of an origin that were submitted without a scheme. Each
+    /// is returned only by the first call.
     pub fn over_http(&mut self, origin: Origin, parameters: &ParameterList) -> Vec<Link> {
         let (pending, mut links) = (&self.pending, Vec::new());
         self.bare.retain(|hash| {
@@ -34,8 +34,8 @@ impl HostState {
         links
     }
 
-    /// Returns the pending URL that was submitted without a scheme and is this one over https.
-    /// `None` if there is none.
+    /// Returns the pending URL that was submitted without a scheme and is the https form of this
+    /// one. `None` if there is no such URL.
     #[must_use]
     pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<Turn> {
         let hash = with_scheme("https", http_url, parameters)?.hash();

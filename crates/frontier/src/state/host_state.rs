@@ -1,9 +1,9 @@
-//! The state of a host and its parts; each change of several parts that must agree is one function
-//! here.
+//! A host's state and its parts. Each change to several parts that must agree is one function in
+//! this module.
 //!
-//! Invariants: a URL is pending or answered, never both; a pending URL is either in `queues` or in
-//! `asked`; the answered ones are as many as the four sums say. Must not
-//! know: why a part changes.
+//! Invariants: a URL is pending or finished, never both. A pending URL is either in `queues` or in
+//! `asked`. The number of finished URLs equals the total of the four sums. Does not depend on why a
+//! part changes.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -20,32 +20,32 @@ use crate::{
     shape_counts::ShapeCounts,
 };
 
-/// Greatest number of URLs that a crawl knows of a host. Their hashes are 8 MB, and at one request
-/// a second they take 11 days.
+/// Maximum known URLs per host. Their hashes take 8 MB, and at one request per second they take 11
+/// days.
 pub const MAX_KNOWN_PER_HOST: usize = 1_000_000;
 
-/// Greatest sum of the lengths of a host's pending URLs in bytes: 134 bytes for each of a million,
-/// and twice what real ones have. More is what one chunk cannot hold.
+/// Maximum total length of a host's pending URLs, in bytes: 134 bytes for each of a million URLs,
+/// twice what real ones have. A chunk cannot hold more.
 pub const MAX_PENDING_BYTES: usize = MAX_TEXT_BYTES;
 
-/// How many URLs of a host ended in which way, and how many are pending.
+/// Numbers of a host's URLs, by their state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// All URLs that became known: the sum of the others.
+    /// All known URLs: the total of the others.
     pub known: u64,
-    /// Not answered yet.
+    /// Not finished yet.
     pub pending: u64,
-    /// Fetched and kept.
+    /// Fetched and stored.
     pub captured: u64,
-    /// Asked without success.
+    /// Fetched without success.
     pub failed: u64,
-    /// Refused by a rule: robots.txt, a filter, its type.
+    /// Refused by a rule: robots.txt, a filter, or the content type.
     pub refused: u64,
-    /// Not asked when the crawl ended, or when the host was given up.
+    /// Not fetched before the crawl ended or the host was given up.
     pub left: u64,
 }
 
-/// What is kept of a pending URL.
+/// A pending URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) url: Box<str>,
@@ -53,59 +53,59 @@ pub(super) struct Pending {
     /// The URL whose link or redirect led to it.
     pub(super) via: Option<Arc<str>>,
     pub(super) retries: u8,
-    /// Seconds since 1970; 0 if it is due.
+    /// Seconds since 1970. 0 if it is due.
     pub(super) not_before_s: u64,
 }
 
 impl Pending {
-    /// Returns the URL's origin; `None` if its text is not a URL for this program.
+    /// Returns the URL's origin. `None` if this program cannot parse the URL.
     pub(super) fn origin(&self) -> Option<Origin> {
         Origin::of(&self.url)
     }
 
-    /// Returns the URL's place in the order of its host.
+    /// Returns the URL's position in its host's order.
     pub(super) fn place(&self, hash: UrlHash) -> Place {
         Place::of(hash, &self.attributes, self.retries)
     }
 }
 
-/// What a crawl knows of one host.
+/// A host's state in a crawl.
 #[derive(Debug, Clone)]
 pub struct HostState {
     pub(super) host: Box<str>,
     pub(super) pending: HashMap<UrlHash, Pending>,
     pub(super) referrers: Referrers,
     pub(super) answered: HashSet<UrlHash>,
-    /// URLs that are not being fetched.
+    /// Pending URLs that are not in flight.
     pub(super) queues: OriginQueues,
-    /// Asked, without a recorded answer.
+    /// Pending URLs that are in flight.
     pub(super) asked: HashSet<UrlHash>,
-    /// The four sums of answered URLs; `known` and `pending` are not kept here, see [`Self::sums`].
+    /// The four sums of finished URLs. `known` and `pending` are not kept here; see [`Self::sums`].
     pub(super) ended: Sums,
     /// Known URLs that are pages: neither requisites nor sitemaps.
     pub(super) pages: u64,
     pub(super) shapes: ShapeCounts,
-    /// What pages said.
+    /// The content of pages.
     pub(super) novelty: Novelty,
-    /// Sum of the lengths of the pending URLs.
+    /// Total length of the pending URLs, in bytes.
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
     pub(super) changed: HashSet<UrlHash>,
     /// Pending URLs that were submitted without a scheme, until [`Self::over_http`] returns them.
     pub(super) bare: BTreeSet<UrlHash>,
-    /// Whether links were appended to the chunks that the next pack supersedes, or the time of the
-    /// next URL changed.
+    /// Whether links were appended to the chunks that the next pack supersedes, or the next due
+    /// time changed.
     pub(super) has_unmerged: bool,
-    /// URLs answered since the last pack.
+    /// URLs that finished since the last pack.
     pub(super) newly_answered: Vec<UrlHash>,
-    /// Number of packs so far, whoever made them.
+    /// Number of packs so far, by all holders.
     pub(super) generation: u64,
-    /// Size of the last snapshot, and of all deltas since.
+    /// Size in bytes of the last snapshot, and of all deltas since.
     pub(super) snapshot_bytes: usize,
     pub(super) delta_bytes: usize,
 }
 
-/// Two states are equal if they know the same: whatever order, packs and holders they come from.
+/// Two states are equal if their content is, regardless of their order, packs and holders.
 impl PartialEq for HostState {
     fn eq(&self, other: &Self) -> bool {
         self.host == other.host
@@ -119,7 +119,7 @@ impl PartialEq for HostState {
 }
 
 impl HostState {
-    /// Makes the state of a host of which nothing is known. Takes the form of
+    /// Creates the state of a host without known URLs. Takes a host in the form of
     /// [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn new(host: &str) -> Self {
@@ -145,25 +145,25 @@ impl HostState {
         }
     }
 
-    /// The host.
+    /// Returns the host.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Returns true if a URL is pending or answered.
+    /// Returns true if a URL is pending or finished.
     #[must_use]
     pub fn knows(&self, hash: UrlHash) -> bool {
         self.answered.contains(&hash) || self.pending.contains_key(&hash)
     }
 
-    /// Returns true if a URL is answered.
+    /// Returns true if a URL is finished.
     #[must_use]
     pub fn has_answered(&self, hash: UrlHash) -> bool {
         self.answered.contains(&hash)
     }
 
-    /// Returns how many URLs there are, by how they ended.
+    /// Returns the numbers of URLs by their state.
     #[must_use]
     pub fn sums(&self) -> Sums {
         let (pending, answered) = (self.pending.len() as u64, self.answered.len() as u64);
@@ -176,16 +176,17 @@ impl HostState {
         self.pages
     }
 
-    /// Returns true if something changed since the last pack, so that the state cannot be dropped.
+    /// Returns true if something changed since the last pack, so that the state must not be
+    /// dropped.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.has_unmerged || !self.changed.is_empty() || !self.newly_answered.is_empty()
     }
 
-    /// Returns about how many bytes of memory the state takes.
+    /// Returns the approximate memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        // A map has room for up to 8/7 * 2 of its entries, a B-tree for up to twice.
+        // A map has room for up to 16/7 of its entries, a B-tree for up to twice.
         let pending = size_of::<(UrlHash, Pending)>() * 2 + size_of::<Place>() * 2;
         let answered = size_of::<UrlHash>() * 2;
         size_of::<Self>()
@@ -200,13 +201,13 @@ impl HostState {
                     + self.bare.len())
     }
 
-    /// Returns what most URLs of the host begin with. Chunks leave it out of their first URL, so it
-    /// is part of their format.
+    /// Returns the string with which most URLs of the host start. Chunks omit it from their first
+    /// URL, so it is part of their format.
     pub(super) fn usual_start(&self) -> String {
         format!("https://{}/", self.host)
     }
 
-    /// Puts a URL that is not known among the pending ones.
+    /// Adds a URL that is not known as pending.
     pub(super) fn insert_pending(&mut self, hash: UrlHash, mut pending: Pending) {
         pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -217,7 +218,7 @@ impl HostState {
         self.pending.insert(hash, pending);
     }
 
-    /// Takes a URL out of the pending ones.
+    /// Removes a pending URL.
     pub(super) fn remove_pending(&mut self, hash: UrlHash) -> Option<Pending> {
         let pending = self.pending.remove(&hash)?;
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -230,21 +231,20 @@ impl HostState {
         Some(pending)
     }
 
-    /// Adds a pending URL to the queue of its origin, due from a second since 1970; 0 if it is due
-    /// now.
+    /// Adds a pending URL to its origin's queue, due from a second since 1970. 0 if it is due now.
     pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64) {
         if let Some(pending) = self.pending.get(&hash) {
             self.queues.insert(pending.origin(), pending.place(hash), not_before_s);
         }
     }
 
-    /// Removes a pending URL from the queue of its origin. Returns false if it is not in it.
+    /// Removes a pending URL from its origin's queue. Returns false if it is not in the queue.
     pub(super) fn unqueue(&mut self, hash: UrlHash) -> bool {
         let Some(pending) = self.pending.get(&hash) else { return false };
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s)
     }
 
-    /// Checks the invariants. For tests.
+    /// Checks the invariants, in tests.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let sums = self.sums();

@@ -1,9 +1,9 @@
-//! Merging links into the state of their host.
+//! Merges links into their host's state.
 //!
-//! A link that is known is counted as known before any rule is asked: most links of a page are, and
-//! no rule can change them. Of one that is not, the rules of the crawl decide first, then the
-//! budgets of site and shape, then the limits of a host. Must not know: where a link came
-//! from, what pages say.
+//! A known link counts as known before any rule is evaluated: most links on a page are known, and
+//! no rule can change them. For an unknown link, the crawl's rules come first, then the budgets of
+//! site and shape, then the limits of a host. Does not depend on where a link came from, or on page
+//! content.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
@@ -16,30 +16,30 @@ use crate::{
     turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
-/// The shape under which all sitemaps of a host are counted, so that a host has no more of them
-/// than it may, whoever holds it; on a host with more than 63 other shapes up to a 65th of what is
-/// counted more. It is the hash of no text that is known.
+/// The shape under which all sitemaps of a host are counted, so that their limit holds across
+/// holders. On a host with more than 63 other shapes it may be exceeded by a 65th of all counts. No
+/// known text has this hash.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
-/// What became of one link.
+/// The result of merging a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkVerdict {
-    /// It is known and pending now.
+    /// It was unknown and is pending now.
     New,
     /// It was known.
     Known,
-    /// It does not become known.
+    /// It was rejected.
     TurnedAway(TurnedAway),
 }
 
-/// What became of links, counted.
+/// The results of merging links, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
-    /// Links that are known and pending now.
+    /// Links that were unknown and are pending now.
     pub new: u64,
     /// Links that were known.
     pub known: u64,
-    /// Links that do not become known, by reason.
+    /// Rejected links, by reason.
     pub turned_away: TurnedAwayCounts,
 }
 
@@ -55,8 +55,8 @@ impl Merged {
 }
 
 impl HostState {
-    /// Merges links, in order; `site` is what the crawl knows of the host's site, and is kept up to
-    /// date. Every link is counted once.
+    /// Merges links in order, and updates `site`, the usage of the host's site in the crawl. Every
+    /// link is counted once.
     pub fn merge(
         &mut self,
         links: impl IntoIterator<Item = Link>,
@@ -70,7 +70,7 @@ impl HostState {
         merged
     }
 
-    /// Merges one link. A link to another host is turned away.
+    /// Merges one link. A link to another host is rejected.
     pub fn merge_link(&mut self, link: Link, rules: &Rules, site: &mut SiteUse) -> LinkVerdict {
         let hash = link.url.hash();
         if *self.host != *link.url.host() {
@@ -80,7 +80,7 @@ impl HostState {
             return LinkVerdict::Known;
         }
         let is_pending = self.pending.contains_key(&hash);
-        // Of one that is pending only its words may say something new.
+        // For a pending URL only its priority words can matter.
         let is_read = !is_pending || rules.patterns.has_words();
         let matches = if is_read { rules.matches(&link) } else { UrlMatches::default() };
         let attributes = with_priority(&link, &rules.priorities, &matches);
@@ -153,11 +153,12 @@ impl HostState {
         shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 
-    /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
-    /// a page, or a sitemap. Its depth, and what led to it, stay those of the path by which it was
-    /// first reached.
+    /// Raises a pending URL to the attributes of another link to it: urgency, priority, being a
+    /// seed, being a page, or a sitemap. It keeps its depth and referrer, which belong to the path
+    /// by which it was first reached.
     ///
-    /// What is no sitemap stays none while it is asked, and where its host has as many as it may.
+    /// A page or requisite does not become a sitemap while it is in flight, or if its host has
+    /// reached its limit of sitemaps.
     fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUse) {
         let hash = link.url.hash();
         let Some(pending) = self.pending.get(&hash) else { return };
@@ -206,9 +207,8 @@ impl HostState {
     }
 }
 
-/// Returns the attributes of a link with the priority that the words of the crawl give it. The
-/// target of a redirect has that of what redirects to it at least, which the words have raised
-/// before.
+/// Returns a link's attributes with the priority that the crawl's words give it. A redirect target
+/// keeps at least the priority of the URL that redirects to it, which the words have raised before.
 fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> Attributes {
     let given = link.attributes.priority;
     let of_words = |base| words.priority(matches, base);
@@ -217,9 +217,9 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
 }
 
-/// Returns the flags of a URL that two links name: urgent, a seed, bare or written down if one of
+/// Returns the flags of a URL that two links name: urgent, a seed, bare or in progress if one of
 /// them is, with the greater number of deaths; a requisite only if both are; a sitemap if one of
-/// them is and no user submitted it, for sites link to their sitemaps as to pages.
+/// them is and no user submitted it, because sites link to their sitemaps as to pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::WRITTEN_DOWN];

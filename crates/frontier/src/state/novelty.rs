@@ -1,5 +1,4 @@
-//! What pages say is noted with the state of their host, and decides which of its URLs are of a
-//! trap.
+//! Adds page content to the state of their host, and decides which URLs belong to a trap.
 //!
 //! Does not depend on how a page is read.
 
@@ -17,19 +16,19 @@ use crate::{
     shape_debts::PageSays,
 };
 
-/// Number of known pages of a host from which on it is remembered what they say. Smaller hosts have
-/// no trap, and cost no more than before.
+/// Number of known pages from which a host's page content is remembered. Smaller hosts have no
+/// trap, and cost no extra memory.
 const MIN_PAGES: u64 = 16;
 
-/// Unknown links of a page that decide whether it leads to something new: their shapes are found by
-/// the task that has the state of all hosts, in 2 µs each.
+/// Maximum unknown links that decide whether a page leads to something new. The task with the state
+/// of all hosts finds their shapes, in 2 µs each.
 const MAX_LINKS_JUDGED: usize = 64;
 
 impl HostState {
-    /// Notes what a page says that was fetched and is not answered, before its links are merged:
-    /// the hashes of its lines, and its links on its host. Bit 0 of a hash is set of a line that
-    /// may differ by a number alone, bit 1 of a sentence. `None` if the host has few pages, or if
-    /// this was noted before.
+    /// Adds the content from a page that is fetched but not finished, before its links are merged:
+    /// the hashes of its lines, and its links on its host. Bit 0 of a hash is set for a line that
+    /// may differ only by a number, bit 1 for a sentence. `None` if the host has few pages, or if
+    /// the page was added before.
     pub fn note_page(
         &mut self,
         (url, path_and_query): (UrlHash, &str),
@@ -51,9 +50,9 @@ impl HostState {
         Some(says)
     }
 
-    /// Returns what a page says that repeats others, by most of the unknown pages to which it leads
-    /// and of whose shapes something is known. One that has the path of the page itself, with
-    /// another query, is no reason to go on before it was read.
+    /// Classifies a page that repeats others, by the majority of its links to unknown pages whose
+    /// shapes are counted. Links with the path of the page itself and another query do not count
+    /// before such a page was read.
     fn leads_to(&self, from: Shapes, links: &[Link]) -> PageSays {
         let (mut all, mut new, mut unread) = (0, 0, 0);
         let unknown = links
@@ -83,8 +82,8 @@ impl HostState {
         self.shapes.has_closed(rules)
     }
 
-    /// Returns true if a pending URL is of a shape that is closed. What a user submitted never is,
-    /// nor what was fetched and lost its record.
+    /// Returns true if a pending URL has a closed shape. URLs that a user submitted, and fetched
+    /// pages whose record was lost, never count.
     #[must_use]
     pub fn is_of_trap(&self, url: &CanonicalUrl, flags: LinkFlags, rules: &Rules) -> bool {
         !flags.contains(LinkFlags::SEED)
@@ -93,7 +92,7 @@ impl HostState {
             && self.shapes.are_closed(Shapes::of(url.path_and_query()), rules)
     }
 
-    /// Answers a pending page of a trap as left. Its site may have another page instead.
+    /// Marks a pending page of a trap as left. Its site may have another page instead.
     pub fn leave_trap(&mut self, url: UrlHash, site: &mut SiteUse) -> Answered {
         let answered = self.answer(url, Ending::Left);
         if answered == Answered::Recorded {

@@ -1,5 +1,5 @@
-//! The order in which the pending URLs of a host are asked: urgent, then priority, then those that
-//! have not failed, then depth (breadth first), then hash.
+//! The order in which a host's pending URLs are fetched: urgent first, then by priority, then those
+//! that have not failed, then by depth (breadth first), then by hash.
 
 use crate::{
     canonical::UrlHash,
@@ -7,17 +7,18 @@ use crate::{
     priority::MAX_PRIORITY,
 };
 
-/// The place of a pending URL in the order of its host; the least is asked first.
+/// A pending URL's position in its host's order. The smallest is fetched first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// From the highest bit: 1 not urgent, 8 for 7 minus priority, 1 retried, 16 depth.
+    /// From the highest bit: 1 bit not urgent, 8 bits for 7 minus priority, 1 bit retried, 16 bits
+    /// depth.
     rank: u32,
     hash: UrlHash,
 }
 
 impl Place {
-    /// Returns the place of a URL that was retried this often. Those that were come last, so that
-    /// an origin that fails shows it by different URLs.
+    /// Returns the position for a URL that was retried `retries` times. Retried URLs come last, so
+    /// that the failures of an origin show on different URLs.
     pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);
@@ -26,7 +27,7 @@ impl Place {
         Self { rank: lane << 16 | u32::from(attributes.depth), hash }
     }
 
-    /// Returns true if a user waits for the URL.
+    /// Returns true if a client is waiting for the URL.
     pub(super) fn is_urgent(self) -> bool {
         self.rank >> 25 == 0
     }

@@ -1,16 +1,16 @@
-//! The pending URLs of a host that are not being fetched, by origin: an origin that is paused holds
-//! back its own URLs alone.
+//! A host's pending URLs that are not in flight, by origin, so that a paused origin holds back only
+//! its own URLs.
 //!
-//! Invariant: a URL is in at most one queue, and an origin without URLs has none. Does not depend
-//! on what pauses an origin.
+//! Invariant: a URL is in at most one queue, and an origin without URLs has no queue. Does not
+//! depend on what pauses an origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::Place;
 use crate::{canonical::UrlHash, origin::Origin};
 
-/// The queues of a host's origins. `None` is the origin of texts that are not URLs for this
-/// program, which are never paused.
+/// The queues of a host's origins. `None` is for URLs that this program cannot parse, which are
+/// never paused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 
@@ -19,12 +19,12 @@ pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 struct OriginQueue {
     /// URLs that are due.
     ready: BTreeSet<Place>,
-    /// URLs that are not due yet, each with the second from which it is.
+    /// URLs that are not due yet, with the second from which each is due.
     waiting: BTreeSet<(u64, UrlHash)>,
 }
 
 impl OriginQueues {
-    /// Adds a URL that is due from a second since 1970; 0 if it is due now.
+    /// Adds a URL that is due from a second since 1970. 0 if it is due now.
     pub(super) fn insert(&mut self, origin: Option<Origin>, place: Place, not_before_s: u64) {
         let queue = self.0.entry(origin).or_default();
         if not_before_s == 0 {
@@ -69,8 +69,8 @@ impl OriginQueues {
         is_changed
     }
 
-    /// Removes and returns the first due URL of the origins for which `may_fetch` returns true.
-    /// `place_of` returns the place of a pending URL.
+    /// Removes and returns the first due URL among the origins for which `may_fetch` returns true.
+    /// `place_of` returns a pending URL's position.
     pub(super) fn pop(
         &mut self,
         now_s: u64,
@@ -94,8 +94,8 @@ impl OriginQueues {
         Some(place.hash())
     }
 
-    /// Returns the second since 1970 from which [`Self::pop`] returns a URL, 0 if it does now,
-    /// `None` if there is none. `free_s` returns the second until which an origin is paused.
+    /// Returns the second since 1970 from which [`Self::pop`] returns a URL. 0 if it does now,
+    /// `None` if there is no URL. `free_s` returns the second until which an origin is paused.
     pub(super) fn next_at_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         let times = self.0.iter().filter_map(|(origin, queue)| {
             let due_s = match queue.ready.is_empty() {
@@ -135,7 +135,7 @@ impl OriginQueue {
         self.ready.is_empty() && self.waiting.is_empty()
     }
 
-    /// Moves the URLs whose time has come to those that are due.
+    /// Moves URLs whose time has come to the due ones.
     fn take_due(&mut self, now_s: u64, place_of: impl Fn(UrlHash) -> Option<Place>) {
         while let Some((due_s, hash)) = self.waiting.first().copied() {
             if due_s > now_s {

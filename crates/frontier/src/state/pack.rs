@@ -1,9 +1,9 @@
-//! Packing a state: a snapshot of all of it, or a delta of what changed since the last pack.
+//! Packs a state: a snapshot of everything, or a delta with the changes since the last pack.
 //!
-//! A snapshot is written when the deltas since the last one are twice its size: then a URL costs
-//! the least bytes written and stored together. To pack takes seconds for a million pending URLs,
-//! so what changed is taken out of the state first, which is a copy, and packed apart from it. Must
-//! not know: where chunks are kept.
+//! A snapshot is written when the deltas since the last one exceed twice its size, because then the
+//! bytes written and stored per URL are minimal. Packing a million pending URLs takes seconds, so
+//! the changes are first copied out of the state, and then packed separately. Does not depend on
+//! where chunks are stored.
 
 use std::sync::Arc;
 
@@ -19,52 +19,52 @@ use crate::{
     shape_counts::ShapeChanges,
 };
 
-/// Number of times its own size that a snapshot lets deltas grow. Measured with 1 and 0.5 as well:
-/// 2 writes the least log.
+/// Maximum size of all deltas, as a multiple of their snapshot's size. Of 2, 1 and 0.5, a
+/// measurement showed the least log with 2.
 const DELTA_RATIO: usize = 2;
 
-/// A packed state, or what changed of it.
+/// A packed state, or its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is packed is not packed again: record it, or drop the state"]
 pub struct Packed {
-    /// Whether it is a snapshot, which supersedes all chunks before it, or a delta. Both supersede
+    /// Whether it is a snapshot, which supersedes all earlier chunks, or a delta. Both supersede
     /// links that were appended before it and merged.
     pub kind: ChunkKind,
     /// The chunk.
     pub bytes: Vec<u8>,
-    /// Number of the pack, ascending without a gap.
+    /// Number of the pack, consecutive per host.
     pub generation: u64,
-    /// URLs known.
+    /// Known URLs.
     pub known: u64,
-    /// URLs pending.
+    /// Pending URLs.
     pub pending: u64,
-    /// Pages known.
+    /// Known pages.
     pub pages: u64,
-    /// As [`HostState::next_due_s`].
+    /// See [`HostState::next_due_s`].
     pub next_due_s: Option<u64>,
 }
 
-/// What is to be packed of a state, which goes on without it.
+/// Changes that were taken out of a state to be packed. The state continues without them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is taken is not taken again: pack and record it, or drop the state"]
 pub struct StateChanges {
     packed: Packed,
-    /// What most URLs begin with.
+    /// The start of most URLs.
     start: String,
-    /// Captured, failed, refused and left, and the pages.
+    /// Captured, failed, refused, left, and the number of pages.
     numbers: [u64; 5],
     shapes: ShapeChanges,
-    /// Hashes of pages and of lines.
+    /// Hashes of pages, and of lines.
     seen: [Vec<Vec<u32>>; 2],
     answered: Vec<UrlHash>,
-    /// The URLs of the entries, one behind the other.
+    /// The entries' URLs, concatenated.
     text: String,
     entries: Vec<ChangedUrl>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ChangedUrl {
-    /// Where its URL ends in the text.
+    /// End offset of its URL in the text.
     end: usize,
     attributes: Attributes,
     via: Option<Arc<str>>,
@@ -73,8 +73,8 @@ struct ChangedUrl {
 }
 
 impl StateChanges {
-    /// Packs what was taken. The caller records the chunks of a host in the order in which they
-    /// were taken, and tells the state of each ([`HostState::packed`]) before it takes the next.
+    /// Packs the changes. The caller must record a host's chunks in the order in which their
+    /// changes were taken, and call [`HostState::packed`] for each before it takes the next.
     pub fn pack(mut self) -> Packed {
         let mut out = open(self.packed.kind);
         push_number(&mut out, self.packed.generation);
@@ -97,9 +97,9 @@ impl StateChanges {
 }
 
 impl HostState {
-    /// Packs what changed since the last pack, `None` if nothing did. URLs that are asked are
-    /// packed as pending. `free_s` is as in [`Self::next`]. The caller records the chunks in order,
-    /// or drops the state.
+    /// Packs the changes since the last pack. `None` if there are none. URLs in flight are packed
+    /// as pending. `free_s` is as in [`Self::next`]. The caller must record the chunks in order, or
+    /// drop the state.
     pub fn pack(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<Packed> {
         let packed = self.take_changes(free_s)?.pack();
         self.packed(packed.kind, packed.bytes.len());
@@ -113,7 +113,7 @@ impl HostState {
         packed
     }
 
-    /// Takes what changed since the last time, `None` if nothing did.
+    /// Takes the changes since the last call. `None` if there are none.
     pub fn take_changes(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<StateChanges> {
         if !self.is_dirty() {
             return None;
@@ -124,7 +124,7 @@ impl HostState {
         Some(self.take_all_of(kind, free_s))
     }
 
-    /// Notes the size of what was taken and is packed.
+    /// Records a pack's size.
     pub fn packed(&mut self, kind: ChunkKind, bytes: usize) {
         if kind == ChunkKind::Snapshot {
             (self.snapshot_bytes, self.delta_bytes) = (bytes, 0);

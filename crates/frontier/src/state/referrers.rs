@@ -1,13 +1,13 @@
-//! The URLs whose links or redirects led to pending URLs of a host, each once.
+//! The referrers of a host's pending URLs, without duplicates.
 //!
-//! Invariant: each is there as often as pending URLs name it. Does not depend on the other parts of
-//! a state.
+//! Invariant: each referrer is counted as often as pending URLs name it. Does not depend on the
+//! other parts of a state.
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::chunk::MAX_REFERRER_BYTES;
 
-/// Referrers by their text, with the number of URLs that each led to.
+/// Referrers, with the number of URLs that name each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Referrers {
     uses: HashMap<Arc<str>, u32>,
@@ -15,8 +15,8 @@ pub(super) struct Referrers {
 }
 
 impl Referrers {
-    /// Counts that a URL led to one more. Returns its text, `None` if the texts take as much memory
-    /// as they may.
+    /// Counts one more use of a referrer, and returns the shared text. `None` if the memory limit
+    /// for referrers is reached.
     pub(super) fn add(&mut self, via: Arc<str>) -> Option<Arc<str>> {
         if let Some((known, _)) = self.uses.get_key_value(&via) {
             let known = Arc::clone(known);
@@ -31,7 +31,7 @@ impl Referrers {
         Some(via)
     }
 
-    /// Counts that a URL led to one less.
+    /// Counts one use of a referrer less.
     pub(super) fn remove(&mut self, via: &Arc<str>) {
         let Some(uses) = self.uses.get_mut(via) else { return };
         *uses -= 1;
@@ -41,7 +41,7 @@ impl Referrers {
         }
     }
 
-    /// Checks the invariant. For tests.
+    /// Checks the invariant, in tests.
     #[cfg(test)]
     pub(super) fn check<'a>(&self, vias: impl Iterator<Item = &'a Arc<str>>) {
         let mut uses: HashMap<Arc<str>, u32> = HashMap::new();
@@ -50,9 +50,9 @@ impl Referrers {
         assert_eq!(self.bytes, uses.keys().map(|via| via.len()).sum::<usize>());
     }
 
-    /// Returns about how many bytes of memory they take.
+    /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        // Each text has two counts before it, and a map has room for up to twice its entries.
+        // Each text is preceded by two counters, and a map has room for up to twice its entries.
         let each = size_of::<(Arc<str>, u32)>() * 2 + size_of::<usize>() * 2;
         self.bytes + each * self.uses.len()
     }

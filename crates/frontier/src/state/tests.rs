@@ -1,5 +1,5 @@
-//! Tests of one state: what merging counts, in which order URLs are asked, what limits hold, what
-//! chunks are refused. Interleavings of all verbs are tested in tests/interleavings.rs.
+//! Tests of one state: how merging counts links, the order of URLs, limits, and rejected chunks.
+//! Interleavings of all operations are tested in tests/interleavings.rs.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn another_link_raises_a_pending_url_and_keeps_its_depth() {
     let turn = state.next(0, never_paused).unwrap();
     let flags = LinkFlags::URGENT.with(LinkFlags::SEED);
     assert_eq!(turn.attributes, Attributes { depth: 5, priority: 1, hops: 0, flags });
-    // Also while it is asked.
+    // Also while it is in flight.
     state.merge([link_with("b", 0, 7, none)], &Rules::default(), &mut SiteUse::default());
     state.check();
     assert!(state.is_dirty());
@@ -108,7 +108,7 @@ fn what_was_taken_is_packed_as_it_was_then_and_what_follows_it_is_a_delta() {
     let before = state.clone();
     let taken = state.take_changes(never_paused).unwrap();
     assert!(!state.is_dirty() && state.take_changes(never_paused).is_none());
-    // The state goes on while that is packed.
+    // The state continues to change while the changes are packed.
     state.merge([link("c")], &Rules::default(), &mut SiteUse::default());
     let turn = state.next(0, never_paused).unwrap();
     state.answer(turn.hash, Ending::Captured);
@@ -217,12 +217,12 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
     let merged = state.merge(pages, &rules, &mut site);
     assert!(merged.turned_away.of(TurnedAway::TrapSitePages) > 100);
     assert_eq!((site.pages, state.pages()), (300, 200));
-    // What is known is known, and requisites are no pages.
+    // Known URLs stay known, and requisites are not pages.
     assert_eq!(state.merge([link("day/1")], &rules, &mut site).known, 1);
     let image = link_with("i.png", 0, 0, LinkFlags::REQUISITE);
     assert_eq!(state.merge([image], &rules, &mut site).new, 1);
     assert_eq!(state.pages(), 200);
-    // A requisite that is linked as a page is a page.
+    // A requisite that is linked as a page becomes a page.
     state.merge([link("i.png")], &rules, &mut site);
     assert_eq!((site.pages, state.pages()), (301, 201));
 }
@@ -281,7 +281,7 @@ fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
     assert!(state.pack(never_paused).is_none());
 }
 
-/// What led to a URL was known on the page of its link alone.
+/// A URL's referrer used to be lost outside the page of its link.
 #[test]
 fn what_led_to_a_url_stays_with_it_through_packs_until_its_turn() {
     let from = |path: &str, via: &str| Link { via: Some(via.into()), ..link(path) };
@@ -303,7 +303,7 @@ fn what_led_to_a_url_stays_with_it_through_packs_until_its_turn() {
     assert_eq!(vias, expected.map(|(url, via)| (url, via.map(std::sync::Arc::from))));
 }
 
-/// A program of before wrote chunks that wait for a new one.
+/// A chunk of an older program may still wait for a newer one.
 #[test]
 fn a_chunk_of_the_version_before_is_read() {
     let section = b"\x05\x08\x0a\x00\x00\x02a.example/";
@@ -322,7 +322,7 @@ fn links_that_were_appended_come_back_until_the_next_pack() {
     chunks.extend(pack_links(&[link("a")]));
     let mut loaded = unpacked(&chunks).unwrap();
     assert_eq!(loaded.unmerged, [link("b"), link("a")]);
-    // Even if none of them is new.
+    // Even if no link is new.
     assert!(loaded.state.is_dirty());
     chunks.push(loaded.state.pack(never_paused).unwrap().bytes);
     let last = unpacked(&chunks).unwrap();
@@ -408,7 +408,7 @@ fn a_host_has_so_many_sitemaps_whoever_holds_it_and_none_is_a_page() {
     assert_eq!((first.new, then.new, then.known), (40, 24, 20));
     assert_eq!(then.turned_away.of(TurnedAway::TrapSitemaps), 36);
     assert_eq!((state.pages(), site.pages), (0, 0));
-    // The budget of the site is as it was.
+    // The site's budget is unchanged.
     assert_eq!(state.merge([link("1"), link("2")], &rules, &mut site).new, 1);
 }
 

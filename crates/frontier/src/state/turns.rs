@@ -1,6 +1,6 @@
-//! Turns of URLs: which is asked next, and how each ends.
+//! Takes pending URLs for fetching, and records their results.
 //!
-//! Must not know: when a host may be asked, and what an answer says.
+//! Does not depend on when a host may get a request, or on a response's content.
 
 use std::sync::Arc;
 
@@ -11,58 +11,58 @@ use crate::{
     origin::Origin,
 };
 
-/// Maximum number of times that a URL is retried after failures that may pass. Their pauses double,
-/// so the tenth would come more than four hours after the first failure.
+/// Maximum retries of a URL after transient failures. Their pauses double, so that the tenth
+/// follows more than four hours after the first failure.
 pub const MAX_RETRIES: u8 = 10;
 
-/// A URL that is to be asked.
+/// A pending URL that was taken for fetching.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a URL that is taken and not answered stays asked until the state is unpacked anew"]
 pub struct Turn {
-    /// The URL that is fetched.
+    /// The URL to request.
     pub url: String,
-    /// The hash of its key, by which it is answered.
+    /// Its key's hash, by which its result is recorded.
     pub hash: UrlHash,
-    /// What is kept of it.
+    /// The attributes.
     pub attributes: Attributes,
     /// The URL whose link or redirect led to it.
     pub via: Option<Arc<str>>,
-    /// Number of attempts that failed in passing.
+    /// Attempts with a transient failure.
     pub retries: u8,
 }
 
-/// Returns 0, the second until which an origin is paused that is not, for [`HostState::next`].
+/// Returns 0: when the pause ends for an origin that is not paused, for [`HostState::next`].
 #[must_use]
 pub fn never_paused(_: Origin) -> u64 {
     0
 }
 
-/// How a URL ended.
+/// A URL's final state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// Fetched and kept.
+    /// Fetched and stored.
     Captured,
-    /// Asked without success.
+    /// Fetched without success.
     Failed,
-    /// Refused by a rule: robots.txt, a filter, its type.
+    /// Refused by a rule: robots.txt, a filter, or the content type.
     Refused,
-    /// Not asked when the crawl ended, or when the host was given up.
+    /// Not fetched before the crawl ended or the host was given up.
     Left,
 }
 
-/// What an answer did.
+/// What recording a result did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
-    /// The URL was pending and is answered now.
+    /// The URL was pending and is finished now.
     Recorded,
-    /// The URL was answered before; nothing changed, and nothing may be recorded.
+    /// The URL was already finished. Nothing changed, and nothing may be recorded.
     Before,
-    /// The URL is not known; nothing changed.
+    /// The URL is unknown. Nothing changed.
     Unknown,
 }
 
 impl Pending {
-    /// Returns the URL as it is to be fetched.
+    /// Returns the URL in the form in which it is fetched.
     pub(super) fn turn(&self, hash: UrlHash) -> Turn {
         Turn {
             url: self.url.clone().into_string(),
@@ -75,9 +75,9 @@ impl Pending {
 }
 
 impl HostState {
-    /// Returns the URL to fetch at a time in seconds since 1970, `None` if none is due. `free_s`
-    /// returns the second until which an origin is paused. The URL is not returned again until
-    /// [`Self::put_back`] or [`Self::retry`], and stays pending until [`Self::answer`].
+    /// Takes the next URL that is due at a time in seconds since 1970. `None` if no URL is due.
+    /// `free_s` returns the second until which an origin is paused. The URL is not returned again
+    /// until [`Self::put_back`] or [`Self::retry`], and stays pending until [`Self::answer`].
     pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<Turn> {
         let pending = &self.pending;
         let place_of = |hash| Some(pending.get(&hash)?.place(hash));
@@ -85,8 +85,7 @@ impl HostState {
         self.ask(hash)
     }
 
-    /// Returns this URL to ask, as [`Self::next`] does: `None` if it is not pending, asked, or not
-    /// due.
+    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due.
     pub fn take(&mut self, hash: UrlHash) -> Option<Turn> {
         let pending = self.pending.get(&hash)?;
         let is_due = self.queues.remove_ready(pending.origin(), pending.place(hash));
@@ -94,8 +93,8 @@ impl HostState {
         self.ask(hash)
     }
 
-    /// Returns the origin of a pending URL. `None` if the URL is not pending, or its text is not a
-    /// URL for this program.
+    /// Returns a pending URL's origin. `None` if the URL is not pending, or this program cannot
+    /// parse it.
     #[must_use]
     pub fn origin_of(&self, hash: UrlHash) -> Option<Origin> {
         self.pending.get(&hash)?.origin()
@@ -114,13 +113,13 @@ impl HostState {
         self.pending.keys().filter(|hash| !self.asked.contains(hash)).copied().collect()
     }
 
-    /// Returns a pending URL that is not being fetched, due or not, and leaves it where it is.
+    /// Returns a pending URL that is not in flight, due or not, without taking it.
     #[must_use]
     pub fn waiting(&self, hash: UrlHash) -> Option<Turn> {
         if self.asked.contains(&hash) { None } else { self.turn(hash) }
     }
 
-    /// As [`Self::take`], also if the URL is not due.
+    /// Takes a URL like [`Self::take`], even if it is not due.
     pub fn take_waiting(&mut self, hash: UrlHash) -> Option<Turn> {
         self.unqueue(hash).then_some(())?;
         self.ask(hash)
@@ -136,8 +135,9 @@ impl HostState {
         Some(self.pending.get(&hash)?.turn(hash))
     }
 
-    /// Puts an asked URL back and notes, in the next pack, that it is asked next: whoever unpacks
-    /// that finds [`LinkFlags::WRITTEN_DOWN`] with the URL, whose holder died of it perhaps.
+    /// Puts a URL back that was taken, and marks it in the next pack as about to be fetched. The
+    /// next holder finds [`LinkFlags::WRITTEN_DOWN`] with the URL if this holder dies, perhaps
+    /// because of it.
     pub fn write_down(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash)
             && self.asked.remove(&hash)
@@ -149,7 +149,7 @@ impl HostState {
         }
     }
 
-    /// Notes in the next pack that one more holder died while a URL was written down.
+    /// Counts, in the next pack, one more holder that died while a URL was marked as in progress.
     pub fn note_death(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let flags = pending.attributes.flags;
@@ -158,7 +158,7 @@ impl HostState {
         }
     }
 
-    /// Notes in the next pack that a URL is not asked any more that was written down.
+    /// Clears, in the next pack, the mark that a URL is in progress.
     pub fn cross_out(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let before = pending.attributes;
@@ -169,8 +169,8 @@ impl HostState {
         }
     }
 
-    /// Returns true if the next URL of an origin is one for which a client waits, and `free_s`,
-    /// as in [`Self::next`], is at most `now_s` for that origin.
+    /// Returns true if the next URL of an origin is one for which a client is waiting, and the
+    /// origin's `free_s`, as in [`Self::next`], is at most `now_s`.
     #[must_use]
     pub fn is_urgent(&self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> bool {
         let mut first = self.queues.first_ready();
@@ -179,39 +179,38 @@ impl HostState {
         })
     }
 
-    /// Returns the origins that have pending URLs which are not being fetched.
+    /// Returns the origins of the pending URLs that are not in flight.
     pub fn queued_origins(&self) -> impl Iterator<Item = Origin> {
         self.queues.origins()
     }
 
-    /// Has the next pack say anew from when on a URL is due: an origin was paused, or is not any
-    /// longer.
+    /// Has the next pack record the due time again, because an origin's pause has started or ended.
     pub fn pause_changed(&mut self) {
         self.has_unmerged = true;
     }
 
-    /// Returns true if a URL is asked and not answered: what is recorded has it as pending.
+    /// Returns true if a URL is in flight. Chunks store it as pending.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Returns the second since 1970 from which [`Self::next`] returns a URL, 0 if it does now,
-    /// `None` if all that is pending is asked. `free_s` is as in [`Self::next`].
+    /// Returns the second since 1970 from which [`Self::next`] returns a URL. 0 if it does now,
+    /// `None` if all pending URLs are in flight. `free_s` is as in [`Self::next`].
     #[must_use]
     pub fn next_turn_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         self.queues.next_at_s(free_s)
     }
 
-    /// Returns the second since 1970 from which a URL is due, 0 if one is due or asked now, `None`
-    /// if nothing is pending. `free_s` is as in [`Self::next`].
+    /// Returns the second since 1970 from which a URL is due. 0 if a URL is due now or in flight,
+    /// `None` if nothing is pending. `free_s` is as in [`Self::next`].
     #[must_use]
     pub fn next_due_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         if self.asked.is_empty() { self.next_turn_s(free_s) } else { Some(0) }
     }
 
-    /// Answers a pending URL, asked or not. The caller does so when the record of the answer is
-    /// where it stays; until then a pack has the URL as pending.
+    /// Marks a pending URL as finished, in flight or not. Call this once its record is uploaded;
+    /// until then packs contain the URL as pending.
     pub fn answer(&mut self, hash: UrlHash, ending: Ending) -> Answered {
         if self.answered.contains(&hash) {
             return Answered::Before;
@@ -234,9 +233,9 @@ impl HostState {
         Answered::Recorded
     }
 
-    /// Puts an asked URL back after a failure that may pass, to be fetched again from a time in
-    /// seconds since 1970. Returns false if it was retried `max_retries` times, or is not asked;
-    /// then nothing changed, and the caller answers it.
+    /// Puts a URL back that is in flight and had a transient failure, to be fetched again from a
+    /// time in seconds since 1970. Returns false if it was retried `max_retries` times or is not in
+    /// flight. Then nothing has changed, and the caller must record its result.
     #[must_use]
     pub fn retry(&mut self, hash: UrlHash, not_before_s: u64, max_retries: u8) -> bool {
         let Some(pending) = self.pending.get_mut(&hash) else { return false };
@@ -252,8 +251,9 @@ impl HostState {
         true
     }
 
-    /// Puts an asked URL back after a failure that is not its own, to be fetched again from a time
-    /// in seconds since 1970, with as many retries left. Returns false if it is not asked.
+    /// Puts a URL back that is in flight and failed for another reason than its own, to be fetched
+    /// again from a time in seconds since 1970, with as many retries left. Returns false if it is
+    /// not in flight.
     pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
         self.cross_out(hash);
         let is_asked = self.asked.remove(&hash);
@@ -265,19 +265,19 @@ impl HostState {
         is_asked
     }
 
-    /// Puts an asked URL back as if it had not been asked, because of trouble of our own. Returns
-    /// false if it was not asked.
+    /// Puts a URL back as if it had not been taken, because of a local failure. Returns false if it
+    /// was not in flight.
     pub fn put_back(&mut self, hash: UrlHash) -> bool {
         self.cross_out(hash);
         let was_asked = self.asked.remove(&hash);
         if was_asked {
-            // Its time, if it had one, has come.
+            // If it had a due time, that is over.
             self.queue(hash, 0);
         }
         was_asked
     }
 
-    /// Answers all pending URLs as left, and returns their hashes, ascending.
+    /// Marks all pending URLs as left, and returns their hashes in ascending order.
     pub fn leave_pending(&mut self) -> Vec<UrlHash> {
         let mut hashes: Vec<UrlHash> = self.pending.keys().copied().collect();
         hashes.sort_unstable();

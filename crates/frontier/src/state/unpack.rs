@@ -1,12 +1,13 @@
-//! Unpacking chunks into the state that was packed.
+//! Unpacks chunks into the state that was packed.
 //!
-//! A snapshot begins anew; a delta must follow the chunk before it, so one that is missing is an
-//! error and never a wrong state. Links that were appended without merging come back as links.
+//! A snapshot replaces the state. A delta must follow the chunk before it, so that a missing chunk
+//! causes an error and never a wrong state. Links that were appended without merging are returned
+//! as links.
 //!
-//! The hash of a pending URL follows from its text, by the list of parameters of now: if two
-//! pending URLs have become one by a new list, or a pending one is answered already, the second is
-//! dropped. A pending text that is no URL for this program, though it was one for the program that
-//! packed, stays pending under the hash of its text: it is asked in its turn, and refused.
+//! A pending URL's hash is computed with the current parameter list. If two pending URLs became
+//! identical by a new list, or a pending one is already finished, the second is dropped. A pending
+//! URL that this program cannot parse, unlike the program that packed it, stays pending under the
+//! hash of its text. It is refused when it is taken.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{
@@ -20,27 +21,28 @@ use crate::{
     turned_away::TurnedAwayCounts,
 };
 
-/// Greatest number of packs of a host. Ten a second would take 13 years.
+/// Maximum packs per host. Ten per second would take 13 years.
 const MAX_GENERATION: u64 = 1 << 32;
 
-/// A state as its chunks say.
+/// An unpacked state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpacked {
-    /// The state. All pending URLs are to be asked, those too that were asked when it was packed.
+    /// The state. All pending URLs must be fetched, including those that were in flight when it was
+    /// packed.
     pub state: HostState,
-    /// Links that were appended after the last pack, in order; the caller merges them. Then the
-    /// next pack supersedes their chunks, even if none of them was new.
+    /// Links that were appended after the last pack, in order. The caller must merge them. The next
+    /// pack then supersedes their chunks, even if no link was new.
     pub unmerged: Vec<Link>,
     /// Appended links that cannot be merged (see [`crate::UnpackedLinks`]).
     pub turned_away: TurnedAwayCounts,
 }
 
 impl HostState {
-    /// Unpacks the chunks of a host, in the order in which they were recorded. Without a chunk the
-    /// state is a new one.
+    /// Unpacks a host's chunks in the order in which they were recorded. Without chunks the state
+    /// is new.
     ///
     /// # Errors
-    /// The first thing that is wrong with a chunk, or with its place.
+    /// Returns an error for the first chunk that is malformed or out of order.
     pub fn unpack<'a>(
         host: &str,
         chunks: impl IntoIterator<Item = &'a [u8]>,
@@ -64,7 +66,7 @@ impl HostState {
             } else {
                 state.delta_bytes += chunk.len();
             }
-            // Whoever packed had merged them.
+            // The holder that packed the chunk had merged them.
             unmerged.clear();
             turned_away = TurnedAwayCounts::default();
             state.apply(&fields, parameters)?;

@@ -1,4 +1,4 @@
-//! Tests of packed URLs: any entries come back, any bytes give entries or an error.
+//! Tests of packed URLs: any entries can be read back, and any bytes give entries or an error.
 
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ proptest! {
     #[test]
     fn any_bytes_give_entries_or_an_error(bytes: Vec<u8>, numbers: Vec<u8>, texts: Vec<u8>) {
         read(&bytes, 100).ok();
-        // A section that is stored, so that its fields are read.
+        // A stored section, so that its fields are read.
         let mut section = Vec::new();
         push_number(&mut section, numbers.len() as u64);
         section.extend(numbers);
@@ -87,7 +87,7 @@ fn more_entries_or_longer_texts_than_allowed_are_refused() {
     let mut bytes = Vec::new();
     push_entries(&mut bytes, START, &mut entries);
     assert_eq!(read(&bytes, 2), Err(ChunkError::TooLarge("number of URLs")));
-    // A long URL that 70,000 entries share: small here, 140 MB where it is unpacked.
+    // A long URL that 70,000 entries share: small here, 140 MB when unpacked.
     let long = "x".repeat(2_000);
     let mut entries: Vec<_> = (0..70_000).map(|_| entry(long.clone())).collect();
     let mut bytes = Vec::new();

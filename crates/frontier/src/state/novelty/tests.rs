@@ -1,4 +1,4 @@
-//! Tests of which shapes are closed, and of what chunks keep of that. Whole sites are crawled in
+//! Tests of which shapes are closed, and what chunks store about them. Whole sites are crawled in
 //! crates/crawler/tests/crawl/novelty.rs.
 
 use super::*;
@@ -20,7 +20,7 @@ fn link(path: &str) -> Link {
     Link { url: url(path), attributes: Attributes::default(), via: None }
 }
 
-/// A host of which these pages are known, and 20 others.
+/// A host with these known pages, and 20 others.
 struct Known {
     state: HostState,
     site: SiteUse,
@@ -41,7 +41,7 @@ impl Known {
         merged.turned_away.of(TurnedAway::TrapShape)
     }
 
-    /// Notes what a page says, and answers it.
+    /// Adds a page's content, and marks the page as captured.
     fn says(&mut self, path: &str, lines: &[u32], links: &[Link]) -> Option<PageSays> {
         let says = self.state.note_page((url(path).hash(), path), lines, links, &self.rules);
         self.state.answer(url(path).hash(), Ending::Captured);
@@ -57,7 +57,7 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
     (0..count).map(|n| format!("{start}{n}")).collect()
 }
 
-/// Lines that no other number has.
+/// Returns lines that no other number has.
 fn own(n: u32) -> Vec<u32> {
     (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace) & !3).collect()
 }
@@ -81,7 +81,7 @@ fn pages_that_repeat_others_close_their_shape_and_new_ones_keep_theirs_open() {
     assert!(known.is_closed("/day/49") && !known.is_closed("/news/49"));
     assert_eq!(known.merge(numbered("/day/", 60)), 10);
     assert_eq!(known.merge(numbered("/news/", 60)), 0);
-    // What a user submitted is asked for.
+    // URLs that a user submitted are fetched.
     assert!(!known.state.is_of_trap(&url("/day/49"), LinkFlags::SEED, &known.rules));
     let submitted = Link::submitted(url("/day/70"), false, 0);
     assert_eq!(known.state.merge([submitted], &known.rules, &mut known.site).new, 1);
@@ -173,7 +173,7 @@ fn tables_of_numbers_say_something_new_and_clocks_do_not() {
     assert_eq!(known.says("/day/4", &with(3, 4), &[]), Some(PageSays::Nothing));
 }
 
-/// A URL that was asked and not answered when its holder died is asked again.
+/// A URL that was in flight when its holder died is fetched again.
 #[test]
 fn what_a_page_said_is_kept_from_its_answer_on() {
     let mut known = Known::new(rules(5), numbered("/news/", 50));
@@ -197,7 +197,8 @@ fn what_a_page_said_is_kept_from_its_answer_on() {
     assert_eq!(both.unwrap().state, known.state);
 }
 
-/// A holder that died after it had recorded what its pages owed, and before these pages, left them.
+/// A holder that died after it had recorded the debts of its pages, but before the pages, left
+/// them.
 #[test]
 fn what_pages_owe_is_packed_from_their_answers_on() {
     let mut known = Known::new(rules(5), numbered("/day/", 50));
@@ -213,7 +214,7 @@ fn what_pages_owe_is_packed_from_their_answers_on() {
     let before = std::mem::replace(&mut known.state, unpacked.unwrap().state);
     assert!(!known.is_closed("/day/49"), "the pages that closed it are to be fetched again");
     known.state = before;
-    // In any order.
+    // The order does not matter.
     for path in fetched.iter().rev() {
         known.state.answer(url(path).hash(), Ending::Captured);
     }
@@ -223,7 +224,7 @@ fn what_pages_owe_is_packed_from_their_answers_on() {
     assert!(known.is_closed("/day/49"));
 }
 
-/// Three hundred lines of a template, and a sentence of a page's own.
+/// Three hundred lines of a template, and one sentence that is the page's own.
 #[test]
 fn a_sentence_is_something_new_however_long_the_template_is() {
     let mut known = Known::new(rules(5), numbered("/shop/", 50));
