@@ -1,6 +1,6 @@
-//! What a classifier is asked, and what it answers: one line of JSON each.
+//! The classifier protocol: a question and an answer, one line of JSON each.
 //!
-//! Must not know: how the lines travel, and what is done while it is silent.
+//! Does not depend on how lines are sent, or on what happens if a classifier does not answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::{
     settings::ClassifierSettings,
 };
 
-/// Bytes of the text that a classifier is told: what models of today take at most.
+/// Maximum text in a question, in bytes: the most that today's models take.
 pub const MAX_QUESTION_TEXT_BYTES: usize = 32 << 10;
 
-/// Bytes of an answer that are read.
+/// Maximum answer size, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// Labels of an answer that are read.
+/// Maximum labels in an answer.
 const MAX_LABELS: usize = 100;
 
-/// What a classifier is asked of a page.
+/// A question about a page.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClassifierQuestion<'a> {
     url: &'a str,
@@ -28,43 +28,43 @@ pub struct ClassifierQuestion<'a> {
 }
 
 impl<'a> ClassifierQuestion<'a> {
-    /// A question about a page; a longer text is cut.
+    /// Creates a question about a page. A longer text is cut.
     #[must_use]
     pub fn new(url: &'a str, title: &'a str, text: &'a str, language: Option<&'a str>) -> Self {
         let cut = text.floor_char_boundary(MAX_QUESTION_TEXT_BYTES);
         Self { url, title, text: text.get(..cut).unwrap_or_default(), language }
     }
 
-    /// Returns the line, with its end.
+    /// Returns the question as a line, with its line end.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
-        // Text without maps is always JSON.
+        // Serializing text without maps cannot fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
     }
 }
 
-/// An answer that is none.
+/// The classifier's answer is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the classifier's answer is not {{\"verdict\": \"keep|drop|nofollow\", \"labels\": []}}")]
 pub struct ClassifierError;
 
-/// What a classifier says of a page.
+/// A classifier's answer about a page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ClassifierAnswer {
-    /// What it would have done with the page.
+    /// The verdict of the classifier.
     pub verdict: FilterVerdict,
-    /// What it calls the page.
+    /// The labels that the classifier gives the page.
     #[serde(default)]
     pub labels: Vec<String>,
 }
 
 impl ClassifierAnswer {
-    /// Reads a line. Fields that are not known are for others.
+    /// Parses a line. Unknown fields are ignored.
     ///
     /// # Errors
-    /// When it is no answer, or longer than [`MAX_ANSWER_BYTES`].
+    /// Returns an error if it is malformed, or longer than [`MAX_ANSWER_BYTES`].
     pub fn parse(line: &[u8]) -> Result<Self, ClassifierError> {
         if line.len() > MAX_ANSWER_BYTES {
             return Err(ClassifierError);
@@ -73,8 +73,8 @@ impl ClassifierAnswer {
         if answer.labels.len() > MAX_LABELS { Err(ClassifierError) } else { Ok(answer) }
     }
 
-    /// Returns what the answer means for a filter: nothing where it says keep, or where the filter
-    /// names labels and the answer has none of them.
+    /// Converts the answer to a filter decision. `None` if it is `keep`, or if the filter names
+    /// labels and the answer has none of these.
     #[must_use]
     pub fn decision(&self, settings: &ClassifierSettings) -> Option<Decision> {
         let counts = settings.labels.is_empty()

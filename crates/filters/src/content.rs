@@ -1,20 +1,20 @@
-//! What a filter is told of a page that was fetched.
+//! A filter's input from a fetched page.
 //!
-//! Must not know: how a page is fetched and read.
+//! Does not depend on how a page is fetched or parsed.
 
 use std::net::IpAddr;
 
-/// What a filter is told of a page.
+/// A fetched page, as filters see it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageContent<'a> {
-    /// The content type in lower case, without parameters; `None` if the server declares none.
+    /// The content type in lower case, without parameters. `None` if the server declares none.
     pub content_type: Option<&'a str>,
-    /// The address that answered.
+    /// The server's IP address.
     pub address: Option<IpAddr>,
-    /// The title; empty where the page has none.
+    /// The title. Empty if the page has none.
     pub title: &'a str,
-    /// The visible text; empty where the body is no text.
+    /// The visible text. Empty if the body is not text.
     pub text: &'a str,
-    /// The language of the text, as [`crate::language_of`] tells it.
+    /// The text's language, as [`crate::language_of`] returns it.
     pub language: Option<&'static str>,
 }

@@ -1,20 +1,20 @@
-//! Countries: their codes, and which one a top-level domain stands for.
+//! Country codes, and countries by top-level domain.
 //!
-//! A country's domain that the world uses for other reasons than the country says nothing. Sources:
-//! ISO 3166-1 alpha-2; the list of such domains is that of Google Search Central, "Managing
-//! multi-regional sites". Must not know: addresses.
+//! A country's domain that is used worldwide for other reasons does not identify a country.
+//! Sources: ISO 3166-1 alpha-2, and the list of such domains in Google Search Central, "Managing
+//! multi-regional sites". Does not depend on addresses.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A country, as two upper-case letters of ISO 3166-1. Registries also write EU and AP.
+/// A country as two upper-case letters of ISO 3166-1. Registries also use EU and AP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CountryCode([u8; 2]);
 
 impl CountryCode {
-    /// Reads two letters of any case; `None` if they are no code.
+    /// Parses two letters in any case. `None` if they are not a code.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::of_bytes(text.as_bytes().try_into().ok()?)
@@ -52,14 +52,14 @@ impl TryFrom<String> for CountryCode {
     }
 }
 
-/// Domains of two letters that are registered from everywhere, or stand for no one country.
+/// Two-letter domains that are registered from everywhere, or that belong to no single country.
 const OF_NO_COUNTRY: [&str; 24] = [
     "ac", "ad", "ai", "as", "bz", "cc", "cd", "co", "dj", "eu", "fm", "gg", "io", "la", "me", "ms",
     "nu", "sc", "sr", "su", "tk", "to", "tv", "ws",
 ];
 
-/// Returns the country that the top-level domain of a host stands for; `None` for domains that say
-/// nothing of a country, and for addresses.
+/// Returns the country of a host's top-level domain. `None` for domains that do not identify a
+/// country, and for addresses.
 #[must_use]
 pub fn country_of_host(host: &str) -> Option<CountryCode> {
     let (_, last) = host.rsplit_once('.')?;

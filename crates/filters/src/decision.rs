@@ -1,6 +1,7 @@
-//! What a filter decided, and by which of its rules.
+//! A filter's decision, and the filter part that made it.
 //!
-//! Invariant: names are stable, since the database keeps them. Must not know: how it is decided.
+//! Invariant: names are stable, because the database stores them. Does not depend on how decisions
+//! are made.
 
 use std::fmt;
 
@@ -9,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::countries::CountryCode;
 
-/// What becomes of a URL or a page.
+/// The verdict about a URL or a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterVerdict {
     /// It is kept, and its links are followed.
     Keep,
-    /// It is not asked for, or not kept; no link of it is followed.
+    /// It is not fetched, or not stored. None of its links is followed.
     Drop,
-    /// It is kept, and no link of it to another page is followed.
+    /// It is kept, but its links to other pages are not followed.
     Nofollow,
 }
 
 impl FilterVerdict {
-    /// Returns the word of the JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,31 +34,32 @@ impl FilterVerdict {
     }
 }
 
-/// The part of a filter that decided. Numbers are positions in the filter's JSON, from 0.
+/// The filter part that decided. Numbers are positions in the filter's JSON, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     /// A pattern: `rules[n]`.
     Rule(usize),
-    /// A list with the mode drop that names the URL: `lists[n]`.
+    /// A list with the mode drop that contains the URL: `lists[n]`.
     List(usize),
-    /// There are lists with the mode keep, and none names the URL.
+    /// There are lists with the mode keep, and none of them contains the URL.
     NotListed,
-    /// The country that the top-level domain of the host stands for.
+    /// The country of the host's top-level domain.
     TopLevelDomain(CountryCode),
-    /// The country of the address that answered.
+    /// The country of the server's address.
     Address(CountryCode),
     /// The content type.
     Type,
-    /// The language of the text, by its code of ISO 639-3.
+    /// The text's language, as an ISO 639-3 code.
     Language(&'static str),
-    /// The sum of the weights of the words found.
+    /// The total weight of the words found.
     Words(i64),
     /// The classifier.
     Classifier,
 }
 
 impl DecidedBy {
-    /// Returns the outcome of a URL that was refused so, a value of the column `outcome`.
+    /// Returns the outcome for a URL that was refused for this reason, a value of the column
+    /// `outcome`.
     #[must_use]
     pub const fn outcome(self) -> &'static str {
         match self {
@@ -71,7 +73,7 @@ impl DecidedBy {
         }
     }
 
-    /// Every outcome that a filter gives.
+    /// Every outcome that filters set.
     pub const OUTCOMES: [&'static str; 7] = [
         "filtered_rule",
         "filtered_list",
@@ -82,7 +84,7 @@ impl DecidedBy {
         "filtered_classifier",
     ];
 
-    /// Returns the reason under which a link that was turned away so is counted.
+    /// Returns the reason under which a rejected link is counted.
     #[must_use]
     pub const fn reason(self) -> TurnedAway {
         match self {
@@ -109,10 +111,10 @@ impl fmt::Display for DecidedBy {
     }
 }
 
-/// A decision, with what made it.
+/// A decision, with the filter part that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// What becomes of the URL or page.
+    /// The verdict about the URL or page.
     pub verdict: FilterVerdict,
     /// The part of the filter that decided.
     pub by: DecidedBy,

@@ -1,9 +1,10 @@
-//! A filter, compiled, and what it decides.
+//! A compiled filter, and its decisions.
 //!
-//! A URL: the first pattern that matches, then the lists, then the country of the top-level domain.
-//! A page: the patterns again (one that keeps is an exception from everything), then what costs
-//! least first: type, country, language, words. The classifier is asked by the caller, last. What
-//! is not known drops nothing. Must not know: how lists are loaded, how patterns are matched.
+//! A URL is decided by the first pattern that matches, then by lists, then by the country of its
+//! top-level domain. A page is decided by the patterns again (one that keeps it overrules
+//! everything else), and then by the cheapest check first: type, country, language, words. The
+//! caller asks the classifier last. Unknown values drop nothing. Does not depend on how lists are
+//! loaded, or on how patterns are matched.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -21,20 +22,20 @@ use crate::{
     words::Words,
 };
 
-/// A list that was imported, open.
+/// An imported list that is loaded.
 #[derive(Debug, Clone)]
 pub enum LoadedList {
-    /// Names of hosts, domains and URLs.
+    /// Hostnames, domains and URLs.
     Names(Arc<NameList>),
-    /// Ranges of addresses with their countries.
+    /// Address ranges with their countries.
     Countries(Arc<CountryRanges>),
 }
 
-/// A list as a filter uses it.
+/// A list in a filter.
 #[derive(Debug, Clone)]
 struct UsedList {
     mode: ListMode,
-    /// The list with the positions of the categories that count; none while it is not loaded.
+    /// The list with the positions of the categories that count. `None` while it is not loaded.
     names: Option<(Arc<NameList>, Vec<usize>)>,
 }
 
@@ -46,7 +47,7 @@ struct UsedWords {
     in_text: bool,
 }
 
-/// A URL that is decided, in the form of `everytab_frontier::CanonicalUrl`.
+/// The parts of a URL to decide, in the form of `everytab_frontier::CanonicalUrl`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UrlParts<'a> {
     /// The host.
@@ -55,13 +56,13 @@ pub(crate) struct UrlParts<'a> {
     pub text: &'a str,
 }
 
-/// A filter, compiled.
+/// A compiled filter.
 #[derive(Debug, Clone)]
 pub struct Filter {
     rules: Vec<RuleSettings>,
     lists: Vec<UsedList>,
     words: Option<UsedWords>,
-    /// The languages as codes of ISO 639-3.
+    /// The languages as ISO 639-3 codes.
     languages: Option<(Selection, Vec<&'static str>)>,
     countries: Option<CountrySettings>,
     ranges: Option<Arc<CountryRanges>>,
@@ -71,13 +72,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Compiles a filter but its patterns, which are compiled together with those of other filters
-    /// (`FilterSet`). `list` gives the imported lists by name; one that it does not give is not
-    /// asked, and the filter is not complete.
+    /// Compiles a filter, except its patterns, which are compiled together with those of other
+    /// filters (`FilterSet`). `list` returns imported lists by name. A list that it does not return
+    /// is skipped, and the filter is then not complete.
     ///
     /// # Errors
-    /// The first field that is out of its bounds, names a list of another kind, or a category that
-    /// its list does not have.
+    /// Returns an error for the first field that is out of bounds, names a list of another kind, or
+    /// names a category that its list does not have.
     pub fn compile(
         settings: &FilterSettings,
         list: impl Fn(&str) -> Option<LoadedList>,
@@ -119,7 +120,7 @@ impl Filter {
         })
     }
 
-    /// Returns the patterns of the rules, in order.
+    /// Returns the rules' patterns, in order.
     pub(crate) fn patterns(&self) -> Vec<&str> {
         self.rules.iter().map(|rule| rule.pattern.as_str()).collect()
     }
@@ -130,27 +131,27 @@ impl Filter {
         self.is_complete
     }
 
-    /// Returns true if the filter asks for the language of pages.
+    /// Returns true if the filter needs page languages.
     #[must_use]
     pub fn needs_language(&self) -> bool {
         self.languages.is_some() || self.classifier.is_some()
     }
 
-    /// Returns true if the filter asks for the title or text of pages.
+    /// Returns true if the filter needs page titles or text.
     #[must_use]
     pub fn needs_text(&self) -> bool {
         self.needs_language() || self.words.is_some()
     }
 
-    /// Returns the classifier that is asked last.
+    /// Returns the classifier.
     #[must_use]
     pub fn classifier(&self) -> Option<&ClassifierSettings> {
         self.classifier.as_ref()
     }
 
-    /// Decides a URL before it is asked for; `None`: nothing decides. `rule` is the position of the
-    /// first rule that matches. `is_exempt`: it was submitted or is no page, so that what keeps
-    /// others only does not concern it.
+    /// Decides a URL before it is fetched. `None` if nothing decides. `rule` is the first matching
+    /// rule's position. `is_exempt` is for submitted URLs and for requisites and sitemaps: lists
+    /// and countries with the mode keep do not apply to them.
     pub(crate) fn decide_url(
         &self,
         url: UrlParts<'_>,
@@ -164,8 +165,8 @@ impl Filter {
         self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
     }
 
-    /// Decides a page that was fetched; `None`: nothing decides, and the classifier may. `rule` is
-    /// the position of the first rule that matches its URL.
+    /// Decides a fetched page. `None` if nothing decides, so that the classifier may. `rule` is the
+    /// first matching rule's position.
     pub(crate) fn decide_content(
         &self,
         url: UrlParts<'_>,
@@ -197,7 +198,7 @@ impl Filter {
         let (mut keeps, mut is_kept) = (false, false);
         for (number, list) in self.lists.iter().enumerate() {
             let Some((list_of, sections)) = &list.names else {
-                // It may be on the list: that is decided when the list is here.
+                // The list may contain the URL: decide once it is loaded.
                 is_kept |= list.mode == ListMode::Keep;
                 continue;
             };

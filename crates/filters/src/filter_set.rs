@@ -1,6 +1,6 @@
-//! The filters of a crawl, all of which a URL or page must pass.
+//! A crawl's filters. A URL or page must pass all of them.
 //!
-//! Must not know: where filters are kept.
+//! Does not depend on where filters are stored.
 
 use std::sync::Arc;
 
@@ -16,27 +16,28 @@ use crate::{
     settings::{ClassifierSettings, FilterError},
 };
 
-/// The filters of a crawl.
+/// A crawl's filters.
 #[derive(Debug, Clone, Default)]
 pub struct FilterSet {
     filters: Vec<Filter>,
-    /// The patterns of their rules, each filter's in its order, perhaps among others of a crawl.
+    /// The patterns of their rules, each filter's in order, perhaps together with others of the
+    /// crawl.
     patterns: Arc<UrlPatterns>,
 }
 
-/// What a filter decides of a URL that is not asked for.
+/// The result when a filter is tested with a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestedUrl {
-    /// The normalized key of the URL; none if it is no URL of a crawl.
+    /// The URL's normalized key. `None` if the URL cannot be crawled.
     pub key: Option<String>,
-    /// The decision; `None`: nothing decides, and the URL is asked for.
+    /// The decision. `None` if nothing decides, so that the URL would be fetched.
     pub decision: Option<Decision>,
-    /// Why it is no URL of a crawl.
+    /// The reason why the URL cannot be crawled.
     pub error: Option<String>,
 }
 
 impl FilterSet {
-    /// Puts filters together, and compiles their patterns.
+    /// Combines filters, and compiles their patterns.
     ///
     /// # Errors
     /// Returns an error if the patterns cost too much together.
@@ -48,13 +49,14 @@ impl FilterSet {
         Ok(Self::with_patterns(filters, Arc::new(patterns)))
     }
 
-    /// Puts filters together whose patterns are compiled with others of their crawl, in this order.
+    /// Combines filters whose patterns were compiled together with others of their crawl, in this
+    /// order.
     #[must_use]
     pub fn with_patterns(filters: Vec<Filter>, patterns: Arc<UrlPatterns>) -> Self {
         Self { filters, patterns }
     }
 
-    /// Returns true if there is no filter.
+    /// Returns true if there are no filters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.filters.is_empty()
@@ -66,20 +68,21 @@ impl FilterSet {
         self.filters.iter().all(Filter::is_complete)
     }
 
-    /// Returns true if a filter asks for the language of pages.
+    /// Returns true if a filter needs page languages.
     #[must_use]
     pub fn needs_language(&self) -> bool {
         self.filters.iter().any(Filter::needs_language)
     }
 
-    /// Returns true if a filter asks for the text of pages.
+    /// Returns true if a filter needs page text.
     #[must_use]
     pub fn needs_text(&self) -> bool {
         self.filters.iter().any(Filter::needs_text)
     }
 
-    /// Decides a URL before it is asked for; `None`: nothing decides. `is_exempt`: it was submitted
-    /// or is no page, so that what keeps others only does not concern it.
+    /// Decides a URL before it is fetched. `None` if nothing decides. `is_exempt` is for submitted
+    /// URLs and for requisites and sitemaps: lists and countries with the mode keep do not apply to
+    /// them.
     #[must_use]
     pub fn decide_url(&self, url: &CanonicalUrl, is_exempt: bool) -> Option<Decision> {
         self.decide_matched(url, &self.patterns.matches(url), is_exempt)
@@ -97,16 +100,16 @@ impl FilterSet {
         })
     }
 
-    /// Decides a page that was fetched; `None`: nothing decides. The classifiers are asked after
-    /// that ([`Self::classifiers`]), unless the page is dropped.
+    /// Decides a fetched page. `None` if nothing decides. The classifiers ([`Self::classifiers`])
+    /// are asked after that, unless the page is dropped.
     #[must_use]
     pub fn decide_content(&self, url: &CanonicalUrl, page: &PageContent<'_>) -> Option<Decision> {
         let (parts, matches) = (parts_of(url), self.patterns.matches(url));
         self.strictest(|number, filter| filter.decide_content(parts, matches.rule_of(number), page))
     }
 
-    /// Returns the classifiers that are asked of a page that is not dropped; none of a filter that
-    /// keeps it by a rule.
+    /// Yields the classifiers to ask about a page that is not dropped, except those of filters with
+    /// a rule that keeps it.
     pub fn classifiers(
         &self,
         url: &CanonicalUrl,
@@ -126,7 +129,7 @@ impl FilterSet {
         asked.into_iter()
     }
 
-    /// Says what becomes of URLs that were not found anywhere: links, or submitted ones.
+    /// Decides URLs without fetching them, as links or as submitted URLs.
     #[must_use]
     pub fn test(
         &self,
@@ -145,7 +148,7 @@ impl FilterSet {
         urls.iter().map(test).collect()
     }
 
-    /// The first drop; else the first nofollow; else the first keep.
+    /// Returns the first drop, else the first nofollow, else the first keep.
     fn strictest(&self, decide: impl Fn(usize, &Filter) -> Option<Decision>) -> Option<Decision> {
         let mut strictest: Option<Decision> = None;
         let filters = self.filters.iter().enumerate();

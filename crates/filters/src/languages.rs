@@ -1,16 +1,18 @@
-//! The language of a text, by the trigrams and scripts of whatlang.
+//! Detects a text's language by trigrams and scripts, with whatlang.
 //!
-//! Must not know: which languages are wanted.
+//! Does not depend on which languages are wanted.
 
 use whatlang::Lang;
 
-/// Bytes of a text of which the language is told: more changes no answer, and costs time.
+/// Sample size for language detection, in bytes. More text does not change the result, but costs
+/// time.
 pub const LANGUAGE_SAMPLE_BYTES: usize = 4 << 10;
 
-/// Letters that a text must have. Of shorter ones, as of menus, a language cannot be told.
+/// Minimum letters in a text, counted in UTF-8 bytes. The language of shorter texts, such as menus,
+/// cannot be detected.
 const MIN_LETTERS: usize = 40;
 
-/// Codes of ISO 639-1 of the languages that can be told apart, each with that of ISO 639-3.
+/// ISO 639-1 codes for the languages that can be detected, with their ISO 639-3 codes.
 #[rustfmt::skip]
 const TWO_LETTERS: [(&str, &str); 69] = [
     ("af", "afr"), ("ak", "aka"), ("am", "amh"), ("ar", "ara"), ("az", "aze"), ("be", "bel"),
@@ -27,12 +29,12 @@ const TWO_LETTERS: [(&str, &str); 69] = [
     ("vi", "vie"), ("yi", "yid"), ("zh", "cmn"),
 ];
 
-/// Returns the language of a text by its code of ISO 639-3, such as `deu`; `None` if the text is
-/// short or could be of several.
+/// Returns a text's language as an ISO 639-3 code, such as `deu`. `None` if the text is too short
+/// or ambiguous.
 #[must_use]
 pub fn language_of(text: &str) -> Option<&'static str> {
     let sample = text.get(..text.floor_char_boundary(LANGUAGE_SAMPLE_BYTES))?;
-    // A letter of Chinese says as much as a word.
+    // A Chinese character carries as much information as several letters, so count bytes.
     let letters = sample.chars().filter(|c| c.is_alphabetic()).map(char::len_utf8);
     if letters.sum::<usize>() < MIN_LETTERS {
         return None;
@@ -41,8 +43,8 @@ pub fn language_of(text: &str) -> Option<&'static str> {
     found.is_reliable().then(|| found.lang().code())
 }
 
-/// Returns the code of ISO 639-3 of a code of either length; `None` for languages that cannot be
-/// told.
+/// Returns the ISO 639-3 code for a code of either length. `None` for languages that cannot be
+/// detected.
 pub(crate) fn language_code(text: &str) -> Option<&'static str> {
     let short = TWO_LETTERS.iter().find(|(short, _)| *short == text).map(|(_, code)| *code);
     Lang::from_code(short.unwrap_or(text)).map(|language| language.code())

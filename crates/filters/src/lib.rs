@@ -1,14 +1,14 @@
-//! Filters of a live crawl: which URLs are asked for, and which pages are kept.
+//! A live crawl's filters: which URLs are fetched, and which pages are stored.
 //!
-//! [`FilterSettings`] are the JSON of a filter; a [`Filter`] is their compiled form, and a
-//! [`FilterSet`] the filters of a crawl. A URL is decided before it becomes known
-//! ([`Filter::decide_url`]), a page when it was fetched ([`Filter::decide_content`]); each decision
-//! names the rule that made it. Imported lists are objects of sorted hashes ([`NameList`],
-//! [`CountryRanges`]), which the caller reads or maps.
+//! [`FilterSettings`] are a filter's JSON, a [`Filter`] is its compiled form, and a [`FilterSet`]
+//! has all a crawl's filters. A URL is decided before it becomes pending ([`Filter::decide_url`]),
+//! and a page after its fetch ([`Filter::decide_content`]). Each decision names the rule that made
+//! it. Imported lists are objects with sorted hashes ([`NameList`], [`CountryRanges`]), which the
+//! caller reads or maps.
 //!
-//! Every function is pure: values in, values out. Any bytes give a result or an error, never a
-//! panic, in time linear in their length. Must not know: Postgres, sockets, files, clocks, where a
-//! list is kept, how a page is read.
+//! Every function is pure. Any bytes give a result or an error, never a panic, in time linear in
+//! their length. Does not depend on Postgres, sockets, files, clocks, where a list is stored, or
+//! how a page is parsed.
 //!
 //! Sources: the layout of the lists of the University of Toulouse (UT1), hosts(5), and "RIR
 //! Statistics Exchange Format" of the regional internet registries.

@@ -1,6 +1,6 @@
-//! Imported lists as objects: their format, building and asking them.
+//! Imported lists as objects: their format, building them, and searching them.
 //!
-//! Must not know: where an object is kept, how its bytes come into memory.
+//! Does not depend on where an object is stored, or on how it is loaded into memory.
 
 mod countries;
 mod file_lines;

@@ -1,17 +1,17 @@
-//! A choice among values: all but some, or only some.
+//! A selection among values: all except some, or only some.
 //!
-//! Must not know: what the values mean.
+//! Does not depend on what the values mean.
 
 use serde::{Deserialize, Serialize};
 
-/// A choice: `{"keep": [...]}` keeps only these, `{"drop": [...]}` all but these. What is not known
-/// is kept in both.
+/// A selection: `{"keep": [...]}` keeps only these values, `{"drop": [...]}` all others. Unknown
+/// values are kept in both cases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Selection {
-    /// Only these.
+    /// Only these values.
     Keep(Vec<String>),
-    /// All but these.
+    /// All values except these.
     Drop(Vec<String>),
 }
 
@@ -24,7 +24,7 @@ impl Selection {
         }
     }
 
-    /// Returns true if a value is to be dropped, given whether it is one of [`Self::values`].
+    /// Returns true if a value must be dropped, given whether it is one of [`Self::values`].
     #[must_use]
     pub fn drops(&self, is_named: bool) -> bool {
         match self {
@@ -33,7 +33,7 @@ impl Selection {
         }
     }
 
-    /// Returns true if only the values named are kept.
+    /// Returns true if only the given values are kept.
     #[must_use]
     pub fn is_keep(&self) -> bool {
         matches!(self, Self::Keep(_))

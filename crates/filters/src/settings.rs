@@ -1,7 +1,7 @@
-//! The JSON of a filter, checked.
+//! A filter's JSON, checked.
 //!
-//! Invariant: settings that [`FilterSettings::check`] accepts compile. A field that is none is
-//! refused, and each error names its field. Must not know: owners and versions of filters.
+//! Invariant: settings that [`FilterSettings::check`] accepts can be compiled. Unknown fields are
+//! rejected, and each error names its field. Does not depend on filter owners and versions.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,30 @@ use crate::{
     selection::Selection, words::Words,
 };
 
-/// Bytes of the JSON of a filter: ten thousand words with weights.
+/// Maximum filter JSON size, in bytes: ten thousand words with weights.
 pub const MAX_FILTER_BYTES: usize = 512 << 10;
-/// Lists of a filter: each costs look-ups for every link.
+/// Maximum lists in a filter. Each one costs lookups for every link.
 const MAX_LISTS: usize = 16;
-/// Categories of a list that a filter names. Public lists have about 60.
+/// Maximum categories that a filter names in a list. Public lists have about 60.
 const MAX_CATEGORIES: usize = 256;
-/// Words of a filter.
+/// Maximum words in a filter.
 const MAX_WORDS: usize = 10_000;
-/// Bytes of a word, and of names of filters, lists and categories.
+/// Maximum length for a word, and for filter, list and category names, in bytes.
 const MAX_NAME_BYTES: usize = 100;
-/// The greatest weight of a word, and of the threshold.
+/// Maximum absolute word weight, and maximum threshold.
 const MAX_WEIGHT: i64 = 1_000_000;
-/// Values of a choice, and labels of a classifier.
+/// Maximum values in a selection, and labels for a classifier.
 const MAX_VALUES: usize = 300;
-/// Bytes of the path of a unix socket (unix(7): 108 with the zero byte at the end).
+/// Maximum unix socket path length, in bytes (unix(7): 108 with the final zero byte).
 const MAX_SOCKET_BYTES: usize = 107;
 
-/// What is wrong with a filter.
+/// The error in a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct FilterError {
     /// The field, such as `words.threshold` or `rules[2]`.
     pub field: String,
-    /// What is wrong, with the bound.
+    /// The error, with the bound.
     pub reason: String,
 }
 
@@ -47,40 +47,42 @@ impl FilterError {
     }
 }
 
-/// A pattern and what it means. The first pattern of a filter that matches decides.
+/// A pattern and its verdict. The first matching pattern of a filter decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSettings {
-    /// A glob over host and path, or `re:` and an expression (`everytab_frontier::UrlPatterns`).
+    /// A glob over host and path, or `re:` and a regular expression
+    /// (`everytab_frontier::UrlPatterns`).
     pub pattern: String,
-    /// keep: no other part of the filter is asked. drop, nofollow: see [`FilterVerdict`].
+    /// With `keep`, the other parts of the filter are skipped. For `drop` and `nofollow` see
+    /// [`FilterVerdict`].
     pub verdict: FilterVerdict,
 }
 
-/// What being on a list means.
+/// What being on a list does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListMode {
-    /// What is on it is dropped.
+    /// URLs on the list are dropped.
     Drop,
-    /// What is on none of the lists with this mode is dropped.
+    /// URLs that are on none of the lists with this mode are dropped.
     Keep,
 }
 
-/// A list of names that was imported.
+/// An imported name list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListSettings {
     /// The name under which it was imported.
     pub name: String,
-    /// What being on it means.
+    /// What being on it does.
     pub mode: ListMode,
-    /// The categories that count; none given: all.
+    /// The categories that count. If empty, all of them count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
 }
 
-/// Where words are looked for.
+/// Where words are searched in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordPlace {
@@ -90,15 +92,15 @@ pub enum WordPlace {
     Text,
 }
 
-/// Words with weights. A page is dropped where the sum reaches the threshold.
+/// Words with weights. A page is dropped if their total reaches the threshold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordSettings {
-    /// The words, of any case, each with what it adds; negative weights make up for others.
+    /// The words in any case, with their weights. Negative weights offset others.
     pub weights: BTreeMap<String, i64>,
-    /// The sum from which on a page is dropped, at least 1.
+    /// The total from which a page is dropped, at least 1.
     pub threshold: i64,
-    /// Where they are looked for: in both, if it is not given. A word counts once in each.
+    /// The parts to search. Both if not given. A word counts once in each.
     #[serde(default = "both_places", rename = "in")]
     pub places: Vec<WordPlace>,
 }
@@ -107,24 +109,24 @@ fn both_places() -> Vec<WordPlace> {
     vec![WordPlace::Title, WordPlace::Text]
 }
 
-/// Countries of hosts: by the top-level domain where it stands for one, else by the address. One of
-/// `keep` and `drop` is given.
+/// Countries by host: by the top-level domain if it belongs to a country, otherwise by the address.
+/// Exactly one of `keep` and `drop` must be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountrySettings {
-    /// Only these, as two letters each.
+    /// Only these countries, as two letters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<CountryCode>,
-    /// All but these.
+    /// All countries except these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<CountryCode>,
-    /// The imported list that has the countries of addresses; none given: addresses say nothing.
+    /// The imported list with countries by address. `None` ignores addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<String>,
 }
 
 impl CountrySettings {
-    /// Returns true if a country is to be dropped.
+    /// Returns true if a country must be dropped.
     pub(crate) fn drops(&self, country: CountryCode) -> bool {
         if self.keep.is_empty() {
             self.drop.contains(&country)
@@ -134,31 +136,31 @@ impl CountrySettings {
     }
 }
 
-/// A program that judges pages: a model, perhaps.
+/// A program that classifies pages, such as a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassifierSettings {
-    /// The path of the unix socket at which it listens on each worker.
+    /// The unix socket path on which it listens on each worker.
     pub socket: String,
-    /// If given, an answer counts only where it has one of these labels.
+    /// If given, an answer counts only if it has one of these labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }
 
-/// A filter as its owner writes it. What is not given filters nothing.
+/// A filter as its owner writes it. Missing fields filter nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterSettings {
-    /// Patterns, of which the first that matches decides.
+    /// Patterns. The first one that matches decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleSettings>,
-    /// Imported lists of names. A list that drops wins over one that keeps.
+    /// Imported name lists. A list that drops takes precedence over one that keeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<ListSettings>,
     /// Words with weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<WordSettings>,
-    /// Languages, by codes of ISO 639-1 or 639-3.
+    /// Languages, as ISO 639-1 or 639-3 codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub languages: Option<Selection>,
     /// Countries.
@@ -167,17 +169,17 @@ pub struct FilterSettings {
     /// Content types, such as `text/html` or `image/*`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub types: Option<Selection>,
-    /// A program that judges pages.
+    /// A program that classifies pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<ClassifierSettings>,
 }
 
 impl FilterSettings {
-    /// Reads and checks the JSON of a filter.
+    /// Parses and checks a filter's JSON.
     ///
     /// # Errors
-    /// The first field that is unknown, of another form, or out of its bounds. The field `filter`
-    /// is the whole.
+    /// Returns an error for the first field that is unknown, malformed, or out of bounds. The field
+    /// `filter` means the whole JSON.
     pub fn parse(json: &[u8]) -> Result<Self, FilterError> {
         if json.len() > MAX_FILTER_BYTES {
             let reason = format!("more than {MAX_FILTER_BYTES} bytes");
@@ -188,10 +190,10 @@ impl FilterSettings {
         Self::of_value(value)
     }
 
-    /// Reads and checks a filter that is JSON already.
+    /// Parses and checks a filter from a JSON value.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// Returns an error like [`Self::parse`].
     pub fn of_value(value: Value) -> Result<Self, FilterError> {
         let Value::Object(fields) = value else {
             return Err(FilterError::new("filter", "it is no JSON object"));
@@ -220,7 +222,7 @@ impl FilterSettings {
     /// Checks each field.
     ///
     /// # Errors
-    /// The first one that is out of its bounds.
+    /// Returns an error for the first one that is out of bounds.
     pub fn check(&self) -> Result<(), FilterError> {
         let rules = self.rules.iter().map(|rule| rule.pattern.as_str()).collect();
         let lists = PatternLists { filters: vec![rules], ..PatternLists::default() };
@@ -258,7 +260,7 @@ impl FilterSettings {
         }
     }
 
-    /// Returns the names of the lists that the filter needs, each once.
+    /// Returns the list names that the filter needs, without duplicates.
     #[must_use]
     pub fn list_names(&self) -> Vec<&str> {
         let addresses =
@@ -322,7 +324,7 @@ impl WordSettings {
     }
 
     pub(crate) fn compile(&self) -> Result<Words, FilterError> {
-        // Words that differ in case alone are one, with both weights.
+        // Words that differ only in case are merged, with their weights added.
         let mut folded: BTreeMap<String, i64> = BTreeMap::new();
         for (word, weight) in &self.weights {
             let sum = folded.entry(word.to_lowercase()).or_default();
@@ -392,10 +394,10 @@ fn is_type(text: &str) -> bool {
     text.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && (sub == "*" || is_token(sub)))
 }
 
-/// Checks the name of a filter, a list or a category.
+/// Checks a filter, list or category name.
 ///
 /// # Errors
-/// What a name is, where it is none.
+/// Returns what names are valid if this one is not.
 pub fn check_filter_name(name: &str) -> Result<(), String> {
     let is_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())

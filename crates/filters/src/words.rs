@@ -1,16 +1,17 @@
-//! Words with weights in the title and the text of a page.
+//! Words with weights in a page's title and text.
 //!
-//! A word counts once in each of the two, however often it is there: the sum says which words a
-//! page uses, and does not grow with its length. A word counts where it stands alone: no letter of
-//! an alphabet or digit touches it; scripts that are written without spaces have no such rule. Case
-//! is ignored. Time is linear in the text. Must not know: where texts come from.
+//! A word counts once in the title and once in the text, however often it occurs: the total tells
+//! which words a page uses, and does not grow with its length. A word counts only if it stands
+//! alone, which means that no letter or digit touches it. This does not apply to scripts that are
+//! written without spaces. Case is ignored. Takes time linear in the text. Does not depend on where
+//! texts come from.
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
-/// Bytes of a text that are read. Longer pages say in their beginning what they are about.
+/// Maximum text that is searched, in bytes. Longer pages name their subject at the start.
 const MAX_TEXT_BYTES: usize = 512 << 10;
 
-/// Words with their weights, compiled.
+/// Compiled words with their weights.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
     automaton: AhoCorasick,
@@ -18,10 +19,10 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Compiles words, which are in lower case already.
+    /// Compiles words, which must be in lower case.
     ///
     /// # Errors
-    /// When the automaton cannot be built: it is bounded by the words.
+    /// Returns an error if the automaton cannot be built. Its size is bounded by the words.
     pub(crate) fn compile<'a>(
         words: impl IntoIterator<Item = (&'a str, i64)>,
     ) -> Result<Self, BuildError> {
@@ -31,7 +32,7 @@ impl Words {
         Ok(Self { automaton, weights })
     }
 
-    /// Returns the sum of the weights of the words that a text has.
+    /// Returns the total weight for the words in a text.
     pub(crate) fn sum(&self, text: &str) -> i64 {
         let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
         let text = text.to_lowercase();
@@ -57,7 +58,7 @@ impl Words {
     }
 }
 
-/// Returns true if a match is no part of a longer word.
+/// Returns true if no longer word contains the match.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (before, rest) = text.split_at(start);
     let (word, after) = rest.split_at(end - start);
@@ -68,15 +69,15 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     !is_joined_before && !is_joined(after.chars().next(), word.chars().next_back())
 }
 
-/// Returns true for letters and digits of scripts that separate words.
+/// Returns true for letters and digits in scripts that separate words.
 fn is_of_word(c: char) -> bool {
-    // Thai to Tibetan and Myanmar, Khmer, then kana, Han and the like. Korean has spaces, but
-    // endings that touch.
+    // Thai to Tibetan and Myanmar, Khmer, then kana, Han and similar scripts. Korean has spaces,
+    // but suffixes that touch the word.
     let is_unspaced = matches!(c,
         '\u{0e00}'..='\u{0fff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7ff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
-    // Marks that combine with the letter before are of the word.
+    // Marks that combine with the letter before them belong to the word.
     let is_mark = matches!(c, '\u{300}'..='\u{36f}');
     (c.is_alphanumeric() || is_mark) && !is_unspaced
 }

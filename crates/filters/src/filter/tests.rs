@@ -1,4 +1,4 @@
-//! Which rule of a filter decides a URL or a page.
+//! Which of a filter's rules decides a URL or a page.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn filter(json: Value) -> FilterSet {
     FilterSet::new(vec![filter]).unwrap()
 }
 
-/// What is decided of a link, and by what.
+/// Returns the decision about a link, and what made it.
 fn decided(set: &FilterSet, text: &str) -> String {
     shown(set.decide_url(&url(text), false))
 }
@@ -111,7 +111,7 @@ fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
         "lists": [{ "name": "good", "mode": "keep" }],
         "countries": { "keep": ["DE"] },
     }));
-    // As the patterns of a crawl are compiled: those of its filters in their order.
+    // As a crawl compiles patterns: those of its filters, in order.
     let rules = PatternLists { filters: vec![vec!["*/x", "*/y"]], ..PatternLists::default() };
     let patterns = UrlPatterns::compile(&rules).unwrap();
     let refusal = |text: &str, flags| {

@@ -1,7 +1,7 @@
-//! The countries of addresses, by what the regional internet registries have given out.
+//! Countries by address, from the allocations by the regional internet registries.
 //!
-//! Of IPv6 only the first 64 bits are kept: no registry gives out less. Must not know: which
-//! countries are wanted.
+//! Only the first 64 bits in IPv6 addresses are stored, because no registry allocates smaller
+//! blocks. Does not depend on which countries are wanted.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::countries::CountryCode;
 
-/// Bytes of a range of IPv4: first and last address, country, and two of zero.
+/// IPv4 range size, in bytes: first and last address, country, and two zero bytes.
 const IPV4_BYTES: usize = 12;
-/// Bytes of a range of IPv6: first and last network, country, and six of zero.
+/// IPv6 range size, in bytes: first and last network, country, and six zero bytes.
 const IPV6_BYTES: usize = 24;
 
-/// Ranges of addresses with their countries, open.
+/// A loaded list with address ranges and their countries.
 #[derive(Debug, Clone)]
 pub struct CountryRanges {
     file: ListFile,
@@ -26,7 +26,7 @@ impl CountryRanges {
     /// Opens a list, and checks its digest and its order once.
     ///
     /// # Errors
-    /// When the bytes are no list of countries.
+    /// Returns an error if the bytes are not a country list.
     pub fn open(bytes: ListBytes) -> Result<Self, FilterListError> {
         let length = |section| if section == 0 { IPV4_BYTES } else { IPV6_BYTES };
         let file = ListFile::open(bytes, ListKind::Countries, length)?;
@@ -56,7 +56,7 @@ impl CountryRanges {
         self.file.sections.iter().map(|section| section.records).sum()
     }
 
-    /// Returns the country of an address; `None` if no registry has given it to one.
+    /// Returns an address's country. `None` if no registry allocated the address to a country.
     #[must_use]
     pub fn country_of(&self, address: IpAddr) -> Option<CountryCode> {
         match address.to_canonical() {
@@ -105,10 +105,10 @@ fn network_of(address: Ipv6Addr) -> u64 {
     (address.to_bits() >> 64) as u64
 }
 
-/// A range of addresses: first, last and country.
+/// An address range: first, last and country.
 type Range = (u64, u64, CountryCode);
 
-/// Builds a list of countries from the lines of registries' files.
+/// Builds a country list from registry files.
 #[derive(Debug, Default)]
 pub struct CountryRangesBuilder {
     ipv4: Vec<Range>,
@@ -117,7 +117,8 @@ pub struct CountryRangesBuilder {
 }
 
 impl CountryRangesBuilder {
-    /// Returns true if a line is the first of a registry's file: its version, 2 or 2.3.
+    /// Returns true if a line is the first of a registry file, which contains its version, 2 or
+    /// 2.3.
     #[must_use]
     pub fn is_first_line(line: &[u8]) -> bool {
         let line = line.trim_ascii();
@@ -125,11 +126,11 @@ impl CountryRangesBuilder {
             && line.split(|b| *b == b'|').count() >= 6
     }
 
-    /// Adds the range of a line. Remarks, sums, numbers of networks and what is not given to a
-    /// country are no ranges.
+    /// Adds a line's range. Comments, summaries, AS numbers, and ranges that are not allocated to a
+    /// country are skipped.
     ///
     /// # Errors
-    /// When the list has become too large.
+    /// Returns an error if the list has become too large.
     pub fn add_line(&mut self, line: &[u8]) -> Result<(), TooManyEntries> {
         let Ok(line) = std::str::from_utf8(line) else {
             self.bad_lines += 1;
@@ -160,13 +161,13 @@ impl CountryRangesBuilder {
         self.ipv4.is_empty() && self.ipv6.is_empty()
     }
 
-    /// Returns the number of lines whose range cannot be read.
+    /// Returns how many lines have a malformed range.
     #[must_use]
     pub fn bad_lines(&self) -> u64 {
         self.bad_lines
     }
 
-    /// Returns the object. Of ranges that overlap, the one that begins first has what both have.
+    /// Returns the object. Where ranges overlap, the one that starts first takes the common part.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
@@ -199,7 +200,8 @@ fn range_of(country: &str, kind: &str, fields: &[&str]) -> Option<Range> {
     (first & host_bits == 0).then_some((first, first | host_bits, country))
 }
 
-/// Sorts ranges, cuts off what an earlier one has, and joins those of one country that touch.
+/// Sorts ranges, removes the parts that an earlier range covers, and joins adjacent ranges of one
+/// country.
 fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable_by_key(|(first, last, country)| (*first, *last, *country));
     let mut merged: Vec<Range> = Vec::with_capacity(ranges.len());

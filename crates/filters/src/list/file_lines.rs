@@ -1,45 +1,45 @@
-//! The lines of the files that lists come in.
+//! Parses the lines in list files.
 //!
-//! UT1: `domains` has a domain a line, with everything below it, or an address; `urls` has a host
-//! and the beginning of a path. Other files: hosts files (`0.0.0.0 name`), plain names, URLs, and
-//! the rules of ad blockers that name a whole domain (`||name^`, `*.name`). A line that says
-//! anything else names nothing. Must not know: how names are kept.
+//! UT1: in `domains` each line has a domain, which includes everything below it, or an address; in
+//! `urls` each line has a host and a path prefix. Other files are hosts files (`0.0.0.0 name`),
+//! plain names, URLs, and ad blocker rules for a whole domain (`||name^`, `*.name`). Any other line
+//! is malformed. Does not depend on how names are stored.
 
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
-/// Bytes of a line that are read; a longer one names nothing.
+/// Maximum line length, in bytes. Longer ones are malformed.
 pub const MAX_LIST_LINE_BYTES: usize = 4 << 10;
 
-/// Names of a line of a hosts file.
+/// Maximum names per line in a hosts file.
 const MAX_NAMES: usize = 64;
-/// Names that hosts files give to the machine itself.
+/// Names that hosts files give to the local host.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
 
-/// What the lines of a file are.
+/// A file's line format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListFileKind {
-    /// Domains with everything below them, one a line.
+    /// Domains, including everything below them, one per line.
     Domains,
-    /// Hosts with the beginning of a path, one a line.
+    /// Hosts with a path prefix, one per line.
     Urls,
     /// A hosts file, plain names, URLs or simple rules.
     Hosts,
 }
 
-/// What a list names.
+/// A list entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ListedName {
-    /// One host.
+    /// A single host.
     Host(String),
-    /// A domain with everything below it.
+    /// A domain, including everything below it.
     Domain(String),
-    /// A host, and the beginning of a path with its slash.
+    /// A host, and a path prefix with its slash.
     Url(String, String),
 }
 
-/// Returns what a line names: nothing if it is empty or a remark; `None` if it is not understood.
+/// Parses a line. Returns no entries if it is empty or a comment, and `None` if it is malformed.
 pub(super) fn names_of_line(kind: ListFileKind, line: &[u8]) -> Option<Vec<ListedName>> {
     if line.len() > MAX_LIST_LINE_BYTES {
         return None;
@@ -60,13 +60,13 @@ pub(super) fn names_of_line(kind: ListFileKind, line: &[u8]) -> Option<Vec<Liste
 }
 
 fn names_of_hosts(line: &str) -> Option<Vec<ListedName>> {
-    // Before a remark, which begins after a space.
+    // Stop at a comment, which starts after a space.
     let words: Vec<&str> =
         line.split_whitespace().take_while(|word| !word.starts_with('#')).take(MAX_NAMES).collect();
     let names = match words.split_first() {
         Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
             Ok(address) if address.is_unspecified() || address.is_loopback() => names,
-            // It says where names are, not that they are listed.
+            // The line maps names to an address instead of listing them.
             Ok(_) => return None,
             Err(_) => &words[..],
         },
@@ -93,10 +93,10 @@ fn name_of(word: &str) -> Option<ListedName> {
     if word.contains('/') { url_of(word) } else { host(word).map(ListedName::Host) }
 }
 
-/// A URL without its scheme. A host alone means the host.
+/// Parses a URL, with or without its scheme. A host without a path means the host.
 fn url_of(text: &str) -> Option<ListedName> {
     let text = text.split_once("://").map_or(text, |(_, rest)| rest);
-    // Paths are compared as URLs write them.
+    // URLs encode paths, so encode this one, too.
     let url = Url::parse(&format!("http://{text}")).ok()?;
     let name = host(url.host_str()?)?;
     let path = url.path();
@@ -107,16 +107,16 @@ fn url_of(text: &str) -> Option<ListedName> {
     }
 }
 
-/// Everything below a name; an address has nothing below it.
+/// Converts a name to everything below it. An address has nothing below it.
 fn domain_of(name: String) -> ListedName {
     let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
     if is_address { ListedName::Host(name) } else { ListedName::Domain(name) }
 }
 
-/// A host as URLs have it: lower case, punycode, no dot at its end.
+/// Returns a host as URLs contain it: lower case, punycode, no trailing dot.
 fn host(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
-    // Most names need no more than a look.
+    // Fast path for most names.
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'-' | b'0'..=b'9');
     let last = text.rsplit('.').next().unwrap_or_default();

@@ -1,44 +1,45 @@
-//! The format of a list: sections of records of one length, sorted, with a digest at the end.
+//! The list format: sections with fixed-length records, sorted, with a digest at the end.
 //!
-//! All numbers are little-endian. `ETFLIST` and the version, 8 bytes; kind, u32; number of
-//! sections, u32; of each section its name (104 bytes, filled up with zero), offset and number of
-//! records (u64 each); then the records of the sections in that order, each section at a multiple
-//! of 8; last SHA-256 of all bytes before. So a section is found by one look at the directory and a
-//! record by its number, in bytes that are mapped and not read.
+//! All numbers are little-endian. A list consists of `ETFLIST` and the version (8 bytes), the kind
+//! (u32), and the number of sections (u32); then for each section its name (104 bytes, padded with
+//! zeros), offset and number of records (u64 each); then the records of all sections in this order,
+//! each section at a multiple of 8; and finally the SHA-256 of all bytes before it. Thus one lookup
+//! in the directory finds a section, and a record is found by its number, in bytes that are mapped
+//! instead of read.
 //!
-//! Must not know: what records mean.
+//! Does not depend on what records mean.
 
 use std::{fmt, ops::Range, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
-/// The bytes of a list: read, or mapped.
+/// A list's bytes, which are read or mapped.
 pub type ListBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// The first bytes of a list, the last of which is the version of the format.
+/// A list's first bytes. The last one is the format version.
 const MAGIC: [u8; 8] = *b"ETFLIST\x01";
-/// Bytes before the directory.
+/// Header size before the directory, in bytes.
 const HEAD_BYTES: usize = 16;
-/// Bytes of the name of a section.
+/// Section name size, in bytes.
 const NAME_BYTES: usize = 104;
-/// Bytes of a section in the directory.
+/// Directory entry size per section, in bytes.
 const ENTRY_BYTES: usize = NAME_BYTES + 16;
-/// Bytes of the digest.
+/// Digest size, in bytes.
 const DIGEST_BYTES: usize = 32;
-/// Sections of a list: the categories of the largest public lists are about 60.
+/// Maximum sections in a list. The largest public lists have about 60 categories.
 pub(super) const MAX_SECTIONS: usize = 1_024;
 
-/// What the records of a list are.
+/// The record kind in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
     /// Hashes of names.
     Names,
-    /// Ranges of addresses with their countries.
+    /// Address ranges with their countries.
     Countries,
 }
 
 impl ListKind {
-    /// Returns the stable name, as the database has it.
+    /// Returns the stable name, as stored in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -63,22 +64,22 @@ impl ListKind {
     }
 }
 
-/// The reason why bytes are no list.
+/// The reason why bytes are not a valid list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FilterListError {
-    /// They begin as no list does, or as one of a later version.
+    /// The first bytes are not a list's, or belong to another format version.
     #[error("this is no list, or one of another version of the format")]
     Magic,
     /// It is a list of another kind.
     #[error("this is a list of another kind")]
     Kind,
-    /// They are shorter or longer than their directory says, or it says what cannot be.
+    /// The bytes are shorter or longer than their directory says, or the directory is invalid.
     #[error("the list is cut off, or its directory is wrong")]
     Directory,
-    /// The digest is another one.
+    /// The digest does not match.
     #[error("the digest of the list is wrong")]
     Digest,
-    /// Records are not in order.
+    /// Records are not sorted.
     #[error("the records of the list are not sorted")]
     Order,
 }
@@ -88,12 +89,12 @@ pub enum FilterListError {
 pub struct ListSection {
     /// Its name: a category.
     pub name: String,
-    /// Number of its records.
+    /// Number of records.
     pub records: u64,
     pub(super) range: Range<usize>,
 }
 
-/// A list whose directory was read.
+/// A list with its parsed directory.
 #[derive(Clone)]
 pub(super) struct ListFile {
     bytes: ListBytes,
@@ -107,8 +108,8 @@ impl fmt::Debug for ListFile {
 }
 
 impl ListFile {
-    /// Reads the directory and compares the digest. `record_bytes` gives the length of the records
-    /// of a section by its number.
+    /// Reads the directory and checks the digest. `record_bytes` returns a section's record length
+    /// by its number.
     pub(super) fn open(
         bytes: ListBytes,
         kind: ListKind,
@@ -147,7 +148,7 @@ impl ListFile {
         Ok(Self { bytes, sections })
     }
 
-    /// The records of a section.
+    /// Returns a section's records.
     pub(super) fn records(&self, section: usize) -> &[u8] {
         let range = self.sections.get(section).map(|section| section.range.clone());
         let bytes: &[u8] = (*self.bytes).as_ref();
@@ -155,10 +156,10 @@ impl ListFile {
     }
 }
 
-/// Returns the kind of a list by its first bytes.
+/// Returns a list's kind by its first bytes.
 ///
 /// # Errors
-/// When they are no list's, or of a kind that this program does not know.
+/// Returns an error if they are not a list's, or if this program does not know the kind.
 pub fn list_kind(bytes: &[u8]) -> Result<ListKind, FilterListError> {
     ListKind::of_number(kind_number(bytes)?).ok_or(FilterListError::Kind)
 }
@@ -189,7 +190,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Writes a list of sections, each with its name, its records and the length of one.
+/// Writes a list from sections, each with its name, its records and their length.
 pub(super) fn write<S: AsRef<str>>(kind: ListKind, sections: &[(S, Vec<u8>, usize)]) -> Vec<u8> {
     let records: usize = sections.iter().map(|(_, bytes, _)| bytes.len() + 8).sum();
     let mut start = HEAD_BYTES + sections.len() * ENTRY_BYTES;

@@ -1,9 +1,8 @@
-//! Lists of hosts, of domains with everything below them, and of URLs, as sorted hashes.
+//! Lists with hosts, domains (including everything below them) and URLs, as sorted hashes.
 //!
-//! A hash is the first 8 bytes of SHA-256 of a letter for the kind and the name; each category is a
-//! section. Of 1 million names and a billion URLs with ten look-ups each, one in two thousand such
-//! crawls meets a URL that is on the list by chance. Must not know: what is done with what is
-//! listed.
+//! A hash is the first 8 SHA-256 bytes over a letter for the kind and the name. Each category is a
+//! section. With 1 million names, and a billion URLs with ten lookups each, one in two thousand
+//! crawls meets a URL that matches by chance. Does not depend on how lists are used.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +15,23 @@ use super::{
     },
 };
 
-/// Names of a list: four times the largest public ones, 128 MiB as an object.
+/// Maximum names in a list: four times as many as in the largest public ones, 128 MiB as an object.
 pub const MAX_LIST_ENTRIES: usize = 16_000_000;
-/// Bytes of a hash.
+/// Hash size, in bytes.
 const HASH_BYTES: usize = 8;
-/// Labels of a host, and segments of a path, that are looked up. Longer ones are not on lists.
+/// Maximum host labels and path segments that are looked up. Lists have no longer ones.
 const MAX_PARTS: usize = 32;
-/// Lines that name nothing and are shown; all of them are counted.
+/// Maximum malformed lines that are shown. All of them are counted.
 const SHOWN_LINES: usize = 3;
-/// Bytes of such a line that are shown.
+/// Maximum bytes shown of such a line.
 const SHOWN_BYTES: usize = 80;
 
-/// The hashes under which a list may have a URL.
+/// The hashes under which a list may contain a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlNames(Vec<u64>);
 
 impl UrlNames {
-    /// Returns the hashes of a host and of `text`: host, path and query, without scheme.
+    /// Returns the hashes for a host and for `text`: host, path and query, without scheme.
     #[must_use]
     pub fn of(host: &str, text: &str) -> Self {
         let mut hashes = vec![hash_of(b'=', host)];
@@ -42,7 +41,7 @@ impl UrlNames {
         for start in std::iter::once(0).chain(starts).take(if is_name { MAX_PARTS } else { 1 }) {
             hashes.push(hash_of(b'.', host.get(start..).unwrap_or_default()));
         }
-        // Lists of URLs leave out the port.
+        // URL lists omit the port.
         let path = text.find('/').and_then(|at| text.get(at..)).unwrap_or("/");
         let bare = host.strip_prefix("www.").unwrap_or(host);
         let ends = path.bytes().enumerate().skip(1);
@@ -62,7 +61,7 @@ fn hash_of(kind: u8, name: &str) -> u64 {
     first_bytes(Sha256::new_with_prefix([kind]).chain_update(name))
 }
 
-/// The hash of a URL without scheme and `www.`; a slash at its end says nothing.
+/// Returns a URL's hash without scheme and `www.`. A trailing slash does not matter.
 fn hash_of_url(host: &str, path: &str) -> u64 {
     let path = path.strip_suffix('/').unwrap_or(path);
     first_bytes(Sha256::new_with_prefix([b'/']).chain_update(host).chain_update(path))
@@ -74,7 +73,7 @@ fn first_bytes(digest: Sha256) -> u64 {
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// A list of names, open.
+/// A loaded name list.
 #[derive(Debug, Clone)]
 pub struct NameList {
     file: ListFile,
@@ -84,7 +83,7 @@ impl NameList {
     /// Opens a list, and checks its digest and its order once.
     ///
     /// # Errors
-    /// When the bytes are no list of names.
+    /// Returns an error if the bytes are not a name list.
     pub fn open(bytes: ListBytes) -> Result<Self, FilterListError> {
         let file = ListFile::open(bytes, ListKind::Names, |_| HASH_BYTES)?;
         let is_sorted = |section| {
@@ -98,16 +97,16 @@ impl NameList {
         }
     }
 
-    /// Returns the categories with the numbers of their names.
+    /// Returns the categories, each with its name count.
     #[must_use]
     pub fn sections(&self) -> &[ListSection] {
         &self.file.sections
     }
 
-    /// Returns the numbers of the sections of these categories; of all, if none is named.
+    /// Returns the section numbers of these categories, or all if none are given.
     ///
     /// # Errors
-    /// The first category that the list does not have.
+    /// Returns an error for the first category that the list does not have.
     pub fn sections_of<'a>(&self, categories: &'a [String]) -> Result<Vec<usize>, &'a str> {
         if categories.is_empty() {
             return Ok((0..self.file.sections.len()).collect());
@@ -119,7 +118,7 @@ impl NameList {
         categories.iter().map(number_of).collect()
     }
 
-    /// Returns true if one of the sections names a URL.
+    /// Returns true if one of the sections contains the URL.
     #[must_use]
     pub fn contains(&self, sections: &[usize], names: &UrlNames) -> bool {
         sections.iter().any(|section| {
@@ -129,8 +128,8 @@ impl NameList {
     }
 }
 
-/// Returns true if sorted hashes have one. Hashes are spread evenly, so the place of one is guessed
-/// by its value; where guesses do not come near, the rest is halved.
+/// Returns true if the sorted hashes contain one. Hashes are spread evenly, so interpolation finds
+/// their position; if it does not converge, falls back to binary search.
 fn has(records: &[u8], hash: u64) -> bool {
     let (mut low, mut high) = (0, records.len() / HASH_BYTES);
     let (mut least, mut most) = (0, u64::MAX);
@@ -153,12 +152,12 @@ fn has(records: &[u8], hash: u64) -> bool {
     false
 }
 
-/// A list that has more than [`MAX_LIST_ENTRIES`] names, or more categories than a list may have.
+/// The list has more than [`MAX_LIST_ENTRIES`] names, or more categories than a list may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the list has more than {MAX_LIST_ENTRIES} names or {MAX_SECTIONS} categories")]
 pub struct TooManyEntries;
 
-/// Builds a list of names from lines of files.
+/// Builds a name list from file lines.
 #[derive(Debug, Default)]
 pub struct NameListBuilder {
     sections: BTreeMap<String, Vec<u64>>,
@@ -168,10 +167,10 @@ pub struct NameListBuilder {
 }
 
 impl NameListBuilder {
-    /// Adds what a line names to a category, whose name the caller has checked.
+    /// Adds a line's entries to a category, whose name the caller has checked.
     ///
     /// # Errors
-    /// When the list has become too large.
+    /// Returns an error if the list has become too large.
     pub fn add_line(
         &mut self,
         category: &str,
@@ -218,13 +217,13 @@ impl NameListBuilder {
         self.entries == 0
     }
 
-    /// Returns the number of lines that name nothing, and the first of them.
+    /// Returns how many lines are malformed, and the first ones.
     #[must_use]
     pub fn bad_lines(&self) -> (u64, &[String]) {
         (self.bad_lines, &self.shown)
     }
 
-    /// Returns the object. The same names in any order give the same bytes.
+    /// Returns the object. Names give the same bytes in any order.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
         let sections = self.sections.into_iter().map(|(name, mut hashes)| {

@@ -1,4 +1,4 @@
-//! The JSON of a filter: what is accepted, and what is refused by name.
+//! A filter's JSON: what is accepted, and which fields are rejected by name.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Lists of names: built, read back and asked.
+//! Name lists: built, read back and searched.
 
 use std::sync::Arc;
 
