@@ -1,4 +1,4 @@
-//! Finding a crawl by what a person typed, and changing when it ends and what it follows.
+//! Finds a crawl by what a person typed, and changes its limits, rates and patterns.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -18,28 +18,29 @@ pub struct FoundCrawl {
 
 from_row!(FoundCrawl { id, crawl, name });
 
-/// Another end of a crawl that runs.
+/// A new limit for an open crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChange {
-    /// Pages in all, at least 1; only of a crawl that was started with a limit.
+    /// Maximum pages, at least 1. Only for a crawl that was started with a limit.
     Limit(i64),
-    /// Seconds from its start; none: it ends by itself.
+    /// Seconds from its start. `None` removes the time limit.
     Duration(Option<i64>),
-    /// Bytes in the store; none: as many as there are.
+    /// Maximum bytes in the store. `None` removes the limit.
     MaxStoreBytes(Option<i64>),
 }
 
-/// Another limit of how often hosts are asked for a crawl, or for all crawls of an owner.
+/// A new limit on the request rate, for one crawl or for all an owner's crawls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateChange {
-    /// Requests a second, of all workers together; none: any number.
+    /// Requests per second, for all workers together. `None` removes the limit.
     Rate(Option<f64>),
-    /// The least delay between two requests to a host, in milliseconds; none: that of the settings.
+    /// Minimum delay between two requests to a host, in milliseconds. `None` uses the crawl's
+    /// settings.
     MinDelay(Option<i32>),
 }
 
 impl RateChange {
-    /// Its name, and its value.
+    /// Returns the name and the value.
     pub(crate) fn parts(self) -> (&'static str, Option<f64>) {
         match self {
             Self::Rate(rate) => ("rate", rate),
@@ -48,42 +49,42 @@ impl RateChange {
     }
 }
 
-/// What became of a change.
+/// A limit change's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChanged {
-    /// It holds from now on.
+    /// The change is in effect.
     Changed,
     /// There is no such crawl.
     Unknown,
     /// The crawl has ended.
     Ended,
-    /// The crawl was started without a limit, and cannot have one now.
+    /// The crawl was started without a limit, and cannot get one now.
     Unlimited,
-    /// So many pages are captured or reserved, and the limit is below that.
+    /// This many pages are captured or reserved, more than the new limit.
     Used(i64),
 }
 
-/// Other includes and excludes of a crawl that runs, which the caller has checked.
+/// New includes and excludes for an open crawl, which the caller has checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternChange {
-    /// The version that they replace.
+    /// The version that the change replaces.
     pub version: i32,
-    /// Patterns of which one must match, if there is any: an array of texts.
+    /// Patterns of which at least one must match, if there are any: an array of strings.
     pub include: Value,
-    /// Patterns of which none may match: an array of texts.
+    /// Patterns of which none may match: an array of strings.
     pub exclude: Value,
 }
 
-/// What became of other includes and excludes.
+/// A pattern change's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternsChanged {
-    /// They hold from now on.
+    /// The change is in effect.
     Changed,
-    /// They held already.
+    /// The patterns were already in effect.
     Unchanged,
-    /// Another change came first: the caller reads the settings again.
+    /// Another change came first. The caller must read the settings again.
     Moved,
-    /// The crawl has had so many changes that no more are recorded.
+    /// The crawl has reached its limit for recorded changes.
     Full,
     /// The crawl has ended.
     Ended,
@@ -112,19 +113,19 @@ struct Answer {
 from_row!(Answer { word, used });
 
 impl Coordinator {
-    /// The crawls whose name is `text` or whose id begins with it, newest first, at most five; for
-    /// none, the newest crawl.
+    /// Returns the crawls whose name is `text` or whose id starts with it, newest first, at most
+    /// five. `None` returns the newest crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn find_crawls(&self, text: Option<&str>) -> Result<Vec<FoundCrawl>, Error> {
         self.operator_rows("select * from coordinator.find_crawls($1)", &[bind(&text)]).await
     }
 
-    /// Changes when a crawl ends.
+    /// Changes a crawl's limits.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or refuses a number that is not positive.
+    /// Returns an error if Postgres cannot be reached, or rejects a number that is not positive.
     pub async fn set_crawl(&self, id: Uuid, change: CrawlChange) -> Result<CrawlChanged, Error> {
         let (name, value) = match change {
             CrawlChange::Limit(pages) => ("limit", Some(pages)),
@@ -144,7 +145,7 @@ impl Coordinator {
         })
     }
 
-    /// Changes the includes and excludes of a crawl.
+    /// Changes a crawl's includes and excludes.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -160,12 +161,12 @@ impl Coordinator {
         Ok(PatternsChanged::parse(&word))
     }
 
-    /// Changes how often hosts are asked for a crawl of an owner, or for all of them where `id` is
-    /// none; an operator (`owner` is none) changes that of any crawl. False: there is no such
-    /// crawl, or it has ended.
+    /// Changes the request rate for an owner's crawl, or for all the owner's crawls if `id` is
+    /// `None`. An operator (`owner` is `None`) can change any crawl's. Returns false if there is no
+    /// such crawl, or if it has ended.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or refuses a number that is out of its bounds.
+    /// Returns an error if Postgres cannot be reached, or rejects a number that is out of bounds.
     pub async fn set_crawl_rate(
         &self,
         owner: Option<&str>,

@@ -1,4 +1,4 @@
-//! A checkpoint: what a slot's holder did since the last one, recorded in one transaction.
+//! A checkpoint: a slot holder's work since the last one, recorded in one transaction.
 
 use serde_json::Value;
 use tokio_postgres::types::{ToSql, Type};
@@ -20,29 +20,30 @@ use crate::{
 pub struct Checkpoint {
     /// The fence of the slot's lease.
     pub fence: SlotFence,
-    /// Number of the checkpoint in its lease, from 1.
+    /// The checkpoint's number within its lease, from 1.
     pub number: i64,
-    /// The slot's new cursor of ordinary links; none where not all of them are merged.
+    /// The slot's new cursor for ordinary links. `None` if no cursor has moved since the last
+    /// checkpoint.
     pub cursor: Option<String>,
-    /// The slot's new cursor of urgent links, likewise.
+    /// The slot's new cursor for urgent links. `None` like `cursor`.
     pub urgent_cursor: Option<String>,
-    /// Sums by crawl, each crawl once: every crawl that any other row names.
+    /// Sums by crawl, without duplicates: one for every crawl that any other row names.
     pub counts: Vec<CrawlCounts>,
-    /// How URLs ended.
+    /// Rows for finished URLs.
     pub fetches: Vec<FetchRow>,
     /// Links for other slots.
     pub links: Vec<LinksRow>,
-    /// What is known of hosts.
+    /// Host state chunks.
     pub chunks: Vec<ChunkRow>,
-    /// Manners of hosts.
+    /// Host rows: their delays, pauses and robots.txt.
     pub hosts: Vec<HostManners>,
 }
 
-/// What became of a checkpoint.
+/// A checkpoint's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckpointAnswer {
-    /// It is recorded, now or by an earlier call whose reply was lost. The crawls named have
-    /// ended; of those that had ended before nothing was recorded.
+    /// It is recorded, by this call or by an earlier one whose reply was lost. The given crawls
+    /// have ended. Nothing was recorded for crawls that had ended before.
     Recorded {
         /// The crawls that have ended.
         ended: Vec<i32>,
@@ -51,7 +52,7 @@ pub enum CheckpointAnswer {
     Lost,
 }
 
-/// The call, with a parameter for each column.
+/// The call, with one parameter per column.
 const CALL: &str = concat!(
     "select word, ended from coordinator.checkpoint_slot(",
     "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,",
@@ -70,12 +71,12 @@ where
     (Box::new(rows.iter().map(value).collect::<Vec<T>>()), T::ARRAY)
 }
 
-/// Text of the web in a column.
+/// Converts text from the web for a column.
 fn text(value: Option<&String>) -> Option<String> {
     value.map(|value| storable(value))
 }
 
-/// The columns of fetches.
+/// Returns the fetch columns.
 fn fetch_columns(rows: &[FetchRow]) -> Vec<Column<'_>> {
     vec![
         column(rows, |row| row.crawl),
@@ -119,7 +120,7 @@ fn fetch_columns(rows: &[FetchRow]) -> Vec<Column<'_>> {
     ]
 }
 
-/// The columns of links.
+/// Returns the link columns.
 fn link_columns(rows: &[LinksRow]) -> Vec<Column<'_>> {
     vec![
         column(rows, |row| row.crawl),
@@ -131,7 +132,7 @@ fn link_columns(rows: &[LinksRow]) -> Vec<Column<'_>> {
     ]
 }
 
-/// The columns of chunks.
+/// Returns the chunk columns.
 fn chunk_columns(rows: &[ChunkRow]) -> Vec<Column<'_>> {
     vec![
         column(rows, |row| row.crawl),
@@ -145,7 +146,7 @@ fn chunk_columns(rows: &[ChunkRow]) -> Vec<Column<'_>> {
     ]
 }
 
-/// The columns of hosts.
+/// Returns the host columns.
 fn host_columns(rows: &[HostManners]) -> Vec<Column<'_>> {
     vec![
         column(rows, |row| signed_hash(row.host_hash)),
@@ -164,10 +165,10 @@ fn host_columns(rows: &[HostManners]) -> Vec<Column<'_>> {
 }
 
 impl Coordinator {
-    /// Records a checkpoint. It can be sent again when its reply was lost.
+    /// Records a checkpoint. It can be sent again if its reply was lost.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or refuses numbers that do not add up.
+    /// Returns an error if Postgres cannot be reached, or rejects numbers that do not add up.
     pub async fn checkpoint_slot(
         &self,
         checkpoint: &Checkpoint,

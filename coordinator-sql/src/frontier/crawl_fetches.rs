@@ -1,4 +1,4 @@
-//! The fetches of a crawl, for operators: all, or those with an outcome, on a host, with a status.
+//! A crawl's fetches, for operators: all, or those with an outcome, on a host, or with a status.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -14,42 +14,42 @@ use crate::{
     row::{FromRow, from_row},
 };
 
-/// A fetch of a crawl.
+/// A fetch in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrawlFetch {
-    /// Where it stands in the order of recording, as [`FetchPosition`] reads it.
+    /// Its position in the recording order, which [`FetchPosition`] parses.
     pub position: String,
-    /// When it was asked for.
+    /// Request time.
     pub at: DateTime<Utc>,
     /// The URL.
     pub url: String,
-    /// Links from a seed to it.
+    /// Links from a seed.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// One word: how it ended.
+    /// The outcome, as one word.
     pub outcome: String,
-    /// Bytes of the body.
+    /// Body size, in bytes.
     pub bytes: Option<i32>,
-    /// Time of the answer, in milliseconds.
+    /// Response time, in milliseconds.
     pub duration_ms: Option<i32>,
     /// MIME type.
     pub mime: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// Where a redirect leads.
+    /// The redirect target.
     pub redirect: Option<String>,
     /// The URL whose link or redirect led to it; `None` if it was submitted.
     pub via: Option<String>,
-    /// The object that holds the record.
+    /// The object that has its record.
     pub object: Option<String>,
-    /// Where the record begins, in bytes.
+    /// Record offset in the object, in bytes.
     pub record_offset: Option<i64>,
-    /// Its length, in bytes.
+    /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// What is wrong with the certificate of its server.
+    /// The server certificate's fault.
     pub certificate: Option<String>,
-    /// Why the body is not whole.
+    /// The reason why the body is truncated.
     pub truncated: Option<String>,
 }
 
@@ -73,7 +73,7 @@ from_row!(CrawlFetch {
     truncated
 });
 
-/// Which fetches of a crawl are meant: those that have all that is given.
+/// Selects fetches that meet all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FetchFilter {
     /// The outcome.
@@ -85,22 +85,22 @@ pub struct FetchFilter {
 }
 
 impl FetchFilter {
-    /// Returns the hash of the hostname as Postgres holds it.
+    /// Returns the hostname's hash as Postgres stores it.
     pub(crate) fn signed_host(&self) -> Option<i64> {
         self.host_hash.map(signed_hash)
     }
 }
 
-/// Some fetches of a crawl.
+/// Some of a crawl's fetches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchesPage {
     /// The fetches.
     pub fetches: Vec<CrawlFetch>,
-    /// Where to go on; `None` if all were looked at.
+    /// The position to continue from. `None` if all fetches were checked.
     pub next: Option<FetchPosition>,
 }
 
-/// A row of an answer: the last one has the position alone where not all fetches were looked at.
+/// A result row. If not all fetches were checked, the last row has only a position.
 struct FoundFetch {
     position: FetchPosition,
     fetch: Option<CrawlFetch>,
@@ -116,12 +116,12 @@ impl FromRow for FoundFetch {
 }
 
 impl Coordinator {
-    /// At most `limit` fetches of a crawl in the order of recording, after a position; of one host
-    /// in the order of their hashes. None is passed over: what was recorded beside a transaction
-    /// that is not over yet comes after it. A page may have fewer, or none, before the last one.
+    /// Returns at most `limit` of a crawl's fetches after a position, in recording order; for one
+    /// host in hash order. No fetch is skipped: those recorded while an earlier transaction is
+    /// still open come after it. A page may have fewer fetches, or none, before the last page.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_fetches(
         &self,
         id: Uuid,

@@ -1,4 +1,4 @@
-//! Crawls: what a submission asked for, how far it has come, how it ended.
+//! Crawls: their settings, progress and end.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -16,25 +16,25 @@ use crate::{
 /// A crawl to start.
 #[derive(Debug, Clone)]
 pub struct NewCrawl {
-    /// The crawl's id, unique over all databases.
+    /// The crawl's id, unique across all databases.
     pub id: Uuid,
-    /// Its name, which names its objects.
+    /// Its name, which is part of its objects' names.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: String,
-    /// Where its records go.
+    /// The store URL for its records.
     pub store: String,
-    /// Settings that every worker obeys until the crawl ends.
+    /// Settings that every worker applies until the crawl ends.
     pub settings: Value,
-    /// Pages in all; none without a limit.
+    /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// When it ends at the latest.
+    /// The latest time of its end.
     pub ends_at: Option<DateTime<Utc>>,
-    /// Bytes after which it ends.
+    /// Bytes in the store after which it ends.
     pub max_store_bytes: Option<i64>,
 }
 
-/// A crawl that has not ended, as the holders of slots see it.
+/// A crawl that has not ended, as slot holders see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenCrawl {
     /// Its number in this database.
@@ -43,42 +43,42 @@ pub struct OpenCrawl {
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: String,
     /// running or paused.
     pub state: String,
-    /// Pages that may still be reserved; none without a limit.
+    /// Pages that can still be reserved. `None` if unlimited.
     pub budget_left: Option<i64>,
-    /// Where its records go.
+    /// The store URL for its records.
     pub store: String,
-    /// Requests a second for it, of all workers together; none: any number.
+    /// Requests per second for it, by all workers together. `None` if unlimited.
     pub rate: Option<f64>,
-    /// The workers among which this rate is shared.
+    /// Workers that share this rate.
     pub holders: i32,
-    /// The least delay between two requests to a host for it, in milliseconds.
+    /// Minimum delay between two of its requests to a host, in milliseconds.
     pub min_delay_ms: Option<i32>,
-    /// Requests a second for all crawls of its owner, of all workers together; none: any number.
+    /// Requests per second for all its owner's crawls, by all workers together. `None` if
+    /// unlimited.
     pub owner_rate: Option<f64>,
-    /// The workers among which the owner's rate is shared.
+    /// Workers that share the owner's rate.
     pub owner_holders: i32,
-    /// The least delay between two requests to a host for its owner, in milliseconds.
+    /// Minimum delay between two of its owner's requests to a host, in milliseconds.
     pub owner_min_delay_ms: Option<i32>,
-    /// When something was forgotten last, in whatever crawl.
+    /// When `crawl forget` last ran, for any crawl.
     pub forgotten_at: Option<DateTime<Utc>>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// Version of its includes and excludes, from 1: they are read again when it changes.
+    /// Its pattern version, from 1. They must be read again when it changes.
     pub patterns_version: i32,
 }
 
 /// Every state of a crawl.
 pub const CRAWL_STATES: [&str; 3] = ["running", "paused", "ended"];
 
-/// Everything that ends a crawl; the URLs that are pending then are left for this reason.
+/// Every reason for which a crawl ends. URLs that are still pending are left for this reason.
 pub const CRAWL_ENDS: [&str; 5] = ["empty", "limit", "cancel", "time", "store"];
 
-/// A crawl and its sums over all slots.
-/// known = pending + captured + failed + refused + left.
+/// A crawl and its sums over all slots. known = pending + captured + failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlStatus {
     /// Its number in this database.
@@ -87,17 +87,17 @@ pub struct CrawlStatus {
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: String,
     /// running, paused or ended.
     pub state: String,
-    /// What ended it: empty, limit, cancel, time or store.
+    /// The reason why it ended: empty, limit, cancel, time or store.
     pub ended_by: Option<String>,
-    /// Who paused it, while it is paused: operator, key_revoked, quota_pages or quota_bytes.
+    /// Why it is paused, if it is: operator, key_revoked, quota_pages or quota_bytes.
     pub paused_by: Option<String>,
-    /// Whether more seeds are to come.
+    /// Whether more seeds will be added.
     pub seeding: bool,
-    /// Where its records go.
+    /// The store URL for its records.
     pub store: String,
     /// Its settings.
     pub settings: Value,
@@ -105,7 +105,7 @@ pub struct CrawlStatus {
     pub started_at: DateTime<Utc>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Pages in all, if limited.
+    /// Maximum pages, if limited.
     pub page_limit: Option<i64>,
     /// Pages that are neither captured nor reserved, if limited.
     pub budget_left: Option<i64>,
@@ -113,39 +113,38 @@ pub struct CrawlStatus {
     pub seeds: i64,
     /// Links recorded for slots.
     pub sent: i64,
-    /// Links that slots have merged, of both.
+    /// Links that slots have merged, from seeds and other links.
     pub read: i64,
     /// Known URLs.
     pub known: i64,
-    /// Those that are not answered.
+    /// URLs that are not finished.
     pub pending: i64,
     /// Pages reserved for slots.
     pub reserved: i64,
-    /// URLs whose record was kept.
+    /// URLs whose record was stored.
     pub captured: i64,
     /// URLs that failed.
     pub failed: i64,
-    /// Bytes put to the store.
+    /// Bytes uploaded to the store.
     pub stored_bytes: i64,
-    /// URLs that were refused, by reason.
+    /// Refused URLs, by reason.
     pub refused: Value,
-    /// URLs that were given up, by reason.
+    /// URLs that were left, by reason.
     pub left: Value,
-    /// Links that never became known, by reason.
+    /// Rejected links, by reason.
     pub links_refused: Value,
-    /// URLs that failed, by outcome; less than `failed` where some failed before this was counted.
+    /// Failed URLs, by outcome. The total is less than `failed` if some failed before this was
+    /// counted.
     pub failures: Value,
-    /// Once it has ended, what became of its indexes: none, pending, written, incomplete or
-    /// cancelled.
+    /// Its indexes' state once it has ended: none, pending, written, incomplete or cancelled.
     pub indexes: Option<String>,
-    /// The versions of its includes and excludes, oldest first, as `pattern_versions.sql` describes
-    /// them. `None` if they have never changed, or if many crawls are listed.
+    /// Its pattern versions, oldest first, as described in `pattern_versions.sql`. `None` if they
+    /// have never changed, or in a list of crawls.
     pub patterns: Option<Value>,
 }
 
 impl CrawlStatus {
-    /// Returns the version of the includes and excludes of a crawl that was asked for alone, from
-    /// 1.
+    /// Returns the pattern version, from 1. The status must be a single crawl's.
     #[must_use]
     pub fn patterns_version(&self) -> i32 {
         let newest = self.patterns.as_ref().and_then(Value::as_array).and_then(|all| all.last());
@@ -154,7 +153,7 @@ impl CrawlStatus {
     }
 }
 
-/// A host of a crawl that has something due, with what was learnt of it.
+/// A host with a due URL in a crawl, and its delays and pauses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrawlHost {
     /// The hostname.
@@ -165,44 +164,44 @@ pub struct CrawlHost {
     pub known: i32,
     /// Pending URLs.
     pub pending: i32,
-    /// When the next one is due.
+    /// When its next URL is due.
     pub next_due: DateTime<Utc>,
-    /// When the host may be asked again.
+    /// When the host may get its next request.
     pub free_at: DateTime<Utc>,
-    /// The delay that answers of 429 and 503 have led to, in milliseconds; 0: none but those of
-    /// the crawl's settings and of robots.txt.
+    /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if only the crawl's
+    /// settings and robots.txt apply.
     pub delay_ms: i32,
     /// Its smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Failures in a row, of the origin that has most.
+    /// Consecutive failures, for the origin with the most.
     pub failures: i32,
-    /// The origins that are paused, or that have not answered since their pause: for each `origin`,
-    /// `since`, `until`, `pause_s`, `failures` and `outcome`, as `put_hosts.sql` describes them.
+    /// Origins that are paused, or have not responded since their pause, each with `origin`,
+    /// `since`, `until`, `pause_s`, `failures` and `outcome`, as described in `put_hosts.sql`.
     /// `None` if there are none.
     pub origins: Option<Value>,
 }
 
-/// How fast politeness lets a crawl go at present, as `functions/crawl_pace.sql` counts it.
+/// The rate at which politeness allows a crawl at present, as `functions/crawl_pace.sql` computes
+/// it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlPace {
-    /// Hosts that may be asked.
+    /// Hosts that may get a request.
     pub hosts: i32,
-    /// Hosts that have something due later, or rest.
+    /// Hosts that have a URL due later, or that rest.
     pub resting_hosts: i32,
-    /// Pages a second that the hosts' delays and response times allow.
+    /// Pages per second that the hosts' delays and response times allow.
     pub pages_per_second: f64,
-    /// Whether there are more hosts than were counted, so that more is allowed.
+    /// Whether there are more hosts than were counted, so that the true rate is higher.
     pub is_least: bool,
-    /// Requests a second that the operator or the crawl's owner allows besides.
+    /// Requests per second to which the operator or the crawl's owner limits it.
     pub rate: Option<f64>,
-    /// How many origins of these hosts are paused, by the outcome of their last request.
+    /// Paused origins on these hosts, by their last request's outcome.
     pub paused_origins: Value,
-    /// Seconds that the delays of one host take for its pending URLs, of all hosts the longest.
-    /// `None` if no host has any.
+    /// Seconds that the slowest host needs for its pending URLs. `None` if no host has any.
     pub seconds_left: Option<f64>,
-    /// That host.
+    /// The slowest host.
     pub slowest_host: Option<String>,
 }
 
@@ -278,27 +277,27 @@ from_row!(CrawlHost {
     failures,
     origins
 });
-/// Where a crawl stands after it was to be paused, resumed or cancelled.
+/// A crawl's state after a request to pause, resume or cancel it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCrawl {
     /// running, paused or ended.
     pub state: String,
-    /// What ended it.
+    /// The reason why it ended.
     pub ended_by: Option<String>,
-    /// Who paused it: after it was to be resumed, why it cannot go on.
+    /// Why it is paused. After a request to resume, why it stays paused.
     pub paused_by: Option<String>,
 }
 
 from_row!(MovedCrawl { state, ended_by, paused_by });
 
-/// What an operator does to a crawl.
+/// An operator's request about a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlVerb {
-    /// Nothing more is asked; everything is kept.
+    /// Send no more requests, and keep everything.
     Pause,
-    /// It goes on.
+    /// Continue.
     Resume,
-    /// It ends; what is pending is left.
+    /// End it, and leave its pending URLs.
     Cancel,
 }
 
@@ -313,11 +312,11 @@ impl CrawlVerb {
 }
 
 impl Coordinator {
-    /// Starts a crawl and returns its number. It does not end before [`Coordinator::add_links`] was
-    /// called for the last time.
+    /// Starts a crawl and returns its number. It does not end before the last call of
+    /// [`Coordinator::add_links`].
     ///
     /// # Errors
-    /// When Postgres refuses: a name or an id that exists, for example.
+    /// Returns an error if Postgres rejects the crawl, for example because its name or id exists.
     pub async fn start_crawl(&self, crawl: &NewCrawl) -> Result<i32, Error> {
         let sql = "select coordinator.start_crawl($1, $2, $3, $4, $5, $6, $7, $8)";
         let parameters = [
@@ -333,65 +332,65 @@ impl Coordinator {
         self.operator_value(sql, &parameters).await
     }
 
-    /// Pauses, resumes or cancels a crawl; `None`: there is no such crawl. What has ended stays so.
-    /// A crawl whose owner may not crawl stays paused, and says why.
+    /// Pauses, resumes or cancels a crawl. `None` if there is no such crawl. An ended crawl stays
+    /// ended. If the owner may not crawl, the crawl stays paused, and the result says why.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn move_crawl(&self, id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error> {
         let sql = "select * from coordinator.move_crawl($1, $2)";
         let rows = self.operator_rows(sql, &[bind(&id), bind(&verb.as_str())]).await?;
         Ok(rows.into_iter().next())
     }
 
-    /// The crawls that have not ended, after one whose time is over was ended, and schedules that
-    /// are due were fired.
+    /// Returns the crawls that have not ended. Before that, ends crawls whose time is over, and
+    /// fires schedules that are due.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn open_crawls(&self) -> Result<Vec<OpenCrawl>, Error> {
         values(&run(&self.work, "select * from coordinator.open_crawls()", &[]).await?)
     }
 
-    /// The settings of a crawl, with its newest includes and excludes; `None`: there is no such
-    /// crawl.
+    /// Returns a crawl's settings, with its newest includes and excludes. `None` if there is no
+    /// such crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_settings(&self, crawl: i32) -> Result<Option<Value>, Error> {
         self.value("select coordinator.crawl_settings($1)", &[bind(&crawl)]).await
     }
 
-    /// Crawls with their sums, newest first: the one of `id`, or all.
+    /// Returns crawls with their sums, newest first: the one with `id`, or all.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_status(&self, id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error> {
         self.operator_rows("select * from coordinator.crawl_status($1)", &[bind(&id)]).await
     }
 
-    /// How fast politeness lets a crawl go at present; none of one that has ended.
+    /// Returns the rate at which politeness allows a crawl at present. `None` if it has ended.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_pace(&self, crawl: i32) -> Result<Option<CrawlPace>, Error> {
         let sql = "select * from coordinator.crawl_pace($1) where hosts is not null";
         Ok(self.operator_rows(sql, &[bind(&crawl)]).await?.into_iter().next())
     }
 
-    /// At most `limit` hosts of a crawl that have something due, soonest first.
+    /// Returns at most `limit` hosts with a due URL in a crawl, soonest first.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_hosts(&self, id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error> {
         let sql = "select * from coordinator.crawl_hosts($1, $2, null, null)";
         self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
     }
 
-    /// Deletes chunks of crawls that have ended, at most `limit`. Returns how many.
+    /// Deletes at most `limit` chunks from ended crawls. Returns how many it deleted.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_ended_frontier(&self, limit: i32) -> Result<i32, Error> {
         self.value("select coordinator.drop_ended_frontier($1)", &[bind(&limit)]).await
     }

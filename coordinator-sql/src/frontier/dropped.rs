@@ -1,4 +1,4 @@
-//! Removing what a crawl that has ended left: its rows first, in parts, then its archives.
+//! Removes an ended crawl: its rows first, in batches, then its archives.
 //!
 //! Does not depend on how archives are removed.
 
@@ -7,18 +7,18 @@ use uuid::Uuid;
 
 use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 
-/// Why a crawl cannot be dropped now.
+/// The reason why a crawl cannot be dropped now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DropObstacle {
     /// There is no such crawl.
     Unknown,
-    /// It has not ended: its state.
+    /// It has not ended. Contains its state.
     Running(String),
     /// Its indexes are being written.
     Indexing,
-    /// An open crawl repeats it, and may name its records: that one's name.
+    /// An open crawl repeats it, and may name its records. Contains that crawl's name.
     Repeated(String),
-    /// A scan that has not ended reads it: the scan's id.
+    /// A scan that has not ended reads it. Contains the scan's id.
     Scanned(String),
 }
 
@@ -35,12 +35,12 @@ pub struct DroppedCrawl {
     pub settings: Value,
 }
 
-/// What the removal of a crawl means in numbers.
+/// What a crawl's removal affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropCounts {
     /// Its fetches.
     pub fetches: i64,
-    /// Records in its archives that revisits of other crawls name.
+    /// Records in its archives that revisit records in other crawls name.
     pub named_records: i64,
 }
 
@@ -74,8 +74,8 @@ impl Coordinator {
         }))
     }
 
-    /// Notes that the removal of a crawl begins, or that it does not. From then on no crawl that
-    /// repeats it names its records.
+    /// Records that a crawl's removal starts, or that it was abandoned. Once it has started, crawls
+    /// that repeat this one no longer name its records.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -85,7 +85,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Counts what the removal of a crawl concerns. Takes seconds for ten million fetches.
+    /// Counts what a crawl's removal affects. Takes seconds for ten million fetches.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -95,8 +95,8 @@ impl Coordinator {
         Ok(counts.into_iter().next().unwrap_or_default())
     }
 
-    /// Deletes rows of a crawl whose removal has begun, at most `limit` of each table. Returns how
-    /// many there were, 0 after the last.
+    /// Deletes at most `limit` rows per table for a crawl whose removal has started. Returns how
+    /// many it deleted, 0 after the last.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -105,8 +105,8 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&crawl), bind(&limit)]).await
     }
 
-    /// Returns the crawl, and then the dropped ones whose archives it may have been the last to
-    /// name.
+    /// Returns the crawl, followed by dropped crawls whose archives only this one may still have
+    /// named.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -114,7 +114,8 @@ impl Coordinator {
         self.operator_rows("select * from coordinator.dropped_crawls($1)", &[bind(&crawl)]).await
     }
 
-    /// Returns those of some archives that fetches of other crawls than `but` name.
+    /// Returns the archives among `objects` that other crawls' fetches name, except the crawls in
+    /// `but`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -131,7 +132,7 @@ impl Coordinator {
         Ok(named.into_iter().map(|named| named.object).collect())
     }
 
-    /// Notes that the rows and archives of a crawl are removed.
+    /// Records that a crawl's rows and archives are removed.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,6 +1,6 @@
-//! What an earlier crawl kept of URLs that a crawl asks for again.
+//! An earlier crawl's fetches, for a crawl that repeats it.
 //!
-//! Must not know: when a copy is too old, how a request becomes conditional.
+//! Does not depend on when a copy is too old, or on how a request becomes conditional.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -15,49 +15,49 @@ use crate::{
     row::{FromRow, from_row, values},
 };
 
-/// What an earlier crawl kept of a URL.
+/// A URL's capture in an earlier crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierFetch {
-    /// Bytes of the body.
+    /// Body size, in bytes.
     pub bytes: Option<i32>,
     /// SHA-256 of the body.
     pub sha256: [u8; 32],
     /// MIME type.
     pub mime: Option<String>,
-    /// Charset.
+    /// Character encoding name.
     pub charset: Option<String>,
-    /// Language.
+    /// The text's language.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// The tag that the server gave it.
+    /// The `ETag` that the server sent.
     pub etag: Option<String>,
-    /// When it was changed, as the server said.
+    /// The `Last-Modified` that the server sent.
     pub last_modified: Option<String>,
     /// The URL of the record that has the body.
     pub body_url: String,
-    /// That URL's hashes, of its host and of its key.
+    /// That URL's hashes: host and key.
     pub body_hashes: (u64, u64),
     /// When that record was stored.
     pub body_at: DateTime<Utc>,
-    /// The archive that holds it.
+    /// The archive that has it.
     pub body_object: String,
-    /// Where it begins in that, in bytes.
+    /// Its offset in the archive, in bytes.
     pub body_offset: i64,
     /// Its length in bytes.
     pub body_length: i32,
 }
 
-/// The stores of an earlier crawl.
+/// An earlier crawl's stores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierCrawl {
-    /// Its store.
+    /// Its store URL.
     pub store: String,
-    /// Its settings, which name others where it has several.
+    /// Its settings, which name further stores if it has several.
     pub settings: Value,
 }
 
-/// A URL with which a crawl began.
+/// A seed of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrawlSeed {
     /// The hashes of host and URL, by which seeds are ordered.
@@ -69,7 +69,7 @@ pub struct CrawlSeed {
 /// A URL that a crawl did not capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedUrl {
-    /// The position after which the next ones are.
+    /// The position to continue from.
     pub position: String,
     /// The URL, if it is worth another request.
     pub url: Option<String>,
@@ -119,20 +119,21 @@ impl FromRow for HashedFetch {
 }
 
 impl Coordinator {
-    /// The stores of the crawl that a crawl repeats; `None`: it repeats none, or that one is gone.
+    /// Returns the stores for the crawl that `crawl` repeats. `None` if it repeats none, or if that
+    /// one is gone.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn earlier_crawl(&self, crawl: i32) -> Result<Option<EarlierCrawl>, Error> {
         let sql = "select * from coordinator.earlier_crawl($1)";
         Ok(self.rows(sql, crawl, None).await?.pop())
     }
 
-    /// What the crawl that a crawl repeats kept of some URLs, by the hashes of host and URL. What
-    /// it did not keep is left out.
+    /// Returns URL captures in the crawl that `crawl` repeats, by the hashes of host and URL. URLs
+    /// without a capture are omitted.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn earlier_fetches(
         &self,
         crawl: i32,
@@ -146,10 +147,10 @@ impl Coordinator {
         Ok(rows.into_iter().map(|found| (found.place, found.fetch)).collect())
     }
 
-    /// At most `limit` of the URLs with which a crawl began, after the place of the last one.
+    /// Returns at most `limit` seeds of a crawl, after the position of the last one.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_seeds(
         &self,
         crawl: i32,
@@ -162,9 +163,9 @@ impl Coordinator {
         self.operator_rows(sql, &arguments).await
     }
 
-    /// The URLs of a crawl that ended without a capture, `limit` at a time after a position
-    /// (`None`: from the first), each with its URL if it is worth another request. Fewer are the
-    /// last ones.
+    /// Returns `limit` URLs of a crawl that ended without a capture, after a position (`None`
+    /// starts at the first), each with its URL if it is worth another request. The last batch is
+    /// shorter.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,15 +1,15 @@
-//! Where a fetch stands in the order in which fetches were recorded.
+//! A fetch's position in the recording order.
 //!
-//! Must not know: what a fetch is.
+//! Does not depend on what a fetch is.
 
 use std::{fmt, str::FromStr};
 
 use crate::error::Error;
 
-/// A place in the order in which fetches were recorded, as text `EPOCH-TRANSACTION-NUMBER`.
+/// A position in the order in which fetches were recorded, as text `EPOCH-TRANSACTION-NUMBER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FetchPosition {
-    /// How often the database came back from a backup.
+    /// How often the database was restored from a backup.
     pub epoch: i16,
     /// The transaction.
     pub xid: i64,
@@ -24,13 +24,13 @@ impl fmt::Display for FetchPosition {
 }
 
 impl FetchPosition {
-    /// Reads what Postgres answered.
+    /// Parses a position that Postgres returned.
     pub(crate) fn answered(text: &str) -> Result<Self, Error> {
         text.parse().map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")))
     }
 }
 
-/// The text is no position of a fetch.
+/// The text is not a valid fetch position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no position: three numbers are expected, as `crawl fetches` prints them: 0-1234-56")]
 pub struct NoFetchPosition;

@@ -1,6 +1,6 @@
-//! What live crawls are to keep nothing of that they kept: URLs and sites.
+//! URLs and sites that live crawls must forget.
 //!
-//! Must not know: archives, what a site is.
+//! Does not depend on archives, or on what a site is.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::{
     bind::bind, coordinator::Coordinator, error::Error, record::signed_hash, row::from_row,
 };
 
-/// What is to be forgotten.
+/// A URL or site to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewForgotten<'a> {
     /// A URL: its normalized key, and the hashes of its host and of the key.
@@ -32,7 +32,7 @@ pub enum NewForgotten<'a> {
     },
 }
 
-/// What is forgotten, and may still be in archives.
+/// A forgotten URL or site that may still be in archives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
     /// Its number.
@@ -41,20 +41,20 @@ pub struct Forgotten {
     pub kind: String,
     /// The normalized key of the URL, or the name of the site.
     pub name: String,
-    /// What was kept until then is forgotten.
+    /// Everything stored up to then is forgotten.
     pub forgotten_at: DateTime<Utc>,
 }
 
-/// An archive that has records of what is forgotten, or a crawl that asked for it.
+/// An archive with records of a forgotten URL or site, or a crawl that fetched it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgottenArchive {
-    /// Its name; none of a crawl that asked and kept nothing.
+    /// Its name. `None` for a crawl that fetched it and stored nothing.
     pub object: Option<String>,
     /// Name of the crawl that wrote it.
     pub crawl_name: String,
-    /// The store of that crawl.
+    /// That crawl's store URL.
     pub store: String,
-    /// The settings of that crawl, which name other stores.
+    /// That crawl's settings, which name further stores.
     pub settings: Value,
 }
 
@@ -62,11 +62,11 @@ from_row!(Forgotten { number, kind, name, forgotten_at });
 from_row!(ForgottenArchive { object, crawl_name, store, settings });
 
 impl Coordinator {
-    /// Forgets what live crawls kept of a URL or site until now: from then on no function gives it
-    /// out. Returns how many captures that are.
+    /// Forgets what live crawls have stored for a URL or site up to now. From then on no function
+    /// returns it. Returns how many captures there were.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn forget(&self, what: &NewForgotten<'_>) -> Result<i64, Error> {
         let (kind, name, host, url, slot) = match what {
             NewForgotten::Url { key, host_hash, url_hash } => {
@@ -81,29 +81,29 @@ impl Coordinator {
         self.operator_value(sql, &arguments).await
     }
 
-    /// What is forgotten, and may still be in archives.
+    /// Returns forgotten URLs and sites that may still be in archives.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn uncleared(&self) -> Result<Vec<Forgotten>, Error> {
         self.operator_rows("select * from coordinator.uncleared()", &[]).await
     }
 
-    /// The archives that have records of what is forgotten.
+    /// Returns the archives that have records of a forgotten URL or site.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn forgotten_archives(&self, number: i32) -> Result<Vec<ForgottenArchive>, Error> {
         let sql = "select * from coordinator.forgotten_archives($1)";
         self.operator_rows(sql, &[bind(&number)]).await
     }
 
-    /// Notes that no archive has what is forgotten, and drops what rows say of it. Returns of how
-    /// many: not of what was forgotten again meanwhile, and of nothing while an index is being
-    /// written that may have some of it.
+    /// Records that no archive contains these URLs and sites any longer, and removes them from
+    /// rows. Returns how many it cleared. It skips those that were forgotten again since, and
+    /// clears nothing while an index that may contain some of them is being written.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn clear_forgotten(&self, forgotten: &[Forgotten]) -> Result<i32, Error> {
         let sql = "select coordinator.clear_forgotten($1, $2)";
         let numbers: Vec<i32> = forgotten.iter().map(|one| one.number).collect();

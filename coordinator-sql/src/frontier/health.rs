@@ -1,4 +1,4 @@
-//! What `doctor` looks at of live crawls.
+//! Live crawls' health, as `doctor` checks it.
 
 use chrono::{DateTime, Utc};
 
@@ -9,28 +9,29 @@ use crate::{
     row::{from_row, values},
 };
 
-/// How the slots, workers and links of live crawls stand.
+/// Live crawls' slots, workers and links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontierHealth {
     /// Crawls that have not ended.
     pub open_crawls: i32,
-    /// Those of them that are not paused.
+    /// Crawls among them that are not paused.
     pub running_crawls: i32,
     /// The stores of open crawls.
     pub stores: Vec<String>,
     /// Workers that crawl, seen within some seconds.
     pub live_workers: i32,
-    /// Slots whose leases hold.
+    /// Slots with valid leases.
     pub held_slots: i32,
     /// All slots.
     pub slots: i32,
-    /// Slots whose last holders died one after the other; each is to be a worker's only one.
+    /// Slots whose last holders, two or more, died one after the other. They are leased apart from
+    /// other slots.
     pub suspect_slots: Vec<i16>,
-    /// Slots that ask one URL at a time.
+    /// Slots that fetch one URL at a time.
     pub isolated_slots: Vec<i16>,
-    /// The hour of the oldest links that are kept for slots to read.
+    /// The hour of the oldest links kept for slots to read.
     pub oldest_links: Option<DateTime<Utc>>,
-    /// Whether a slot's cursor counts transactions that this server has not had.
+    /// Whether a slot's cursor is ahead of this server's transactions.
     pub is_of_another_server: bool,
     /// The server's clock.
     pub server_time: DateTime<Utc>,
@@ -51,10 +52,10 @@ from_row!(FrontierHealth {
 });
 
 impl Coordinator {
-    /// How live crawls stand in this database.
+    /// Returns live crawls' health in this database.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn frontier_health(&self) -> Result<FrontierHealth, Error> {
         let rows = run(&self.work, "select * from coordinator.frontier_health()", &[]).await?;
         values(&rows)?.pop().ok_or_else(|| Error::Unexpected("no row".into()))

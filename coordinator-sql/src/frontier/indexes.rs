@@ -1,6 +1,6 @@
-//! What the jobs read that write the indexes, lists and documents of a live crawl at its end.
+//! Reads the input for the jobs that write a live crawl's indexes, lists and documents at its end.
 //!
-//! Must not know: how an index is written.
+//! Does not depend on how an index is written.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     row::{FromRow, from_row, values},
 };
 
-/// How long reading the rows of one job may take: as long as a job may.
+/// Time limit for reading one job's rows: the time limit of a job.
 const READING_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// The crawl that a run closes.
@@ -28,11 +28,11 @@ pub struct CrawlRun {
     pub crawl: i32,
     /// Its id.
     pub id: Uuid,
-    /// Its name, which names its objects.
+    /// Its name, which is part of its objects' names.
     pub name: String,
-    /// What ended it.
+    /// The reason why it ended.
     pub ended_by: Option<String>,
-    /// Where its records are.
+    /// The store URL of its records.
     pub store: String,
     /// Its settings.
     pub settings: Value,
@@ -40,48 +40,48 @@ pub struct CrawlRun {
     pub started_at: DateTime<Utc>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Number of the jobs that write its indexes.
+    /// How many jobs write its indexes.
     pub parts: i32,
 }
 
-/// A fetch of which a record was kept, as an index has it.
+/// A fetch with a stored record, as an index contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRow {
     /// Hash of the host.
     pub host_hash: u64,
-    /// The URL that was asked for.
+    /// The requested URL.
     pub url: String,
-    /// When it was asked for.
+    /// Request time.
     pub at: DateTime<Utc>,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// Where a redirect leads.
+    /// The redirect target.
     pub redirect: Option<String>,
     /// SHA-256 of the body, 32 bytes.
     pub sha256: Option<Vec<u8>>,
-    /// Media type that the server named, without parameters.
+    /// The media type in the response, without parameters.
     pub mime: Option<String>,
-    /// Name of the text's encoding.
+    /// Character encoding name.
     pub charset: Option<String>,
     /// Language of the text.
     pub language: Option<String>,
-    /// Why the body is not whole.
+    /// The reason why the body is truncated.
     pub truncated: Option<String>,
-    /// Whether the record is an earlier one, which has the same body.
+    /// Whether the record is an earlier one with an identical body.
     pub is_revisit: bool,
     /// The URL of the record.
     pub record_url: String,
     /// When the record was stored.
     pub record_at: DateTime<Utc>,
-    /// The archive that holds the record.
+    /// The archive that has the record.
     pub object: String,
-    /// Where the record begins in it, in bytes.
+    /// Record offset in the archive, in bytes.
     pub record_offset: i64,
-    /// Length of the record in bytes.
+    /// Record length, in bytes.
     pub record_length: i32,
 }
 
-/// A fetch with the hash of its URL.
+/// A fetch with its URL's hash.
 struct HashedRow {
     url_hash: u64,
     row: IndexRow,
@@ -119,44 +119,44 @@ impl FromRow for HashedRow {
     }
 }
 
-/// The fetches of a range of slots of which a record was kept, in no order. They are read by a
-/// transaction, which ends when they are dropped.
+/// Reads the fetches with stored records in a range of slots, in no order. Holds a transaction,
+/// which ends when this is dropped.
 #[derive(Debug)]
 pub struct IndexRows(Transaction);
 
 impl IndexRows {
-    /// The next fetches; none are left where none come.
+    /// Returns the next fetches. An empty result means that none are left.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn next(&mut self) -> Result<Vec<IndexRow>, Error> {
-        // 5,000 rows are 2 MB.
+        // 5,000 rows take 2 MB.
         values(&self.0.rows("fetch 5000 from index_rows", &[]).await?)
     }
 
-    /// Ends the transaction, so that its connection serves others.
+    /// Ends the transaction, so that its connection becomes free.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn end(self) -> Result<(), Error> {
         self.0.commit().await
     }
 }
 
 impl Coordinator {
-    /// The crawl that a run closes.
+    /// Returns the crawl that a run closes.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or the run closes none.
+    /// Returns an error if Postgres cannot be reached, or if the run closes no crawl.
     pub async fn load_crawl_run(&self, run: i32) -> Result<CrawlRun, Error> {
         let mut rows = self.rows("select * from coordinator.load_crawl_run($1)", run, None).await?;
         rows.pop().ok_or_else(|| Error::Unexpected(format!("run number {run} is of no crawl")))
     }
 
-    /// Opens the fetches of a range of slots of which a record was kept.
+    /// Opens the fetches with stored records in a range of slots.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn open_index_rows(
         &self,
         crawl: i32,
@@ -169,10 +169,10 @@ impl Coordinator {
         Ok(IndexRows(transaction))
     }
 
-    /// Those of some URLs, by the hashes of host and URL. What was not kept is left out.
+    /// Returns fetches by the hashes for host and URL. URLs without a stored record are omitted.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_index_rows(
         &self,
         crawl: i32,
@@ -189,10 +189,10 @@ impl Coordinator {
             .collect())
     }
 
-    /// The archives that fetches of a crawl name, in byte order.
+    /// Returns the archives that a crawl's fetches name, in byte order.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_archives(&self, crawl: i32) -> Result<Vec<String>, Error> {
         let sql = "select object from coordinator.crawl_archives($1)";
         let rows = self.rows::<(String,)>(sql, crawl, None).await?;
@@ -201,11 +201,11 @@ impl Coordinator {
         Ok(objects)
     }
 
-    /// Has the indexes of a crawl written that has ended: opened, reopened, running, written or
-    /// not_ended. `None`: there is no such crawl.
+    /// Starts to write an ended crawl's indexes. Returns opened, reopened, running, written or
+    /// not_ended. `None` if there is no such crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn index_crawl(&self, id: Uuid) -> Result<Option<String>, Error> {
         self.operator_value("select coordinator.index_crawl($1)", &[bind(&id)]).await
     }

@@ -1,4 +1,4 @@
-//! Links on their way to the slots that merge them.
+//! Links in transit to the slots that merge them.
 
 use crate::{
     bind::bind,
@@ -8,23 +8,23 @@ use crate::{
     frontier::{rows::LinksRow, slots::LinkCursors},
 };
 
-/// Rows of links that slots have not read yet.
+/// Link rows that slots have not read yet.
 #[derive(Debug, Clone)]
 pub struct UnreadLinks {
-    /// What the cursors of the slots become once all rows up to here are merged.
+    /// The slots' new cursor once all rows up to it are merged.
     pub ceiling: String,
     /// The rows.
     pub rows: Vec<UnreadRow>,
-    /// The position of the last row, where more rows may be there below the ceiling.
+    /// The position of the last row, if there may be more rows below the ceiling.
     pub more_after: Option<String>,
 }
 
-/// A row of links, and who is to read it.
+/// A link row, with the slots that must read it.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
-    /// Where the row is among all rows, as Postgres says it.
+    /// The row's position among all rows, in Postgres' format.
     pub position: String,
-    /// The slots of the caller that have not read it and that some of its links belong to.
+    /// The caller's slots that have links in this row and have not read it.
     pub slots: Vec<i16>,
     /// The crawl.
     pub crawl: i32,
@@ -34,21 +34,21 @@ pub struct UnreadRow {
     pub data: Vec<u8>,
 }
 
-/// Links that are read together. Those that somebody waits for have a lane of their own, so that
-/// they wait for no others.
+/// Links that are read together. Links for which a client is waiting have their own lane, so that
+/// they do not wait for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkLane {
-    /// Links that somebody waits for.
+    /// Links for which a client is waiting.
     Urgent,
-    /// All others.
+    /// All other links.
     Ordinary,
 }
 
 impl LinkLane {
-    /// Both.
+    /// Both lanes.
     pub const ALL: [Self; 2] = [Self::Urgent, Self::Ordinary];
 
-    /// The cursor of the lane.
+    /// Returns the lane's cursor.
     pub const fn cursor(self, cursors: &mut LinkCursors) -> &mut String {
         match self {
             Self::Urgent => &mut cursors.urgent,
@@ -58,12 +58,12 @@ impl LinkLane {
 }
 
 impl Coordinator {
-    /// Reads at most `limit` rows of links of a lane that slots have not read yet, each slot from
-    /// its cursor. `from` is the ceiling and the position of the rows that came before, where more
-    /// may be there.
+    /// Reads at most `limit` link rows in a lane that slots have not read yet, from each slot's
+    /// cursor. `from` is the ceiling and the last position of the previous batch, if there may be
+    /// more.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn read_links(
         &self,
         slots: &[(i16, LinkCursors)],
@@ -108,12 +108,12 @@ impl Coordinator {
         Ok(read)
     }
 
-    /// Adds links that were submitted to a crawl. The last call of who started it says so, also
-    /// without links: from then on the crawl may end, when these and what an operator adds later
-    /// are read. False: the crawl has ended.
+    /// Adds submitted links to a crawl. The last call by the client that started it sets `is_last`,
+    /// even without links. From then on the crawl may end once these links, and those that an
+    /// operator adds later, are read. Returns false if the crawl has ended.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn add_links(
         &self,
         crawl: i32,
@@ -136,10 +136,10 @@ impl Coordinator {
         .await
     }
 
-    /// Drops the partitions of links that every slot has read. Returns how many.
+    /// Drops the link partitions that every slot has read. Returns how many it dropped.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_read_links(&self) -> Result<i32, Error> {
         self.value("select coordinator.drop_read_links()", &[]).await
     }

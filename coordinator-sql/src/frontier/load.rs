@@ -1,4 +1,4 @@
-//! Loading what a slot's holder needs: due hosts, what crawls know of them, their manners.
+//! Loads a slot holder's input: due hosts, their states in crawls, and their rows.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::{
     transient::retry_transient,
 };
 
-/// How long a load is repeated after transient errors. A slot's lease runs out in as long.
+/// How long a load is retried after transient errors. A slot's lease expires in the same time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A host of which a crawl has something due.
+/// A host with a due URL in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueHost {
     /// The slot.
@@ -31,15 +31,15 @@ pub struct DueHost {
     pub site_hash: u64,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// When.
+    /// When its next URL is due.
     pub next_due: DateTime<Utc>,
     /// Known URLs of the host in the crawl.
     pub known: i32,
-    /// Those that are pending.
+    /// Pending URLs among them.
     pub pending: i32,
 }
 
-/// A chunk of what a crawl knows of a host.
+/// A chunk with a host's state in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChunk {
     /// The slot.
@@ -48,13 +48,13 @@ pub struct StoredChunk {
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Its number, ascending among those of this crawl and host.
+    /// Its number, ascending per crawl and host.
     pub seq: i32,
     /// The chunk.
     pub data: Vec<u8>,
 }
 
-/// What is recorded of an open crawl in a slot.
+/// An open crawl's recorded sums in a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotSums {
     /// The slot.
@@ -63,7 +63,7 @@ pub struct SlotSums {
     pub crawl: i32,
     /// Pending URLs.
     pub pending: i64,
-    /// Pages that were reserved and not used.
+    /// Reserved pages that are not used.
     pub reserved: i64,
 }
 
@@ -122,10 +122,10 @@ impl FromRow for HostOfSlot {
 }
 
 impl Coordinator {
-    /// At most `limit` hosts of the slots that have something due before `until`, soonest first.
+    /// Returns at most `limit` hosts in the slots with a URL due before `until`, soonest first.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_due_hosts(
         &self,
         slots: &[i16],
@@ -137,11 +137,11 @@ impl Coordinator {
         self.load(sql, &[bind(&slots.to_vec()), bind(&until), bind(&limit)]).await
     }
 
-    /// What crawls know of hosts, each a triple of slot, crawl and host hash: their chunks in the
-    /// order in which they were written.
+    /// Returns host chunks, each host given by slot, crawl and host hash, in the order in which
+    /// they were written.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_host_chunks(
         &self,
         hosts: &[(i16, i32, u64)],
@@ -153,11 +153,11 @@ impl Coordinator {
         self.load(sql, &[bind(&slots), bind(&crawls), bind(&hashes)]).await
     }
 
-    /// The hosts of sites, each a pair of slot and site hash, and what was learnt of them; each
-    /// with its slot. A host has a row since its first chunk.
+    /// Returns the host rows for sites, each site given by slot and site hash; each row comes with
+    /// its slot. A host has a row since its first chunk.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_site_hosts(
         &self,
         sites: &[(i16, u64)],
@@ -169,11 +169,12 @@ impl Coordinator {
         Ok(rows.into_iter().map(|HostOfSlot(slot, manners)| (slot, manners)).collect())
     }
 
-    /// The hosts of the blocklist that were added after a time, imported lists too. What is added
-    /// may show later than its time says, so the caller asks again from some minutes before.
+    /// Returns the blocklist's hosts that were added after a time, including imported lists. An
+    /// addition may become visible later than its time, so the caller should repeat the call from
+    /// some minutes before.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_blocked_hosts(
         &self,
         after: DateTime<Utc>,
@@ -181,16 +182,16 @@ impl Coordinator {
         self.load("select * from coordinator.load_blocked_hosts($1)", &[bind(&after)]).await
     }
 
-    /// What is recorded of the open crawls in slots.
+    /// Returns the open crawls' recorded sums in slots.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_slot_sums(&self, slots: &[i16]) -> Result<Vec<SlotSums>, Error> {
         let sql = "select * from coordinator.load_slot_sums($1)";
         self.load(sql, &[bind(&slots.to_vec())]).await
     }
 
-    /// The rows of a statement that changes nothing, so that it can be repeated.
+    /// Returns the rows for a read-only statement, which can be repeated.
     async fn load<T: FromRow>(&self, sql: &str, binds: &[Bound<'_>]) -> Result<Vec<T>, Error> {
         let read = || run(&self.work, sql, binds);
         values(&retry_transient(Instant::now() + PATIENCE, read).await?)

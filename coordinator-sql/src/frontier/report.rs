@@ -1,5 +1,5 @@
-//! The fetches of a crawl, counted part by part: a part is a transaction of about a second, and
-//! nothing of it stays in Postgres.
+//! Counts a crawl's fetches in batches. Each batch is a transaction of about a second, and leaves
+//! nothing in Postgres.
 
 use tokio_postgres::Row;
 
@@ -12,22 +12,22 @@ use crate::{
     row::FromRow,
 };
 
-/// Fetches of a part that have something in common.
+/// Fetches in a batch that share a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
-    /// What they have in common: outcome, status, type, depth, hour, or host.
+    /// The shared property: outcome, status, type, depth, hour, or host.
     pub kind: String,
-    /// The outcome, status and so on; `None` if they have none. Of a host's fetches the outcome.
+    /// The property's value. `None` if they have none. The outcome for a host's fetches.
     pub name: Option<String>,
-    /// Hash of the host, of a host's fetches.
+    /// The host's hash, for a host's fetches.
     pub host_hash: Option<u64>,
-    /// captured, failed, refused or left. Of a host's fetches failed or left.
+    /// captured, failed, refused or left. Only failed or left for a host's fetches.
     pub ending: String,
-    /// How many they are.
+    /// The number of fetches.
     pub amount: u64,
 }
 
-/// A row of an answer: the last one says where to go on.
+/// A result row. The last one contains the position to continue from.
 enum AnsweredRow {
     Counted(ReportRow),
     Position(FetchPosition),
@@ -47,20 +47,20 @@ impl FromRow for AnsweredRow {
     }
 }
 
-/// The counts of some fetches, in the order of recording.
+/// A batch's counts, in recording order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportPart {
     /// The counts.
     pub rows: Vec<ReportRow>,
-    /// Where to go on; `None` if no fetch was left.
+    /// The position to continue from. `None` if no fetch was left.
     pub next: Option<FetchPosition>,
 }
 
 impl Coordinator {
-    /// Counts the next fetches of a crawl after a position.
+    /// Counts a crawl's next fetches after a position.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn report_fetches(
         &self,
         crawl: i32,
@@ -79,10 +79,10 @@ impl Coordinator {
         Ok(ReportPart { rows, next })
     }
 
-    /// The names of some hosts of a crawl, by their hashes.
+    /// Returns host names in a crawl, by their hashes.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn hosts_of_fetches(
         &self,
         crawl: i32,

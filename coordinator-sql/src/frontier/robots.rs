@@ -1,4 +1,4 @@
-//! What owners of crawls obey beside the robots.txt of sites. It only tightens.
+//! Rules that crawl owners obey in addition to sites' robots.txt. They can only tighten it.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -11,30 +11,30 @@ use crate::{
     row::{from_row, values},
 };
 
-/// What an owner's crawls obey beside robots.txt.
+/// Rules that an owner's crawls obey in addition to robots.txt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RobotsOverrideRow {
     /// The id, unique over all owners.
     pub id: Uuid,
-    /// Whose it is.
+    /// Its owner.
     pub owner: String,
-    /// The domain that it is for, with all hosts below; none: every host.
+    /// The domain to which it applies, with all hosts below it. `None` applies to every host.
     pub site: Option<String>,
-    /// The product token of a robot whose rules are obeyed as well.
+    /// Another robot's product token whose rules are obeyed, too.
     pub user_agent: Option<String>,
     /// Lines of robots.txt without a `User-agent`, at most 4,096 characters.
     pub rules: Option<String>,
-    /// The least delay of a host, in milliseconds, at most 300,000.
+    /// Minimum delay per host, in milliseconds, at most 300,000.
     pub delay_ms: Option<i32>,
 }
 
 from_row!(RobotsOverrideRow { id, owner, site, user_agent, rules, delay_ms });
 
 impl Coordinator {
-    /// Adds an override. False: its owner has 64 already.
+    /// Adds an override. Returns false if its owner already has 64.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or refuses a value that is out of its bounds.
+    /// Returns an error if Postgres cannot be reached, or rejects a value that is out of bounds.
     pub async fn add_robots_override(&self, row: &RobotsOverrideRow) -> Result<bool, Error> {
         let sql = "select coordinator.add_robots_override($1, $2, $3, $4, $5, $6)";
         let parameters = [
@@ -48,10 +48,10 @@ impl Coordinator {
         self.operator_value(sql, &parameters).await
     }
 
-    /// The overrides of an owner.
+    /// Returns an owner's overrides.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_robots_overrides(
         &self,
         owner: &str,
@@ -60,19 +60,19 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&owner)]).await
     }
 
-    /// Drops an override of an owner. False: it has none of this id.
+    /// Drops an owner's override. Returns false if the owner has none with this id.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_robots_override(&self, owner: &str, id: Uuid) -> Result<bool, Error> {
         let sql = "select coordinator.drop_robots_override($1, $2)";
         self.operator_value(sql, &[bind(&owner), bind(&id)]).await
     }
 
-    /// The overrides of all owners of open crawls, for the holders of slots.
+    /// Returns the overrides of all owners with open crawls, for slot holders.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_robots_overrides(&self) -> Result<Vec<RobotsOverrideRow>, Error> {
         values(&run(&self.work, "select * from coordinator.load_robots_overrides()", &[]).await?)
     }

@@ -1,28 +1,28 @@
-//! The rows of a checkpoint, as the tables have them.
+//! A checkpoint's rows, as the tables store them.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// How much the sums of a crawl in one slot grow by a checkpoint.
-/// Invariant: known = pending + captured + failed + refused + left.
+/// Changes to a crawl's sums in one slot by a checkpoint. Invariant: known = pending + captured +
+/// failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CrawlCounts {
     /// The crawl.
     pub crawl: i32,
     /// URLs that became known.
     pub known: i64,
-    /// URLs that became pending, less those that were answered.
+    /// URLs that became pending, minus those that finished.
     pub pending: i64,
-    /// Fetches whose record was kept.
+    /// Fetches whose record was stored.
     pub captured: i64,
     /// Fetches that failed, by outcome.
     pub failed: Value,
     /// Fetches that were refused, by reason.
     pub refused: Value,
-    /// URLs that were given up, by reason.
+    /// URLs that were left, by reason.
     pub left: Value,
-    /// Links that never became known, by reason.
+    /// Rejected links, by reason.
     pub links_refused: Value,
     /// Links that this checkpoint records for any slot.
     pub sent: i64,
@@ -30,13 +30,13 @@ pub struct CrawlCounts {
     pub read: i64,
     /// Reserved pages that were used.
     pub pages: i64,
-    /// Reserved pages that are given back.
+    /// Reserved pages that are returned.
     pub given_back: i64,
-    /// Bytes that were put to the store.
+    /// Bytes that were uploaded to the store.
     pub stored_bytes: i64,
 }
 
-/// How a URL's turn ended.
+/// A finished URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchRow {
     /// The crawl.
@@ -47,76 +47,75 @@ pub struct FetchRow {
     pub url_hash: u64,
     /// The URL as first seen.
     pub url: String,
-    /// When it was asked for.
+    /// Request time.
     pub at: DateTime<Utc>,
-    /// How long the answer took, in milliseconds; none where nothing was asked.
+    /// Response time, in milliseconds. `None` if no request was sent.
     pub duration_ms: Option<i32>,
     /// Links from a seed to the URL.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// One word: how it ended.
+    /// The outcome, as one word.
     pub outcome: String,
-    /// Bytes of the body as it is kept.
+    /// Stored body size, in bytes.
     pub bytes: Option<i32>,
-    /// Digest of that body.
+    /// That body's SHA-256.
     pub sha256: Option<[u8; 32]>,
     /// MIME type.
     pub mime: Option<String>,
-    /// Charset.
+    /// Character encoding name.
     pub charset: Option<String>,
-    /// Language.
+    /// The text's language.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// The validator for the next visit.
+    /// The `ETag`, for conditional requests.
     pub etag: Option<String>,
-    /// The other validator.
+    /// The `Last-Modified`, for conditional requests.
     pub last_modified: Option<String>,
-    /// Where a redirect leads.
+    /// The redirect target.
     pub redirect: Option<String>,
-    /// The object that holds the record.
+    /// The object that has the record.
     pub object: Option<String>,
-    /// Where the record begins in it, in bytes.
+    /// Record offset in the object, in bytes.
     pub record_offset: Option<i64>,
-    /// Its length, in bytes.
+    /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The object that holds the body, where another record has it.
+    /// The object that has the body, if it is in another record.
     pub body_object: Option<String>,
-    /// Where that record begins.
+    /// That record's offset, in bytes.
     pub body_offset: Option<i64>,
-    /// Its length.
+    /// That record's length, in bytes.
     pub body_length: Option<i32>,
     /// When that record was stored.
     pub body_at: Option<DateTime<Utc>>,
-    /// The URL of that record, where it is another one.
+    /// That record's URL, if it differs.
     pub body_url: Option<String>,
-    /// That URL's hashes, of its host and of its key.
+    /// That URL's hashes (host and key), if they differ.
     pub body_hashes: Option<(u64, u64)>,
-    /// Why the body is not whole.
+    /// The reason why the body is truncated.
     pub truncated: Option<String>,
-    /// Its text, at most 64 KiB, where the crawl is searched.
+    /// Its text, at most 64 KiB, if the crawl is indexed for search.
     pub text: Option<String>,
     /// Whether it is a requisite or a sitemap.
     pub is_no_page: bool,
-    /// What led to it; `None` if it was submitted.
+    /// The URL that led to it. `None` if it was submitted.
     pub via: Option<Via>,
-    /// What is wrong with the certificate of its server; `None` if nothing is, or over http.
+    /// The server certificate's fault. `None` if there is none, or over http.
     pub certificate: Option<&'static str>,
 }
 
 /// The URL whose link or redirect led to another one of its crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// A URL whose row is recorded before, or by the same checkpoint: the hashes of its host and
-    /// key.
+    /// A URL whose row is recorded earlier or by the same checkpoint: its host's and key's hashes.
     Recorded(u64, u64),
     /// Any URL.
     Url(String),
 }
 
 impl Via {
-    /// Returns the hashes of host and key of a URL whose row is recorded.
+    /// Returns the hashes of host and key, if the URL's row is recorded.
     pub(crate) fn hashes(&self) -> Option<(u64, u64)> {
         match self {
             Self::Recorded(host_hash, url_hash) => Some((*host_hash, *url_hash)),
@@ -124,7 +123,7 @@ impl Via {
         }
     }
 
-    /// Returns the text of any other URL.
+    /// Returns any other URL as text.
     pub(crate) fn url(&self) -> Option<&String> {
         match self {
             Self::Recorded(..) => None,
@@ -134,23 +133,23 @@ impl Via {
 }
 
 impl FetchRow {
-    /// Returns the hash of the host of what led to the URL, if it is another host's.
+    /// Returns the referrer's host hash, if it is another host.
     pub(crate) fn via_host_hash(&self) -> Option<u64> {
         let (host_hash, _) = self.via.as_ref()?.hashes()?;
         Some(host_hash).filter(|host_hash| *host_hash != self.host_hash)
     }
 }
 
-/// Links of one crawl for some of the 16 slots of a group.
+/// One crawl's links for some of the 16 slots in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinksRow {
-    /// The crawl; of submitted links it is that of the call.
+    /// The crawl. For submitted links the call sets it.
     pub crawl: i32,
     /// The group: slots 16 n to 16 n + 15.
     pub slot_group: i16,
-    /// A bit for each slot of the group that links belong to.
+    /// A bit for each slot in the group that has links.
     pub slot_mask: i32,
-    /// Whether somebody waits for them.
+    /// Whether a client is waiting for them.
     pub is_urgent: bool,
     /// Number of links.
     pub amount: i32,
@@ -158,18 +157,18 @@ pub struct LinksRow {
     pub data: Vec<u8>,
 }
 
-/// A chunk of what a crawl knows of a host.
+/// A chunk with a host's state in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkRow {
     /// The crawl.
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Number of the chunk among those of this crawl and host, from 1, ascending.
+    /// The chunk's number per crawl and host, from 1, ascending.
     pub seq: i32,
-    /// Whether it replaces all before it.
+    /// Whether it replaces all earlier chunks.
     pub is_snapshot: bool,
-    /// When a URL of the host is due; none when nothing is pending.
+    /// When the host's next URL is due. `None` if nothing is pending.
     pub next_due: Option<DateTime<Utc>>,
     /// Known URLs, after this chunk.
     pub known: i32,
@@ -179,7 +178,7 @@ pub struct ChunkRow {
     pub data: Vec<u8>,
 }
 
-/// What was learnt of a host, for all crawls.
+/// A host's row, for all crawls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostManners {
     /// Hash of the hostname.
@@ -188,19 +187,19 @@ pub struct HostManners {
     pub site_hash: u64,
     /// The hostname.
     pub hostname: String,
-    /// When it may be asked again.
+    /// When it may get its next request.
     pub free_at: DateTime<Utc>,
-    /// The delay between two requests, in milliseconds.
+    /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if there were none.
     pub delay_ms: i32,
     /// Its smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// The pauses of its origins: an array of objects, as `put_hosts.sql` describes them. `None` if
-    /// no origin is paused.
+    /// Its origins' pauses: an array of objects, as described in `put_hosts.sql`. `None` if no
+    /// origin is paused.
     pub origins: Option<Value>,
-    /// Its robots.txt, packed, and until when it holds; none where the row is not to change it.
+    /// Its robots.txt files, packed, with their expiry. `None` leaves the row's value unchanged.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,
-    /// Its addresses, and until when they hold; none where the row is not to change them.
+    /// Its addresses, with their expiry. `None` leaves the row's value unchanged.
     pub addresses: Option<(Vec<String>, DateTime<Utc>)>,
 }

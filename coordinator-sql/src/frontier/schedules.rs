@@ -1,4 +1,4 @@
-//! Crawls that are started again and again, by whichever worker looks first.
+//! Schedules, which start crawls repeatedly. The first worker that checks fires one that is due.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -18,11 +18,11 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleTimes {
-    /// Each so many seconds, 60 to 31,536,000.
+    /// Periodically, every 60 to 31,536,000 seconds.
     Every {
         /// The period.
         every_s: i32,
-        /// The first time; none: one period after it was added.
+        /// The first time. `None`: one period after it was added.
         first_at: Option<DateTime<Utc>>,
     },
     /// At a time of day, in UTC.
@@ -46,33 +46,33 @@ impl ScheduleTimes {
     }
 }
 
-/// A schedule to add. Its seeds are rows of links, of 20,000 links at most, none of them urgent.
+/// A schedule to add. Its seeds are rows with at most 20,000 links in total, none of them urgent.
 #[derive(Debug, Clone)]
 pub struct NewSchedule {
-    /// Its id, unique over all owners.
+    /// Its id, unique across all owners.
     pub id: Uuid,
-    /// Whose its crawls are.
+    /// Its crawls' owner.
     pub owner: String,
-    /// Its name, unique for its owner.
+    /// Its name, unique per owner.
     pub name: String,
     /// When it fires.
     pub times: ScheduleTimes,
-    /// Where records of its crawls go.
+    /// The store URL for its crawls' records.
     pub store: String,
-    /// Settings of its crawls; `limit`, `duration_s` and `max_store_bytes` are theirs too.
+    /// Its crawls' settings, which include `limit`, `duration_s` and `max_store_bytes`.
     pub settings: Value,
     /// Seeds of its crawls.
     pub links: Vec<LinksRow>,
 }
 
-/// What became of a schedule that was to be added.
+/// What adding a schedule did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleAdded {
-    /// It fires at this time first.
+    /// It was added, and first fires at this time.
     Added(DateTime<Utc>),
-    /// Its owner has another one of this name.
+    /// Its owner has another schedule with this name.
     NameTaken,
-    /// Its owner has 100.
+    /// Its owner has 100 schedules.
     TooMany,
 }
 
@@ -89,7 +89,7 @@ pub struct ScheduleRow {
     pub at_s: Option<i32>,
     /// The weekdays of that time: a mask whose first bit is Monday.
     pub weekdays: Option<i16>,
-    /// Where records of its crawls go.
+    /// The store URL for its crawls' records.
     pub store: String,
     /// Settings of its crawls.
     pub settings: Value,
@@ -101,12 +101,12 @@ pub struct ScheduleRow {
     pub next_at: DateTime<Utc>,
     /// How many crawls it has started.
     pub fired: i64,
-    /// How many of its times passed without one, because the last crawl had not ended, its owner
-    /// might not crawl, or it failed.
+    /// How often it did not start one, because the last crawl had not ended, the owner was not
+    /// allowed to crawl, or it failed.
     pub skipped: i64,
     /// The last crawl that it started.
     pub last_crawl: Option<Uuid>,
-    /// Why it could not be fired the last time, if that was so.
+    /// Why it failed to fire the last time, if it did.
     pub last_error: Option<String>,
 }
 
@@ -143,7 +143,7 @@ impl Coordinator {
     /// Adds a schedule.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or refuses a value that is out of its bounds.
+    /// Returns an error if Postgres cannot be reached, or rejects a value that is out of bounds.
     pub async fn add_schedule(&self, schedule: &NewSchedule) -> Result<ScheduleAdded, Error> {
         let (every_s, first_at, at_s, weekdays) = schedule.times.parts();
         let sql = "select * from coordinator.add_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
@@ -172,10 +172,10 @@ impl Coordinator {
         added.into_iter().next().ok_or_else(|| Error::Unexpected("no schedule".into()))
     }
 
-    /// The schedules of an owner, the next one first; the one of `id`, if it is given.
+    /// Returns an owner's schedules, the next one first, or only the one with `id`.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_schedules(
         &self,
         owner: &str,
@@ -185,10 +185,11 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&owner), bind(&id)]).await
     }
 
-    /// Drops a schedule of an owner; crawls that it started stay. False: it has none of this id.
+    /// Drops an owner's schedule. Crawls that it started are kept. Returns false if the owner has
+    /// none with this id.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_schedule(&self, owner: &str, id: Uuid) -> Result<bool, Error> {
         let sql = "select coordinator.drop_schedule($1, $2)";
         self.operator_value(sql, &[bind(&owner), bind(&id)]).await

@@ -13,54 +13,54 @@ use crate::{
     row::values,
 };
 
-/// What every write of a slot must show: (slot, lease number, random lease token).
+/// The proof of a slot lease, which every write must show: slot, lease number, random token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotFence {
     /// The slot, 0 to 255.
     pub slot: i16,
-    /// Counts the slot's leases and only grows.
+    /// Counts the slot's leases, and only grows.
     pub lease_number: i32,
-    /// Random, drawn by Postgres when the lease was given.
+    /// Random, drawn by Postgres when the lease was granted.
     pub token: Uuid,
 }
 
-/// The right to ask the hosts of a slot, for a time.
+/// The right to send requests to a slot's hosts, for a limited time.
 #[must_use = "a lease that is dropped keeps its slot until it expires"]
 #[derive(Debug, Clone)]
 pub struct SlotLease {
     /// The fence of this lease.
     pub fence: SlotFence,
-    /// How long the lease lasts unless it is renewed.
+    /// Lease duration unless it is renewed.
     pub length: Duration,
-    /// How many holders died in a row before they reached a checkpoint.
+    /// How many holders in a row died before they reached a checkpoint.
     pub deaths: i16,
-    /// Whether the slot's URLs are asked one at a time, each written down first.
+    /// Whether the slot's URLs are fetched one at a time, each recorded as in progress first.
     pub is_isolated: bool,
-    /// Which links the slot has read.
+    /// The links that the slot has read.
     pub cursors: LinkCursors,
 }
 
-/// Which links a slot has read, as Postgres' text of snapshots.
+/// The links that a slot has read, as Postgres snapshots in text form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkCursors {
-    /// Snapshot of the ordinary links that are read.
+    /// Snapshot of the ordinary links that were read.
     pub ordinary: String,
-    /// Snapshot of the urgent links that are read.
+    /// Snapshot of the urgent links that were read.
     pub urgent: String,
 }
 
-/// What a renewal of slots tells.
+/// A renewal's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotRenewal {
-    /// The slots whose leases still hold.
+    /// The slots whose leases are still valid.
     pub held: Vec<i16>,
-    /// Number of workers that crawl.
+    /// Live workers that crawl.
     pub live_workers: u32,
-    /// How many slots each of them may hold.
+    /// Maximum slots for each of them.
     pub share: usize,
 }
 
-/// Fences as parameters: three arrays, one element a slot.
+/// Fences as parameters: three arrays with one element per slot.
 #[derive(Debug)]
 struct SlotFences {
     slots: Vec<i16>,
@@ -83,12 +83,12 @@ impl SlotFences {
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` free slots while any crawl is open, and no more than the worker's
-    /// share. A slot that killed its last two holders comes alone, to a worker whose others are
-    /// proved.
+    /// Leases up to `wanted` free slots while any crawl is open, within the worker's share. Slots
+    /// whose last two holders died are leased apart from others, up to 16 together, to a worker
+    /// whose other slots have no deaths. A slot with more deaths is leased alone.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn lease_slots(&self, worker: &str, wanted: u32) -> Result<Vec<SlotLease>, Error> {
         let sql = "select * from coordinator.lease_slots($1, $2)";
         let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);
@@ -96,10 +96,10 @@ impl Coordinator {
         rows.iter().map(lease).collect()
     }
 
-    /// Renews the leases of a worker's slots in one call, over a connection of its own.
+    /// Renews a worker's slot leases in one call, over a separate connection.
     ///
     /// # Errors
-    /// When Postgres cannot be asked; the leases then run on until they expire.
+    /// Returns an error if Postgres cannot be reached. The leases then run until they expire.
     pub async fn renew_slots(
         &self,
         worker: &str,
@@ -117,11 +117,11 @@ impl Coordinator {
         })
     }
 
-    /// Gives slots back; returns those that the worker held. `is_leaving` says that the worker
-    /// crawls no more, so that the others share its slots at once.
+    /// Releases slots, and returns those that the worker held. `is_leaving` means that the worker
+    /// stops crawling, so that the others can share its slots immediately.
     ///
     /// # Errors
-    /// When Postgres cannot be asked; the leases then expire by themselves.
+    /// Returns an error if Postgres cannot be reached. The leases then expire by themselves.
     pub async fn release_slots(
         &self,
         worker: &str,
@@ -139,11 +139,11 @@ impl Coordinator {
         Ok(rows.into_iter().map(|(slot,)| slot).collect())
     }
 
-    /// Reserves pages of a limited crawl, at most `wanted`, before its URLs are asked. `None`: the
-    /// lease is lost; 0: nothing is left, or nothing of the slot is pending.
+    /// Reserves at most `wanted` pages in a limited crawl before its URLs are fetched. `None` if
+    /// the lease is lost, 0 if no pages are left, or nothing in the slot is pending.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn reserve_pages(
         &self,
         fence: SlotFence,

@@ -1,5 +1,5 @@
-//! Webhooks as workers send them: leases of webhooks with events that are due, and what became of
-//! these. Does not depend on: how a body is delivered.
+//! Webhooks as workers see them: leases for webhooks with due events, and attempts' results. Does
+//! not depend on how a body is delivered.
 
 use std::fmt;
 
@@ -15,51 +15,51 @@ use crate::{
     row::{FromRow as _, from_row, values},
 };
 
-/// The lease of a webhook, with events to send.
+/// A webhook's lease, with events to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookLease {
     /// The webhook.
     pub id: Uuid,
-    /// The proof of the lease.
+    /// The token that proves the lease.
     pub token: Uuid,
-    /// The id of the key whose webhook it is.
+    /// The id of the key that owns the webhook.
     pub key: String,
-    /// Where events go.
+    /// URL to which events are sent.
     pub url: String,
-    /// The secrets that events are signed with, the newest first.
+    /// The secrets for signing events, newest first.
     pub secrets: Vec<Vec<u8>>,
     /// The numbers of the events.
     pub numbers: Vec<i64>,
-    /// Their ids, by which the receiver knows them.
+    /// The events' ids, which receivers see.
     pub event_ids: Vec<Uuid>,
-    /// Their bodies.
+    /// The events' bodies.
     pub bodies: Vec<String>,
 }
 
 impl fmt::Debug for WebhookLease {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the secrets, and the bodies, which are the key's.
+        // Omit the secrets, and the bodies, which belong to the key.
         let mut shown = formatter.debug_struct("WebhookLease");
         shown.field("id", &self.id).field("key", &self.key).field("url", &self.url);
         shown.field("numbers", &self.numbers).finish_non_exhaustive()
     }
 }
 
-/// What became of an attempt at an event.
+/// How an attempt to send an event ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTry {
     /// The number of the event.
     pub number: i64,
-    /// `ok` if it was delivered, else the outcome of the attempt.
+    /// `ok` if it was delivered, otherwise the attempt's outcome.
     pub outcome: &'static str,
-    /// The status of the response, if one came.
+    /// The response status, if there was one.
     pub status: Option<i16>,
 }
 
 /// What recording attempts did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRecorded {
-    /// `recorded`, or `lost` if another worker has the webhook now, or it is gone.
+    /// `recorded`, or `lost` if another worker has the lease or the webhook is gone.
     pub word: String,
     /// Why the webhook was disabled, if it was: `gone` or `failing`.
     pub disabled_because: Option<String>,
@@ -67,12 +67,12 @@ pub struct WebhookRecorded {
     pub dropped: i64,
 }
 
-/// How many webhooks have events that wait.
+/// How many webhooks have waiting events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookBacklog {
-    /// Webhooks with events.
+    /// Webhooks with waiting events.
     pub waiting: i64,
-    /// Those of them whose last attempt failed.
+    /// Webhooks among them whose last attempt failed.
     pub failing: i64,
 }
 
@@ -81,37 +81,37 @@ pub struct WebhookBacklog {
 pub struct WebhookState {
     /// Its id.
     pub id: Uuid,
-    /// The id of the key whose it is.
+    /// The id of the key that owns it.
     pub key: String,
-    /// Where events go.
+    /// URL to which events are sent.
     pub url: String,
-    /// The types of events that it is told of.
+    /// The event types that it receives.
     pub events: Vec<String>,
-    /// What its owner says of it.
+    /// Its owner's description.
     pub description: Option<String>,
     /// When it was added.
     pub created_at: DateTime<Utc>,
-    /// Since when it is disabled. `None` while it is enabled.
+    /// When it was disabled. `None` while it is enabled.
     pub disabled_at: Option<DateTime<Utc>>,
-    /// Why: `requested`, `gone`, `failing` or `key_revoked`.
+    /// Why it was disabled: `requested`, `gone`, `failing` or `key_revoked`.
     pub disabled_because: Option<String>,
-    /// Failed attempts since the last one that succeeded.
+    /// Failed attempts since the last successful one.
     pub failures: i32,
-    /// When the first of them was.
+    /// When the first of them happened.
     pub failing_since: Option<DateTime<Utc>>,
-    /// When an event was delivered last.
+    /// When an event was last delivered.
     pub last_success_at: Option<DateTime<Utc>>,
-    /// When an attempt failed last.
+    /// When an attempt last failed.
     pub last_failure_at: Option<DateTime<Utc>>,
-    /// How that attempt ended.
+    /// That attempt's outcome.
     pub last_outcome: Option<String>,
-    /// The status of the response to it.
+    /// Its response status.
     pub last_status: Option<i16>,
     /// Events that were delivered.
     pub sent: i64,
     /// Events that were given up.
     pub dropped: i64,
-    /// Events that wait.
+    /// Events that are waiting.
     pub pending: i64,
 }
 
@@ -139,7 +139,7 @@ from_row!(WebhookState {
 });
 
 impl Coordinator {
-    /// Leases at most `limit` webhooks that have events due, for a minute.
+    /// Leases at most `limit` webhooks with due events, for a minute.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -148,8 +148,8 @@ impl Coordinator {
         values(&run(&self.work, sql, &[bind(&limit)]).await?)
     }
 
-    /// Records what became of events of a leased webhook, and ends the lease. The receiver asks to
-    /// be left alone for `retry_after_s`.
+    /// Records attempts for a leased webhook, and ends the lease. `retry_after_s` is the pause that
+    /// the receiver requested.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -176,7 +176,7 @@ impl Coordinator {
         WebhookRecorded::from_row(row)
     }
 
-    /// Returns how many webhooks have events that wait.
+    /// Returns how many webhooks have waiting events.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
