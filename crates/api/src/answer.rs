@@ -1,4 +1,4 @@
-//! Answers in JSON.
+//! Builds JSON responses.
 
 use axum::{
     body::Body,
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The content type of answers.
+/// Content type of JSON responses.
 const JSON_TYPE: &str = "application/json";
 
-/// An answer with a value as its body.
+/// Returns a response with a JSON body.
 pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => {
@@ -29,12 +29,12 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     }
 }
 
-/// The answer 201, with the path of what was made.
+/// Returns a 201 response with the path of the created resource in `Location`.
 pub(crate) fn created<T: Serialize>(place: &str, value: &T) -> Response {
     at(place, json(StatusCode::CREATED, value))
 }
 
-/// An answer with the path of what it shows.
+/// Adds the path of the resource to a response, in `Location`.
 pub(crate) fn at(place: &str, mut response: Response) -> Response {
     if let Ok(place) = HeaderValue::try_from(place) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -42,12 +42,12 @@ pub(crate) fn at(place: &str, mut response: Response) -> Response {
     response
 }
 
-/// The answer 204, which has no body.
+/// Returns a 204 response, which has no body.
 pub(crate) fn nothing() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// The answer 200.
+/// Returns a 200 response.
 pub(crate) fn ok<T: Serialize>(value: &T) -> Response {
     json(StatusCode::OK, value)
 }

@@ -1,7 +1,7 @@
-//! What a new crawl or schedule is asked for: its settings, its URLs, the filter that it names.
+//! A request for a new crawl or schedule: its settings, URLs and filter.
 //!
-//! Invariant: a filter is one of the key's own, and is frozen with the settings as it is now. Must
-//! not know: when the crawl is started.
+//! Invariant: the filter is one of the key's own. Its current version is frozen into the settings.
+//! Does not depend on when the crawl starts.
 
 use everytab_coordinator::ApiCaller;
 use everytab_crawler::{CrawlSettings, FrozenFilter, SeedPorts, SeedSites, list_names_of};
@@ -15,24 +15,24 @@ use crate::{
     submitted_urls::SubmittedUrls,
 };
 
-/// The field that names a filter.
+/// Name of the filter field, for problems.
 const FILTER: &str = "settings.filter";
 
-/// What is asked of a new crawl.
+/// The settings and URLs of a new crawl.
 #[derive(Debug)]
 pub(crate) struct AskedCrawl {
-    /// Its settings, without the filter until [`Self::with_filter`].
+    /// The checked settings, without the filter until [`Self::with_filter`].
     pub(crate) settings: CrawlSettings,
-    /// Its URLs.
+    /// The submitted URLs.
     pub(crate) urls: SubmittedUrls,
     filter: Option<String>,
 }
 
 impl AskedCrawl {
-    /// Checks settings and URLs. It takes long where there are many.
+    /// Checks settings and URLs. This takes long if there are many URLs.
     ///
     /// # Errors
-    /// The first setting that is out of its bounds, or too many URLs.
+    /// Returns a problem that names the first setting out of bounds, or if there are too many URLs.
     pub(crate) fn read(
         service: &Service,
         settings: SettingsOfCrawl,
@@ -42,19 +42,19 @@ impl AskedCrawl {
         let urls = SubmittedUrls::of_list(service, &mut ports, urls)?;
         if checked.scope == Scope::List {
             let mut sites = SeedSites::new(&service.suffixes);
-            // A request has fewer URLs than a list may have sites.
+            // A request's URL limit is lower than the limit on a list's sites, so all fit.
             let _ = urls.accepted.iter().all(|(_, url)| sites.insert(url));
             checked.list_sites = sites.into_hashes();
         }
         Ok(Self { settings: checked, urls, filter: settings.filter })
     }
 
-    /// Freezes the filter with the settings, with the newest versions of the lists that it names.
-    /// Takes one request where a filter is named, and one more where that names lists. Leaves the
-    /// filter out for a request that will be answered as before.
+    /// Freezes the filter into the settings, with the newest versions of the lists it names. Makes
+    /// one call to Postgres if a filter is named, and a second one if that filter names lists.
+    /// Skips the filter if `is_repeated`, because the stored response will be returned.
     ///
     /// # Errors
-    /// When the key has no such filter, or it cannot be used.
+    /// Returns a problem if the key has no such filter, or the filter cannot be used.
     pub(crate) async fn with_filter(
         mut self,
         service: &Service,

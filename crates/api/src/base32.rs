@@ -1,18 +1,18 @@
-//! Base32 in lower case without padding (RFC 4648), for what stands in addresses and keys.
+//! Base32 in lower case without padding (RFC 4648), for addresses and keys.
 //!
-//! Invariant: a text has one value, and a value one text: bits that say nothing must be zero.
+//! Invariant: values and strings correspond one to one, because unused bits must be zero.
 
-/// The digits.
+/// The alphabet.
 const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Bits of a digit.
+/// Bits per digit.
 const BITS: u32 = 5;
 
-/// Whether a character is a digit.
+/// Returns whether a character is in the alphabet.
 pub(crate) fn is_digit(byte: u8) -> bool {
     DIGITS.contains(&byte)
 }
 
-/// Writes bytes.
+/// Encodes bytes.
 pub(crate) fn base32(bytes: &[u8]) -> String {
     let (mut held, mut bits) = (0_u32, 0_u32);
     let mut text = String::with_capacity(bytes.len() * 8 / 5 + 1);
@@ -35,7 +35,7 @@ pub(crate) fn base32(bytes: &[u8]) -> String {
     text
 }
 
-/// Reads what [`base32`] writes; none for any other text.
+/// Decodes a string that [`base32`] wrote. `None` for any other string.
 pub(crate) fn from_base32(text: &str) -> Option<Vec<u8>> {
     let (mut held, mut bits) = (0_u32, 0_u32);
     let mut bytes = Vec::with_capacity(text.len() * 5 / 8);

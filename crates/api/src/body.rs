@@ -1,9 +1,9 @@
-//! Bodies of requests: bytes, lines or JSON, within their bounds.
+//! Reads request bodies as bytes, lines or JSON, within limits.
 //!
-//! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]; few large
-//! ones are in memory together; JSON nests no deeper than [`MAX_JSON_DEPTH`], has no field that is
-//! not known, no field twice, no array where an object is meant and no number that is none. Must
-//! not know: what a body means.
+//! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]. At most
+//! [`LARGE_BODIES`] large ones are received at a time. JSON nests no deeper than
+//! [`MAX_JSON_DEPTH`]; unknown or repeated fields, arrays in place of objects, and invalid numbers
+//! are rejected. Does not depend on what a body means.
 
 use std::time::Duration;
 
@@ -25,37 +25,37 @@ use crate::{
     service::Service,
 };
 
-/// Bytes of a body: 10,000 URLs of 800 bytes.
+/// Maximum size of a body in bytes: 10,000 URLs of 800 bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
-/// Bytes of a body that waits for no permit.
+/// Maximum size in bytes of a body that needs no permit.
 const SMALL_BODY_BYTES: usize = 64 << 10;
-/// Larger bodies in memory together: 64 MiB.
+/// Maximum number of larger bodies that are received at a time: 64 MiB together.
 const LARGE_BODIES: usize = 8;
-/// The time for a body: 8 MiB at 2 Mbit/s.
+/// Time limit for reading a body: 8 MiB at 2 Mbit/s.
 const BODY_TIME: Duration = Duration::from_secs(35);
-/// The time that a large body waits for its permit.
+/// Maximum time that a large body waits for its permit.
 const PERMIT_TIME: Duration = Duration::from_secs(10);
-/// Lists and objects in one another: no request needs more than four.
+/// Maximum nesting of lists and objects. No request needs more than four levels.
 const MAX_JSON_DEPTH: usize = 16;
-/// Seconds after which a client may send a large body again.
+/// Seconds after which a client may retry a large body.
 const RETRY_S: u64 = 5;
 
-/// The permits of large bodies.
+/// Permits for large bodies.
 static LARGE: Semaphore = Semaphore::const_new(LARGE_BODIES);
 
-/// What a body is.
+/// The format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     /// `application/json`.
     Json,
-    /// `text/plain`: one URL a line.
+    /// `text/plain`, with one URL per line.
     Lines,
 }
 
-/// What the headers say of the body; a body without a type is JSON.
+/// Determines the format of a body from its headers. Without a content type it is JSON.
 ///
 /// # Errors
-/// For any other type, and for a body that is compressed.
+/// Returns a problem for any other type or charset, and for a compressed body.
 pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
     let refused = |what: &str| {
         let detail = format!("{what}: send application/json, or text/plain with one URL a line");
@@ -81,10 +81,10 @@ pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
     }
 }
 
-/// The head and the body of a request that has JSON and no parameters.
+/// Splits a request that has a JSON body and no parameters into its head and body.
 ///
 /// # Errors
-/// When it has a parameter or a body of another type, and as [`read`].
+/// Returns a problem if the request has a parameter or a body of another type, and as [`read`].
 pub(crate) async fn json_request(
     service: &Service,
     caller: &ApiCaller,
@@ -94,7 +94,7 @@ pub(crate) async fn json_request(
     Ok((parts, bytes))
 }
 
-/// As [`json_request`]; the request may have these parameters, which are returned too.
+/// As [`json_request`], but the request may have these parameters, which are also returned.
 ///
 /// # Errors
 /// As [`json_request`].
@@ -114,10 +114,11 @@ pub(crate) async fn json_request_with(
     Ok((parts, bytes, parameters))
 }
 
-/// Reads a whole body. A large one is read for a valid key alone, and costs it a request more.
+/// Reads a whole body. Large bodies need a valid key and cost it one more request.
 ///
 /// # Errors
-/// When it is too large or too slow, its key is not valid, or the client went away.
+/// Returns a problem if the body is too large or too slow, the key is invalid, or the client
+/// disconnected.
 pub(crate) async fn read(
     service: &Service,
     caller: &ApiCaller,
@@ -138,7 +139,8 @@ async fn read_within(
         let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
         Problem::with(ProblemCode::BodyTooLarge, detail)
     };
-    // Before the first byte is read, which would tell a client that waits for leave to send it.
+    // Check before reading the first byte: a read would send `100 Continue` to a client that waits
+    // for it.
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
@@ -165,10 +167,10 @@ async fn read_within(
     Ok(bytes.freeze())
 }
 
-/// Reads JSON.
+/// Parses JSON.
 ///
 /// # Errors
-/// With the line and column, or the field, of what is wrong.
+/// Returns a problem with the line and column of the error, or with the invalid field.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if is_deeper_than(bytes, MAX_JSON_DEPTH) {
         let detail = format!("the body nests deeper than {MAX_JSON_DEPTH} lists and objects");
@@ -179,7 +181,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem>
     read.map_err(|error| json_problem(&error))
 }
 
-/// What a client is told of JSON that does not fit.
+/// Converts a JSON error to a problem for the client.
 fn json_problem(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let code = match error.classify() {
@@ -193,14 +195,14 @@ fn json_problem(error: &serde_json::Error) -> Problem {
     }
 }
 
-/// The field that an error of serde names.
+/// Returns the field that a serde error names.
 fn field_of(text: &str) -> Option<&str> {
     let names = ["unknown field `", "missing field `", "duplicate field `"];
     let rest = names.iter().find_map(|name| text.strip_prefix(name))?;
     rest.split('`').next()
 }
 
-/// Whether brackets nest deeper than `most`, before anything is parsed.
+/// Returns whether brackets nest deeper than `most`. Runs before the body is parsed.
 fn is_deeper_than(bytes: &[u8], most: usize) -> bool {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in bytes {

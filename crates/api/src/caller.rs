@@ -1,7 +1,8 @@
-//! Who calls: the key of the header `Authorization`.
+//! Identifies the caller by the key in the header `Authorization`.
 //!
 //! Invariants: the secret of a key is hashed where the header is read, and never kept, logged or
-//! sent on. Postgres compares the hashes, before a body is read. Must not know: what a key may do.
+//! sent on. Postgres compares the hashes before a body is read. Does not depend on what a key may
+//! do.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -21,18 +22,18 @@ use crate::{
     service::Service,
 };
 
-/// What every key begins with.
+/// Prefix of every key.
 pub const KEY_PREFIX: &str = "et_";
-/// Characters of a key's public id: 60 bits, which nobody needs to guess.
+/// Characters of a key's public ID: 60 bits, which need not be hard to guess.
 pub const KEY_ID_LENGTH: usize = 12;
-/// Characters of a key's secret: 256 bits and 4 that are zero.
+/// Characters of a key's secret: 256 bits and 4 zero bits.
 pub const KEY_SECRET_LENGTH: usize = 52;
-/// Random bytes of an id, of which the last four bits are not used.
+/// Random bytes of an ID, whose last four bits are not used.
 const KEY_ID_BYTES: usize = 8;
-/// Random bytes of a key: of its id and of its secret.
+/// Random bytes of a key: for its ID and its secret.
 pub const KEY_RANDOM_BYTES: usize = KEY_ID_BYTES + 32;
 
-/// Splits a key into its public id and its secret; none if it is no key.
+/// Splits a key into its public ID and its secret. `None` if it does not have the form of a key.
 #[must_use]
 pub fn split_key(key: &str) -> Option<(&str, &str)> {
     let (id, secret) = key.strip_prefix(KEY_PREFIX)?.split_once('_')?;
@@ -40,7 +41,7 @@ pub fn split_key(key: &str) -> Option<(&str, &str)> {
     (is_right(id, KEY_ID_LENGTH) && is_right(secret, KEY_SECRET_LENGTH)).then_some((id, secret))
 }
 
-/// Makes a key of random bytes: its id and its secret.
+/// Makes a key from random bytes, and returns its ID and its secret.
 #[must_use]
 pub fn key_of_random(random: &[u8; KEY_RANDOM_BYTES]) -> (String, String) {
     let (of_id, of_secret) = random.split_at(KEY_ID_BYTES);
@@ -49,13 +50,13 @@ pub fn key_of_random(random: &[u8; KEY_RANDOM_BYTES]) -> (String, String) {
     (id, base32(of_secret))
 }
 
-/// The hash by which Postgres knows a secret.
+/// Hashes a secret. Postgres stores only this hash.
 #[must_use]
 pub fn secret_sha256(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// The caller of a request that needs a key.
+/// The authenticated caller of a request. Extracting it checks the key.
 pub(crate) struct Caller(pub(crate) ApiCaller);
 
 impl FromRequestParts<Arc<Service>> for Caller {
@@ -71,10 +72,10 @@ impl FromRequestParts<Arc<Service>> for Caller {
     }
 }
 
-/// Reads who calls from the headers of a request.
+/// Reads the caller's key from the headers of a request.
 ///
 /// # Errors
-/// Returns a problem if there is not one key that has the form of a key.
+/// Returns a problem if there is no header `Authorization`, more than one, or a malformed key.
 pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
     let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
@@ -88,19 +89,19 @@ pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
         .ok_or_else(|| refused("the header Authorization is not: Bearer et_<id>_<secret>"))
 }
 
-/// Reads who calls from the value of the header. `None` if it does not have the form of a key.
+/// Parses a key from the header value. `None` if it does not have the form of a key.
 pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {
     let (id, secret) = value.to_str().ok().and_then(bearer).and_then(split_key)?;
     Some(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) })
 }
 
-/// Returns the address at the other end of the connection, which may be a proxy's.
+/// Returns the peer address of the connection, which may be a proxy's.
 fn address_of(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip())
 }
 
-/// What follows the scheme `Bearer`, which is not case-sensitive (RFC 7235).
+/// Returns the credentials after the scheme `Bearer`, which is case-insensitive (RFC 7235).
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, rest) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())

@@ -1,9 +1,9 @@
-//! Reads captures out of the archive: one ranged read, and the check that what is there is the
-//! record that was recorded.
+//! Reads captures from the archive: one ranged read, then a check that the bytes are the recorded
+//! record.
 //!
-//! Invariants: this process asks the stores of crawls and nothing else; at most
-//! [`MAX_READS`] records are in memory; a record that is not the one of the row is never served.
-//! Must not know: requests, keys.
+//! Invariants: this process sends requests to the crawls' stores only. At most [`MAX_READS`]
+//! records are in memory. A record that does not match its row is never served. Does not depend on
+//! requests or keys.
 
 mod contents;
 mod parts;
@@ -24,34 +24,34 @@ pub(crate) use self::{
     record::MAX_RECORD_BYTES,
 };
 
-/// Records that are read at a time. Each may take twice [`MAX_RECORD_BYTES`] of memory.
+/// Maximum number of concurrent record reads. Each may take twice [`MAX_RECORD_BYTES`] of memory.
 const MAX_READS: usize = 8;
 
-/// Stores that are kept open. A service has one, or some where crawls are divided among stores.
+/// Maximum number of open stores. A service has one, or several if crawls are divided among stores.
 const MAX_STORES: usize = 64;
 
 /// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CaptureError {
-    /// The row has no record, or a place that cannot be one.
+    /// The row has no record, or no valid location for it.
     #[error("the row names no place of a record")]
     NoPlace,
-    /// The store did not give the bytes.
+    /// The store did not return the bytes.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// Another record is in its place, or none.
+    /// The bytes at this location are not the expected record.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
-    /// It is not Markdown, and cannot be made so.
+    /// The capture cannot be converted to Markdown.
     #[error(transparent)]
     Conversion(#[from] ConversionFailed),
-    /// The process ends.
+    /// The process is stopping.
     #[error("the process ends")]
     Stopping,
 }
 
 impl CaptureError {
-    /// Whether another try may help.
+    /// Returns whether a retry may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Store(error) => error.kind() == StorageErrorKind::Unreachable,
@@ -61,10 +61,10 @@ impl CaptureError {
     }
 }
 
-/// The stores of crawls, opened when they are first needed.
+/// The crawls' stores, each opened when first needed.
 #[derive(Debug)]
 pub(crate) struct Captures {
-    /// The store of the keys' crawls as crawls name it, and as this process reads it.
+    /// The URL of the keys' store as crawls name it, and the URL where this process reads it.
     written_to: String,
     read_from: String,
     settings: StoreSettings,
@@ -72,18 +72,19 @@ pub(crate) struct Captures {
     reads: Arc<Semaphore>,
 }
 
-/// Where the record is that has the body of a capture.
+/// Location of the record with a capture's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RecordPlace<'a> {
     object: &'a str,
     offset: u64,
     length: u64,
-    /// True for the record of the capture itself, which has its URL.
+    /// True if this is the capture's own record, which has its URL.
     is_own: bool,
 }
 
 impl<'a> RecordPlace<'a> {
-    /// A revisit has no body of its own: another record has it.
+    /// Finds the record with the body. A revisit has no body of its own, so it refers to another
+    /// record. `None` if the row has no valid location.
     fn of(fetch: &'a ApiFetch) -> Option<Self> {
         let (object, offset, length, is_own) = match &fetch.body_object {
             Some(object) => (object, fetch.body_offset?, fetch.body_length?, false),
@@ -96,8 +97,8 @@ impl<'a> RecordPlace<'a> {
 }
 
 impl Captures {
-    /// Makes the reader. `written_to` is what crawls name, `read_from` the same store where this
-    /// process reads it.
+    /// Creates the reader. `written_to` is the store as crawls name it, `read_from` the same store
+    /// where this process reads it.
     pub(crate) fn new(written_to: &str, read_from: &str, settings: StoreSettings) -> Self {
         Self {
             written_to: written_to.to_owned(),
@@ -108,10 +109,11 @@ impl Captures {
         }
     }
 
-    /// Reads the record of a capture and makes the answer of it.
+    /// Reads the record of a capture and builds the response parts.
     ///
     /// # Errors
-    /// When the store does not give it, or it is not the record of the row.
+    /// Returns an error if the store does not return the record, if it does not match the row, or
+    /// if it cannot be converted.
     pub(crate) async fn read(
         &self,
         fetch: ApiFetch,
@@ -120,7 +122,7 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.into_parts(fetch, form, content)?)).await
     }
 
-    /// Reads the record of a capture and makes of it what is included.
+    /// Reads the record of a capture and extracts the included parts.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -132,7 +134,7 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.contents(fetch, include))).await
     }
 
-    /// Reads the record of a capture, and makes something of it in a thread that may take long.
+    /// Reads the record of a capture and runs `make` on it in a blocking thread.
     async fn made<T: Send + 'static>(
         &self,
         fetch: ApiFetch,
@@ -146,7 +148,7 @@ impl Captures {
         let bytes = store.get_range(place.object, range).await?;
         let is_own = place.is_own;
         let made = tokio::task::spawn_blocking(move || {
-            // A client that goes away does not make room while this thread works.
+            // The blocking thread keeps its permit even if the client disconnects.
             let _permit = permit;
             make(ArchivedRecord::read(bytes, &fetch, is_own)?, &fetch)
         });
@@ -168,7 +170,8 @@ impl Captures {
     }
 }
 
-/// The store of a capture: that of requisites where the crawl has one of its own for them.
+/// Returns the store of a capture: the media store if the crawl has one and the capture is a
+/// requisite.
 fn store_of(fetch: &ApiFetch) -> &str {
     match &fetch.media_store {
         Some(store) if parts::is_media(fetch) => store,

@@ -1,7 +1,7 @@
-//! Closed lists of words, as the description has them.
+//! Closed lists of names for the OpenAPI description.
 //!
-//! Each is made of the list that the code works with, so a new word of a crate is a new word of the
-//! description. Values of these fields are strings that Postgres keeps.
+//! Each is built from the list that the code uses, so that a new name in a crate also appears in
+//! the description. The values of these fields are strings in Postgres.
 
 use everytab_coordinator::{CRAWL_ENDS, CRAWL_STATES, JobKind, ScanState};
 use everytab_crawler::{every_outcome, outcomes_of};
@@ -33,25 +33,26 @@ macro_rules! closed_lists {
 }
 
 closed_lists! {
-    "How a URL ended." FetchOutcome: every_outcome();
-    "How a URL ended that failed." FailureOutcome: outcomes_of(Ending::Failed);
-    "How a URL ended that was refused." RefusalReason: outcomes_of(Ending::Refused);
-    "Why a URL was given up: how it ended, or what ended its crawl."
+    "The outcome of a URL." FetchOutcome: every_outcome();
+    "The outcome of a failed URL." FailureOutcome: outcomes_of(Ending::Failed);
+    "The outcome of a refused URL." RefusalReason: outcomes_of(Ending::Refused);
+    "Why a URL was left: its outcome, or what ended its crawl."
         LeftReason: [outcomes_of(Ending::Left), CRAWL_ENDS.to_vec()].concat();
-    "Why a link never became known." LinkRefusal: TurnedAway::ALL.map(TurnedAway::as_str);
-    "Whether a crawl is crawled." CrawlState: CRAWL_STATES;
+    "Why a link was not added to the crawl." LinkRefusal: TurnedAway::ALL.map(TurnedAway::as_str);
+    "The state of a crawl." CrawlState: CRAWL_STATES;
     "What ended a crawl." CrawlEnd: CRAWL_ENDS;
-    "What is wrong with a server's certificate." CertificateFault: certificate_faults();
-    "Why a body is not whole." Truncation: CutReason::ALL.iter().map(|reason| reason.as_str());
-    "As what a capture is served." CaptureAs: CaptureForm::WORDS;
-    "Which part of a page becomes Markdown." MarkdownPart: PagePart::ALL.map(PagePart::as_str);
-    "How a scan stands." ScanStateWord: ScanState::ALL.map(ScanState::as_str);
-    "The kind of jobs of a stage." StageKind: JobKind::ALL.map(JobKind::as_str);
-    "What happened to a job: it is performed again, was given up, was given back, or its worker \
-     was not heard of." JobEvent: ["retry", "discard", "release", "expired"];
+    "The problem with a server's certificate." CertificateFault: certificate_faults();
+    "Why a body is incomplete." Truncation: CutReason::ALL.iter().map(|reason| reason.as_str());
+    "The format in which a capture is served." CaptureAs: CaptureForm::WORDS;
+    "The part of a page that is converted to Markdown."
+        MarkdownPart: PagePart::ALL.map(PagePart::as_str);
+    "The state of a scan." ScanStateWord: ScanState::ALL.map(ScanState::as_str);
+    "The kind of a stage's jobs." StageKind: JobKind::ALL.map(JobKind::as_str);
+    "What happened to a job: it is retried, was given up, was released by its worker, or its \
+     lease expired." JobEvent: ["retry", "discard", "release", "expired"];
 }
 
-/// Returns true for a word of [`FetchOutcome`].
+/// Returns true if this is a value of [`FetchOutcome`].
 pub(crate) fn is_outcome(text: &str) -> bool {
     every_outcome().contains(&text)
 }

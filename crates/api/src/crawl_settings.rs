@@ -1,8 +1,8 @@
-//! The settings of a crawl as a client gives and sees them.
+//! The settings of a crawl in the HTTP API.
 //!
-//! Invariants: every setting of [`CrawlSettings`] that a user may set is here under its own name
-//! (the compiler names one that is new), and no other; what is not given has the crawler's default.
-//! Must not know: which values are in bounds (the crawler checks).
+//! Invariants: every setting of [`CrawlSettings`] that a client may set is here under its own name
+//! (the compiler reports a new one), and no other. A missing setting has the crawler's default.
+//! Does not depend on the bounds of values, which the crawler checks.
 
 use everytab_crawler::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
@@ -18,53 +18,53 @@ use crate::{
     short_text::check_no_nul,
 };
 
-/// Which links are followed.
+/// Which links the crawl follows.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ScopeWord {
-    /// None.
+    /// Follow no links.
     Page,
-    /// To the same host.
+    /// Follow links to the same host.
     Host,
-    /// To the same site.
+    /// Follow links to the same site.
     Site,
-    /// To the sites of the URLs that were submitted with the crawl.
+    /// Follow links to the sites of the URLs submitted with the crawl.
     List,
-    /// All.
+    /// Follow all links.
     Any,
 }
 
-/// Which requisites of pages are kept.
+/// Which requisites of pages the crawl keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MediaWord {
-    /// None.
+    /// Keep no requisites.
     None,
-    /// Pictures.
+    /// Keep images.
     Images,
-    /// Style sheets, scripts, fonts and others too.
+    /// Keep images, style sheets, scripts, fonts and all others.
     All,
 }
 
-/// Which sitemaps are read.
+/// Which sitemaps the crawl reads.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SitemapsWord {
-    /// None.
+    /// Read no sitemaps.
     Off,
-    /// Those that robots.txt names.
+    /// Read the sitemaps that robots.txt names.
     Robots,
-    /// `/sitemap.xml` as well.
+    /// Also read `/sitemap.xml`.
     Also,
 }
 
-/// What `nofollow` means.
+/// How the crawl treats `nofollow`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum NofollowWord {
-    /// Such links are not followed.
+    /// Do not follow such links.
     Obey,
-    /// They are links as all others.
+    /// Follow them like other links.
     Ignore,
 }
 
@@ -72,129 +72,127 @@ pub(crate) enum NofollowWord {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SearchWord {
-    /// It is not.
+    /// Do not index.
     Off,
-    /// It is.
+    /// Index.
     On,
 }
 
-/// What becomes of a page that is the same as in the crawl that is repeated.
+/// How a page is recorded that has not changed since the crawl that is repeated.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DuplicatesWord {
-    /// It is a capture, whose record names the earlier one.
+    /// Record a capture that refers to the earlier record.
     Revisit,
-    /// It is refused, and leaves no record.
+    /// Refuse the page, and keep no record.
     Reject,
 }
 
-/// What a crawl is asked for; what is not given has its default (`GET /v1/settings`).
+/// The settings of a crawl. A missing setting has its default (`GET /v1/settings`).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SettingsOfCrawl {
-    /// Which links are followed.
+    /// Which links the crawl follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<ScopeWord>,
-    /// Links from a submitted URL at most, 0 to 1,000; 0: the submitted URLs only.
+    /// Maximum number of links from a submitted URL, 0 to 1,000. 0 means the submitted URLs only.
     #[schema(maximum = 1000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u16>,
-    /// Pages in all, never exceeded.
+    /// Maximum number of pages, never exceeded.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
-    /// Pages of a site.
+    /// Maximum number of pages per site.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site_pages: Option<u64>,
-    /// By how many pages of URLs that differ by numbers alone those that repeat others may
-    /// outnumber those that say something new, before the rest is left as a trap; 32 unless it is
-    /// given.
+    /// Limit for traps: URLs that differ only in numbers, or are in one folder. If their pages that
+    /// repeat others outnumber those with something new by this many, the remaining URLs are left.
+    /// Default: 32.
     #[schema(minimum = 1, maximum = 1_000_000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trap_pages: Option<u32>,
-    /// Patterns of which one must match, if there is any: globs over host and path such as
+    /// A URL must match one of these patterns, if there are any: globs over host and path such as
     /// `example.com/blog/*`, or `re:` and a regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) include: Option<Vec<String>>,
-    /// Patterns of which none may match.
+    /// A URL must match none of these patterns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exclude: Option<Vec<String>>,
-    /// Words and what each adds to the priority of a URL, such as `news=2`.
+    /// Words, each with a number to add to the priority of a URL that has it, such as `news=2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priorities: Option<Vec<String>>,
-    /// Which requisites of pages are kept.
+    /// Which requisites of pages the crawl keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) media: Option<MediaWord>,
-    /// Bytes of a requisite, up to 32 MiB.
+    /// Maximum size of a requisite in bytes, up to 32 MiB.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) media_bytes: Option<usize>,
-    /// Content types of pages: html, xhtml, text, pdf, images, or one such as `image/svg+xml`.
+    /// Content types of pages: html, xhtml, text, pdf, images, or a type such as `image/svg+xml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) types: Option<Vec<String>>,
-    /// Bytes of a page, up to 16 MiB; the rest is cut.
+    /// Maximum size of a page in bytes, up to 16 MiB. The rest is cut.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<usize>,
-    /// The pause between two requests to a host, in milliseconds.
+    /// Minimum pause between two requests to a host, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delay_ms: Option<u64>,
-    /// The pause is at least so many times as long as the host took to answer.
+    /// The pause is at least this many times the host's response time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delay_factor: Option<f64>,
-    /// The most that `delay_factor` makes of the pause, in milliseconds.
+    /// Maximum pause that `delay_factor` may cause, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_delay_ms: Option<u64>,
-    /// Which sitemaps are read.
+    /// Which sitemaps the crawl reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sitemaps: Option<SitemapsWord>,
-    /// What `nofollow` of links and pages means.
+    /// How the crawl treats `nofollow` on links and pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) nofollow: Option<NofollowWord>,
-    /// Whether the text of pages is indexed, for `/v1/crawled/search`.
+    /// Whether the text of pages is indexed for `/v1/crawled/search`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) search: Option<SearchWord>,
-    /// One of the key's filters (`/v1/url/filter`) by its name; the crawl keeps it as it is now.
+    /// Name of one of the key's filters (`/v1/url/filter`). The crawl keeps its current version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<String>,
     /// Seconds after which the crawl ends, up to a year.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_s: Option<u64>,
-    /// Bytes in the store after which the crawl ends.
+    /// Stored bytes after which the crawl ends.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_store_bytes: Option<u64>,
-    /// The id of an earlier crawl of the key that has ended: its URLs are asked for on condition
-    /// that they changed, and what did not is not stored again. A schedule repeats its last crawl,
-    /// where there is one.
+    /// ID of an earlier crawl of the key that has ended. Its URLs are fetched with conditional
+    /// requests, and unchanged bodies are not stored again. A schedule repeats its last crawl, if
+    /// there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) again: Option<Uuid>,
-    /// Seconds after which a body is stored anew, though it is the same: up to ten years; 30 days
-    /// unless it is given.
+    /// Seconds after which an unchanged body is stored again, up to ten years. Default: 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store_again_after_s: Option<u64>,
-    /// What becomes of a page that is the same: a `revisit`, which names the earlier record, or
-    /// `reject`, which leaves none.
+    /// How an unchanged page is recorded: as a `revisit`, which refers to the earlier record, or
+    /// not at all (`reject`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duplicates: Option<DuplicatesWord>,
-    /// How often a URL is fetched again after a failure that may pass, up to 10; 3 unless it is
-    /// given.
+    /// How often a URL is retried after a temporary failure, up to 10. Default: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retries: Option<u8>,
-    /// Seconds after which the URLs of a scheme, host and port are left that gives nothing but
-    /// failures; the operator's setting, mostly a day, unless it is given.
+    /// Seconds after which the URLs of an origin (scheme, host and port) are left if it returns
+    /// nothing but failures. Default: the operator's setting, usually a day.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host_patience_s: Option<u64>,
 }
 
 impl SettingsOfCrawl {
-    /// The crawler's settings, checked.
+    /// Converts these to the crawler's settings, and checks them.
     ///
     /// # Errors
-    /// The first setting that is out of its bounds.
+    /// Returns a problem that names the first setting out of bounds.
     pub(crate) fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = self.unchecked();
         settings.check().map_err(|error| setting_problem("settings.", &error))?;
@@ -204,7 +202,7 @@ impl SettingsOfCrawl {
 
     fn unchecked(&self) -> CrawlSettings {
         let default = CrawlSettings::default();
-        // Every field by name: the compiler tells of one that is not passed on.
+        // Name every field, so that the compiler reports a setting that is not passed on.
         let Self {
             scope,
             depth,
@@ -224,7 +222,7 @@ impl SettingsOfCrawl {
             sitemaps,
             nofollow,
             search,
-            // The caller looks for it among the key's own.
+            // The caller looks it up among the key's filters.
             filter: _,
             duration_s,
             max_store_bytes,
@@ -261,17 +259,17 @@ impl SettingsOfCrawl {
             retries: retries.unwrap_or(default.retries),
             host_patience_s,
             filters: Vec::new(),
-            // The operator's.
+            // Set by the operator.
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
-            // Postgres has those of the key.
+            // Postgres has the key's ports.
             ports: None,
             seed_ports: None,
         }
     }
 
-    /// What a crawl's settings are, without what is the operator's.
+    /// Shows a crawl's settings, without those of the operator.
     pub(crate) fn of(settings: CrawlSettings) -> Self {
         let CrawlSettings {
             scope,
@@ -337,7 +335,7 @@ impl SettingsOfCrawl {
     }
 }
 
-/// A setting out of its bounds, by the name of its field; `place` is what that begins with.
+/// Converts a settings error to a problem that names the field, with `place` as its prefix.
 pub(crate) fn setting_problem(place: &str, error: &CrawlSettingsError) -> Problem {
     let (field, code) = match error.option {
         "include" => ("include", ProblemCode::InvalidPattern),
@@ -347,7 +345,7 @@ pub(crate) fn setting_problem(place: &str, error: &CrawlSettingsError) -> Proble
     Problem::of_field(code, &format!("{place}{field}"), &error.reason)
 }
 
-/// The field that an option of the command line sets.
+/// Returns the field for an option of the command line.
 fn field_of(option: &str) -> &str {
     match option {
         "site-pages" => "site_pages",
@@ -366,7 +364,7 @@ fn field_of(option: &str) -> &str {
     }
 }
 
-/// Declares how a word and the crawler's option go into each other.
+/// Declares the conversions between an enum of the API and the crawler's option.
 macro_rules! same_words {
     ($word:ident $option:ident $to:ident: $($name:ident)+) => {
         impl $word {

@@ -1,8 +1,8 @@
-//! Cursors: where a reader of a list goes on.
+//! Cursors, with which a client continues reading a list.
 //!
-//! A cursor is base64url of a payload and a code over it, its list and the key's secret. Invariant:
-//! one that was forged, or made for another key or another list, is refused by one word. Must not
-//! know: what a payload says.
+//! A cursor is base64url of a code and a payload. The code covers the payload, the list and the
+//! key's secret. Invariant: a cursor that was forged, or made for another key or list, is always
+//! rejected with the same code. Does not depend on what a payload contains.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
@@ -17,15 +17,15 @@ use crate::{
 
 /// Bytes of the code.
 const CODE_BYTES: usize = 16;
-/// Characters of a cursor: a snapshot has up to some hundred transactions that are under way.
+/// Maximum length of a cursor: a snapshot has up to some hundred transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
-/// The list of a cursor: 16 bytes, so that no list's name continues in the payload.
+/// Name of a cursor's list: always 16 bytes, so that no name can continue in the payload.
 pub(crate) type ListName = [u8; 16];
 
-/// The list of all crawls of a key.
+/// The list of a key's crawls.
 const CRAWLS: &ListName = b"crawls..........";
-/// The hosts of a crawl; the payload names the crawl.
+/// The hosts of a crawl. The payload names the crawl.
 const HOSTS: &ListName = b"hosts...........";
 
 fn seal(secret_sha256: &[u8; 32], list: &ListName, payload: &str) -> String {
@@ -53,15 +53,15 @@ fn refused(field: &str) -> Problem {
     Problem::of_field(ProblemCode::InvalidCursor, field, detail)
 }
 
-/// The cursor behind a crawl in the list of a key's crawls.
+/// Returns the cursor after a crawl in the list of a key's crawls.
 pub(crate) fn crawls_cursor(secret_sha256: &[u8; 32], number: i32) -> String {
     seal(secret_sha256, CRAWLS, &number.to_string())
 }
 
-/// Reads what [`crawls_cursor`] wrote.
+/// Decodes a cursor of [`crawls_cursor`].
 ///
 /// # Errors
-/// When it did not write this.
+/// Returns a problem if it is not one.
 pub(crate) fn crawls_before(
     secret_sha256: &[u8; 32],
     (field, cursor): (&str, &str),
@@ -70,15 +70,15 @@ pub(crate) fn crawls_before(
     payload.and_then(|text| text.parse().ok()).ok_or_else(|| refused(field))
 }
 
-/// The cursor behind an item of a list, which the item's sort key names.
+/// Returns the cursor after an item, identified by the item's sort key.
 pub(crate) fn item_cursor(secret_sha256: &[u8; 32], list: &ListName, key: &str) -> String {
     seal(secret_sha256, list, key)
 }
 
-/// Reads what [`item_cursor`] wrote.
+/// Decodes a cursor of [`item_cursor`].
 ///
 /// # Errors
-/// Returns a problem if it did not write this.
+/// Returns a problem if it is not one.
 pub(crate) fn item_key(
     secret_sha256: &[u8; 32],
     list: &ListName,
@@ -87,7 +87,7 @@ pub(crate) fn item_key(
     unseal(secret_sha256, list, cursor).ok_or_else(|| refused("after"))
 }
 
-/// The cursor behind a host of a crawl: when it is due, and the hash of its name.
+/// Returns the cursor after a host of a crawl: the time when it is due, and the hash of its name.
 pub(crate) fn host_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -96,10 +96,10 @@ pub(crate) fn host_cursor(
     seal(secret_sha256, HOSTS, &format!("{crawl} {} {host_hash}", due.timestamp_micros()))
 }
 
-/// Reads what [`host_cursor`] wrote for this crawl.
+/// Decodes a cursor that [`host_cursor`] made for this crawl.
 ///
 /// # Errors
-/// Returns a problem if it did not write this.
+/// Returns a problem if it is not one.
 pub(crate) fn host_place(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -113,7 +113,7 @@ pub(crate) fn host_place(
     read().ok_or_else(|| refused("after"))
 }
 
-/// The list of the pages that answer a query.
+/// Returns the list name of a query's results.
 fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
     let digest: [u8; 32] =
         Sha256::new().chain_update(crawl.unwrap_or_default()).chain_update(query).finalize().into();
@@ -122,7 +122,7 @@ fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
     list
 }
 
-/// The cursor behind a page that answers a query.
+/// Returns the cursor after a result of a query.
 pub(crate) fn found_cursor(
     secret_sha256: &[u8; 32],
     (crawl, query): (Option<Uuid>, &str),
@@ -133,10 +133,10 @@ pub(crate) fn found_cursor(
     seal(secret_sha256, &found_list(crawl, query), &payload)
 }
 
-/// Reads what [`found_cursor`] wrote for this query.
+/// Decodes a cursor that [`found_cursor`] made for this query.
 ///
 /// # Errors
-/// Returns a problem if it did not write this.
+/// Returns a problem if it is not one.
 pub(crate) fn found_place(
     secret_sha256: &[u8; 32],
     (crawl, query): (Option<Uuid>, &str),
@@ -153,7 +153,7 @@ pub(crate) fn found_place(
     read().ok_or_else(|| refused("after"))
 }
 
-/// The cursor of a position in the feed of a crawl.
+/// Returns the cursor for a position in a crawl's feed.
 pub(crate) fn feed_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -165,10 +165,10 @@ pub(crate) fn feed_cursor(
     seal(secret_sha256, crawl.as_bytes(), &payload)
 }
 
-/// Reads what [`feed_cursor`] wrote.
+/// Decodes a cursor of [`feed_cursor`].
 ///
 /// # Errors
-/// When it did not write this.
+/// Returns a problem if it is not one.
 pub(crate) fn feed_position(
     secret_sha256: &[u8; 32],
     crawl: Uuid,

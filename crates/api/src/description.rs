@@ -1,7 +1,7 @@
-//! The description of the service: OpenAPI 3.1, made from the types and served as it is committed.
+//! The OpenAPI 3.1 description of the service, generated from the types and served from memory.
 //!
-//! Invariant: docs/openapi.json is what this makes (a test compares), and each example in it is
-//! sent by a test to the real service. Must not know: single paths.
+//! Invariants: docs/openapi.json equals this description (a test compares them), and a test sends
+//! each example in it to the real service. Does not depend on single paths.
 
 mod refusals;
 
@@ -29,29 +29,29 @@ use crate::{problem::ProblemDocument, service::Service};
 #[openapi(
     info(
         title = "EveryTab",
-        description = "Submit URLs and crawls, and read what became of them. Fields and \
-            parameters that are not in this description are refused. Errors are problems \
-            (RFC 9457) whose `code` is from a closed list.",
+        description = "Submit URLs and crawls, and read their results. Unknown fields and \
+            parameters are rejected. Errors are problems (RFC 9457) whose `code` is from a \
+            closed list.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
-    servers((url = "/", description = "The service that this description is of")),
+    servers((url = "/", description = "This service")),
     components(schemas(ProblemDocument)),
     security(("key" = [])),
     modifiers(&KeyScheme),
     tags(
-        (name = "urls", description = "Single URLs and lists of them"),
-        (name = "crawls", description = "Crawls as wholes"),
-        (name = "schedules", description = "Crawls that start again and again"),
-        (name = "filters", description = "Which URLs crawls ask for, and which pages they keep"),
-        (name = "manners", description = "How sites are asked more gently than they ask for"),
-        (name = "webhooks", description = "Where events are sent"),
-        (name = "captures", description = "What is kept of the web"),
+        (name = "urls", description = "Single URLs and lists of URLs"),
+        (name = "crawls", description = "Whole crawls"),
+        (name = "schedules", description = "Crawls that start regularly"),
+        (name = "filters", description = "Which URLs crawls fetch, and which pages they keep"),
+        (name = "manners", description = "Stricter limits for sites than their own robots.txt"),
+        (name = "webhooks", description = "Receivers of events"),
+        (name = "captures", description = "Stored pages and their requisites"),
         (name = "service", description = "The service itself"),
     )
 )]
 struct Head;
 
-/// Says how a key is sent.
+/// Adds the security scheme: how a client sends its key.
 struct KeyScheme;
 
 impl Modify for KeyScheme {
@@ -59,14 +59,14 @@ impl Modify for KeyScheme {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("et_<id>_<secret>")
-            .description(Some("A key as the operator gave it."))
+            .description(Some("A key that the operator issued."))
             .build();
         let components = whole.components.get_or_insert_default();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
     }
 }
 
-/// The description of these parts together.
+/// Merges these parts into one description.
 pub(crate) fn of(parts: impl IntoIterator<Item = openapi::OpenApi>) -> openapi::OpenApi {
     let mut whole = Head::openapi();
     for part in parts {
@@ -76,7 +76,7 @@ pub(crate) fn of(parts: impl IntoIterator<Item = openapi::OpenApi>) -> openapi::
     whole
 }
 
-/// The route of the description.
+/// Returns the route for the description.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/openapi.json", get(description))
 }

@@ -1,7 +1,7 @@
-//! The URLs that failed in an earlier crawl, submitted to one that repeats it.
+//! Submits the URLs that failed in an earlier crawl to one that repeats it.
 //!
-//! They are read and added some at a time, for there may be millions; no more than one batch is in
-//! memory. Does not depend on what made them fail.
+//! The URLs are read and added in batches, because there may be millions. At most one batch is in
+//! memory. Does not depend on why they failed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,21 +22,20 @@ use crate::{
     submitted_urls::{MAX_URLS, SubmittedUrls},
 };
 
-/// The field that asks for them.
+/// Name of the field that selects them.
 const ONLY: &str = "only";
-/// Pause before a request is made again for which the key has made too many, in seconds, unless
-/// Postgres says how long.
+/// Seconds before a throttled call is retried, if Postgres does not specify a time.
 const PAUSE_S: u64 = 1;
 
 /// Which URLs of an earlier crawl are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OnlyWord {
-    /// Those that failed, and those that were left because their origin could not be reached.
+    /// URLs that failed, and URLs that were left because their origin could not be reached.
     Failed,
 }
 
-/// The URLs that failed in a crawl, as far as they are not read yet.
+/// The failed URLs of a crawl that are not read yet.
 #[derive(Debug)]
 pub(crate) struct FailedSeeds {
     earlier: Uuid,
@@ -47,8 +46,8 @@ pub(crate) struct FailedSeeds {
 }
 
 impl FailedSeeds {
-    /// Returns those that a request asks for. `None` if it asks for none. `has_urls` says whether
-    /// it has URLs of its own, or more are to come.
+    /// Returns the failed URLs that a request selects. `None` if it has no `only`. `has_urls` is
+    /// true if the request has URLs, or announces more.
     ///
     /// # Errors
     /// Returns a problem if the request contradicts itself.
@@ -76,15 +75,15 @@ impl FailedSeeds {
         Ok(Some(Self { earlier, ports, after, has_some: false, is_last: false }))
     }
 
-    /// Whether all are read.
+    /// Returns whether all URLs are read.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last
     }
 
-    /// Reads the next ones; none only after the last.
+    /// Reads the next batch. It is empty only after the last one.
     ///
     /// # Errors
-    /// Returns a problem if the key has no such crawl that has ended, or none of its URLs failed.
+    /// Returns a problem if the key has no such ended crawl, or none of its URLs failed.
     pub(crate) async fn next(
         &mut self,
         service: &Service,
@@ -115,8 +114,8 @@ impl FailedSeeds {
         Ok(urls)
     }
 
-    /// Adds the rest to a crawl that was started with the first ones, also when the client goes
-    /// away. A crawl that cannot get all of them is cancelled.
+    /// Adds the remaining URLs to a crawl that was started with the first batch, even if the client
+    /// disconnects. Cancels the crawl if they cannot all be added.
     ///
     /// # Errors
     /// Returns a problem if a quota of the key does not allow them.
@@ -158,7 +157,7 @@ impl FailedSeeds {
             let (_, rows) = packed(service, urls, 0).await?;
             let add = || service.coordinator.api_add_failed(caller, crawl, &rows, self.is_last);
             if !patiently(false, add).await? {
-                // The client, or a limit, has ended it meanwhile.
+                // The client or a limit has ended the crawl.
                 return Ok(());
             }
         }
@@ -166,7 +165,7 @@ impl FailedSeeds {
     }
 }
 
-/// Makes a call, and makes it again where the key made too many, unless it is the first.
+/// Makes a call, and retries it while the key is throttled. The first call is not retried.
 async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(
     is_first: bool,
     call: impl Fn() -> F,

@@ -1,7 +1,7 @@
-//! How a URL of a crawl stands, as clients read it.
+//! The state of a crawl's URL, in the HTTP API.
 //!
-//! Invariant: nothing of the operator's (stores, slots, numbers of crawls) is in it. Must not know:
-//! how it was asked for.
+//! Invariant: nothing of the operator's (stores, slots, numbers of crawls) is in it. Does not
+//! depend on how the URL was requested.
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::ApiFetch;
@@ -15,19 +15,19 @@ use crate::{
     url_id::url_id,
 };
 
-/// How a URL stands.
+/// The state of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum UrlState {
-    /// It was not fetched yet.
+    /// It is not fetched yet.
     Due,
-    /// Its record is kept.
+    /// Its record is stored.
     Captured,
-    /// It could not be had.
+    /// It could not be fetched.
     Failed,
-    /// It may not be asked for, or its answer is of no use.
+    /// It must not be fetched, or its response is not usable.
     Refused,
-    /// It was given up before it was asked for.
+    /// It was given up before it was fetched.
     Left,
 }
 
@@ -43,53 +43,53 @@ impl UrlState {
     }
 }
 
-/// Where a record is, in the store of the crawl.
+/// Location of a record in the crawl's store.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct RecordPlace {
-    /// The name of the WARC file.
+    /// Name of the WARC file.
     pub(crate) object: String,
-    /// Where the record begins in it, in bytes.
+    /// Offset of the record in the file, in bytes.
     pub(crate) offset: i64,
-    /// Its length, in bytes.
+    /// Length of the record, in bytes.
     pub(crate) length: i32,
 }
 
-/// A URL of a crawl. While it is due, what the fetch says is absent.
+/// A URL of a crawl. The fields of its fetch are absent while it is due.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UrlDocument {
-    /// Its id.
+    /// The URL's ID.
     pub(crate) id: String,
     /// The URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
-    /// The crawl's id.
+    /// The crawl's ID.
     pub(crate) crawl: Uuid,
-    /// How it stands.
+    /// The state of the URL.
     pub(crate) state: UrlState,
-    /// One word: how it ended, such as ok, http_404_410 or robots_disallowed.
+    /// The outcome, such as ok, http_404_410 or robots_disallowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<FetchOutcome>)]
     pub(crate) outcome: Option<String>,
-    /// What ended the crawl, where the URL was left because of it.
+    /// What ended the crawl, if the URL was left because of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) reason: Option<String>,
-    /// When it was asked for.
+    /// Time of the fetch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<DateTime<Utc>>,
-    /// How long the answer took, in milliseconds.
+    /// How long the response took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<i32>,
-    /// Links from a submitted URL to it.
+    /// Number of links from a submitted URL to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<i16>,
-    /// The URL whose link or redirect led to it; absent if it was submitted.
+    /// The URL whose link or redirect led here. Absent for submitted URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) via: Option<String>,
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<i16>,
-    /// Where a redirect leads.
+    /// Target of the redirect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redirect: Option<String>,
     /// The MIME type.
@@ -104,31 +104,31 @@ pub(crate) struct UrlDocument {
     /// The title of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
-    /// Bytes of the body as it is kept.
+    /// Size of the stored body in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<i32>,
-    /// SHA-256 of that body, in hexadecimal digits.
+    /// SHA-256 of the stored body, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
-    /// What is wrong with the certificate of its server: expired, self_signed, wrong_name,
+    /// What is wrong with the server's certificate: expired, self_signed, wrong_name,
     /// unknown_issuer or faulty.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CertificateFault>)]
     pub(crate) certificate: Option<String>,
-    /// Why the body is not whole: a limit (`length`, `time`), or it ended early (`disconnect`).
+    /// Why the body is incomplete: a limit (`length`, `time`), or it ended early (`disconnect`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Truncation>)]
     pub(crate) truncated: Option<String>,
-    /// Where its record is.
+    /// The record's location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<RecordPlace>,
-    /// The content of the page, where the request includes it.
+    /// The content of the page, if the request includes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contents: Option<Contents>,
 }
 
 impl UrlDocument {
-    /// A URL of which nothing is known but that it is due.
+    /// Creates the document of a URL that is due, without any details.
     pub(crate) fn due(id: String, url: Option<String>, crawl: Uuid) -> Self {
         Self {
             id,
@@ -156,7 +156,7 @@ impl UrlDocument {
         }
     }
 
-    /// A URL as the key with this secret sees it.
+    /// Creates the document of a URL for the key with this secret.
     pub(crate) fn new(fetch: ApiFetch, secret_sha256: &[u8; 32]) -> Self {
         let id = fetch.id();
         let place = fetch.object.zip(fetch.record_offset).zip(fetch.record_length);
@@ -187,7 +187,7 @@ impl UrlDocument {
     }
 }
 
-/// Whether a URL is no more due.
+/// Returns whether a URL is no longer due.
 pub(crate) fn is_settled(fetch: &ApiFetch) -> bool {
     UrlState::parse(&fetch.state) != UrlState::Due
 }

@@ -1,8 +1,8 @@
-//! A filter as a client gives and sees it.
+//! A filter in the HTTP API.
 //!
 //! Invariants: every field of [`FilterSettings`] that a key may set is here under its own name, and
-//! no other: a classifier is a program on the workers' machines. Must not know: what a filter
-//! decides, where it is kept.
+//! no other. A key may not set a classifier, because that is a program on the workers' hosts. Does
+//! not depend on what a filter decides, or where it is stored.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::{
     short_text::check_no_nul,
 };
 
-/// What becomes of a URL or a page.
+/// What a filter does with a URL or a page.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum VerdictWord {
-    /// It is kept.
+    /// Keep it.
     Keep,
-    /// It is not asked for, or not kept.
+    /// Do not fetch it, or do not keep it.
     Drop,
-    /// It is kept, and its links to other pages are not followed.
+    /// Keep it, but do not follow its links to other pages.
     Nofollow,
 }
 
@@ -38,33 +38,34 @@ impl From<FilterVerdict> for VerdictWord {
     }
 }
 
-/// What being on a list means.
+/// How a list is applied.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ListModeWord {
-    /// What is on it is dropped.
+    /// Drop what is on the list.
     Drop,
-    /// What is on none of the lists with this mode is dropped.
+    /// Drop what is on none of the lists with this mode.
     Keep,
 }
 
-/// Where words are looked for.
+/// Where to search for words.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PlaceWord {
-    /// The title.
+    /// In the title.
     Title,
-    /// The visible text.
+    /// In the visible text.
     Text,
 }
 
-/// A pattern and what it means; the first one that matches decides.
+/// A pattern and its verdict. The first pattern that matches decides.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterRule {
     /// A glob over host and path such as `example.com/shop/*`, or `re:` and a regular expression.
     pub(crate) pattern: String,
-    /// What becomes of a URL that matches. One that is kept is kept whatever else the filter says.
+    /// The verdict on a URL that matches. A URL that is kept here is kept whatever else the filter
+    /// has.
     pub(crate) verdict: VerdictWord,
 }
 
@@ -72,68 +73,68 @@ pub(crate) struct FilterRule {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterList {
-    /// Its name.
+    /// The list's name.
     pub(crate) name: String,
-    /// What being on it means.
+    /// How the list is applied.
     pub(crate) mode: ListModeWord,
-    /// The categories that count; else all.
+    /// The categories that count. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) categories: Option<Vec<String>>,
 }
 
-/// Words with weights. A page is dropped where their sum reaches the threshold.
+/// Words with weights. A page is dropped if their sum reaches the threshold.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterWords {
-    /// The words, of any case, each with what it adds.
+    /// The words, in any case, each with its weight.
     pub(crate) weights: BTreeMap<String, i64>,
-    /// The sum from which on a page is dropped.
+    /// The sum from which a page is dropped.
     #[schema(minimum = 1)]
     pub(crate) threshold: i64,
-    /// Where they are looked for; else in both.
+    /// Where to search for the words. Default: in both.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
     pub(crate) places: Option<Vec<PlaceWord>>,
 }
 
-/// A choice; what is not known is kept.
+/// What to keep or drop. A page whose value is unknown is kept.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FilterChoice {
-    /// Only these are kept.
+    /// Keep only these.
     Keep(Vec<String>),
-    /// All but these are kept.
+    /// Keep all but these.
     Drop(Vec<String>),
 }
 
-/// Countries of hosts, by two letters each. One of `keep` and `drop` is given.
+/// Countries of hosts, as two-letter codes. Exactly one of `keep` and `drop` is given.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterCountries {
-    /// Only these.
+    /// Keep only these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keep: Option<Vec<String>>,
-    /// All but these.
+    /// Keep all but these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) drop: Option<Vec<String>>,
-    /// The imported list that has the countries of addresses; else top-level domains alone count.
+    /// The imported list with the countries of addresses. Without it only top-level domains count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) addresses: Option<String>,
 }
 
-/// A filter. What is not given filters nothing.
+/// A filter. A missing field filters nothing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FilterBody {
-    /// Patterns, of which the first that matches decides.
+    /// Patterns. The first one that matches decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<Vec<FilterRule>>,
-    /// Imported lists of names. A list that drops wins over one that keeps.
+    /// Imported lists of names. A list that drops takes precedence over one that keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lists: Option<Vec<FilterList>>,
-    /// Words of pages.
+    /// Words on pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) words: Option<FilterWords>,
-    /// Languages of pages, by codes of ISO 639-1 or 639-3.
+    /// Languages of pages, as ISO 639-1 or 639-3 codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) languages: Option<FilterChoice>,
     /// Countries of hosts.
@@ -145,10 +146,10 @@ pub(crate) struct FilterBody {
 }
 
 impl FilterBody {
-    /// The filter, checked.
+    /// Converts this to filter settings, and checks them.
     ///
     /// # Errors
-    /// The first field that is out of its bounds.
+    /// Returns a problem that names the first invalid field.
     pub(crate) fn settings(&self) -> Result<FilterSettings, Problem> {
         let json = serde_json::to_vec(self)
             .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
@@ -157,13 +158,13 @@ impl FilterBody {
         Ok(settings)
     }
 
-    /// A filter that is kept, if this program knows all of it.
+    /// Reads a stored filter. `None` if this program does not know all of its fields.
     pub(crate) fn of(kept: Value) -> Option<Self> {
         serde_json::from_value(kept).ok()
     }
 }
 
-/// What is wrong with a filter, by its field.
+/// Converts a filter error to a problem that names the field.
 fn filter_problem(error: &FilterError) -> Problem {
     let (code, field) = match error.field.as_str() {
         "filter" => (ProblemCode::InvalidParameter, "filter".to_owned()),

@@ -1,6 +1,6 @@
-//! The header `Idempotency-Key`: a request that is sent twice does its work once.
+//! The header `Idempotency-Key`: a request that is sent twice takes effect once.
 //!
-//! Must not know: what a request does.
+//! Does not depend on what a request does.
 
 use axum::http::request::Parts;
 use everytab_coordinator::IdempotencyKey;
@@ -8,15 +8,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The header.
+/// The header's name.
 const HEADER: &str = "idempotency-key";
-/// Characters of a key.
+/// Maximum key length.
 const MAX_CHARACTERS: usize = 255;
 
-/// The key of a request, if it has one, with a digest of what the request asks for.
+/// Returns the idempotency key of a request, with a digest of the request. `None` if it has none.
 ///
 /// # Errors
-/// When the header is empty, too long, or comes twice.
+/// Returns a problem if the header is empty, too long, or sent twice.
 pub(crate) fn of(parts: &Parts, body: &[u8]) -> Result<Option<IdempotencyKey>, Problem> {
     let mut values = parts.headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -26,12 +26,12 @@ pub(crate) fn of(parts: &Parts, body: &[u8]) -> Result<Option<IdempotencyKey>, P
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
     }
     let mut digest = Sha256::new();
-    // How long a client waits for the answer is not what it asks for.
+    // How long a client waits for the response does not change the request.
     let pairs = parts.uri.query().unwrap_or_default().split('&');
     let query: Vec<&str> = pairs.filter(|pair| !pair.starts_with("wait=")).collect();
     for part in [parts.method.as_str(), parts.uri.path(), &query.join("&")] {
         digest.update(part);
-        // No part has this byte.
+        // No part contains a newline.
         digest.update(b"\n");
     }
     digest.update(body);

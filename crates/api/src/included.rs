@@ -1,8 +1,8 @@
-//! URLs together with the contents of their pages, read from the store.
+//! URLs with the contents of their pages, which are read from the store.
 //!
-//! Invariants: an answer has at most [`MAX_CONTENTS_BYTES`] of contents and those of one page; it
-//! reads at most [`MAX_READS_OF_ANSWER`] records at a time; a page that cannot be read has a reason
-//! in the place of its contents. Does not depend on which path asks.
+//! Invariants: a response has at most [`MAX_CONTENTS_BYTES`] of contents, or those of one page. It
+//! reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot be read has a reason
+//! in place of its contents. Does not depend on the route.
 
 use std::collections::HashSet;
 
@@ -17,15 +17,15 @@ use crate::{
     service::Service,
 };
 
-/// Contents of an answer in bytes. The page that exceeds them begins the next answer, unless it is
-/// the first one.
+/// Maximum size of the contents in a response, in bytes. The page that exceeds it is left for the
+/// next response, unless it is the first one.
 const MAX_CONTENTS_BYTES: usize = 16 << 20;
 
-/// Records that one answer reads at a time: half of those that the process reads, so that no
-/// answer keeps all others waiting.
+/// Maximum number of records that a response reads at a time: half of what the process reads, so
+/// that no response blocks all others.
 const MAX_READS_OF_ANSWER: usize = 4;
 
-/// Reads which parts are wanted.
+/// Parses the parameter `include`.
 ///
 /// # Errors
 /// Returns a problem if the list has an unknown name.
@@ -38,11 +38,11 @@ pub(crate) fn include_of(parameters: &Parameters) -> Result<Option<Include>, Pro
     parameters.text("include").map(parse).transpose()
 }
 
-/// Reads the contents of as many URLs as fit into an answer, at least of the first one. Takes one
-/// request of the key for each that has a record.
+/// Reads the contents of as many URLs as fit into a response, but at least of the first. Charges
+/// the key one request for each URL that has a record.
 ///
 /// # Errors
-/// Returns a problem if the key may not make so many requests now, or Postgres cannot be reached.
+/// Returns a problem if the key is throttled, or Postgres cannot be reached.
 pub(crate) async fn with_contents(
     service: &Service,
     caller: &ApiCaller,
@@ -83,12 +83,12 @@ pub(crate) async fn with_contents(
     Ok(documents)
 }
 
-/// Returns whether a record is kept of a fetch.
+/// Returns whether a fetch has a stored record.
 fn has_record(fetch: &ApiFetch) -> bool {
     fetch.object.is_some()
 }
 
-/// Reads the contents of a capture, or why they are absent.
+/// Reads the contents of a capture, or returns why they are missing.
 async fn read(service: &Service, fetch: &ApiFetch, include: Include) -> Contents {
     let error = match service.captures.contents(fetch.clone(), include).await {
         Ok(contents) => return contents,

@@ -1,15 +1,13 @@
-//! Keys that this process has not seen accepted: Postgres checks them together, up to a hundred
-//! times a second.
+//! Checks keys that this process has not seen accepted, in batches, at most a hundred per second.
 //!
-//! A key that was accepted passes at once from then on, until Postgres refuses it. All others wait
-//! for the next check, which is one statement for every key that waits, of each network at most
-//! [`MAX_PER_NETWORK`]. So a flood of wrong keys costs Postgres the same as one wrong key, delays
-//! nobody whose key was accepted, and delays a new key by the length of the queue of its network,
-//! which the number of connections bounds. Nothing is remembered of a wrong key, so a key works as
-//! soon as it was added. A key whose bucket has room for no request is refused without a call until
-//! the time that Postgres has said. Invariant: memory is bounded by the connections and by
-//! [`MAX_ACCEPTED`], however many addresses call. Does not depend on: what a key may do; Postgres
-//! judges that in each call.
+//! An accepted key passes immediately from then on, until Postgres rejects it. All others wait for
+//! the next check: one statement for all waiting keys, but at most [`MAX_PER_NETWORK`] of each
+//! network. So a flood of wrong keys costs Postgres as much as one wrong key. It delays no accepted
+//! key, and a new key only by the queue of its own network, which is bounded by the number of
+//! connections. Wrong keys are not remembered, so a key works as soon as it was added. A key whose
+//! bucket is empty is rejected without a call until the time that Postgres gave. Invariant: memory
+//! is bounded by the connections and by [`MAX_ACCEPTED`], whatever number of addresses call. Does
+//! not depend on what a key may do, which Postgres checks in each call.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -28,30 +26,30 @@ use tokio::{
 
 use crate::problem::{BusyFor, Problem, ProblemCode};
 
-/// Minimum pause between two checks. Clients that send wrong keys one after the other get an
-/// answer per pause, and Postgres at most 100 statements a second.
+/// Minimum pause between two checks. A client that sends wrong keys one by one gets one response
+/// per pause, and Postgres at most 100 statements per second.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The pause is at least this many times as long as the check before it took, so that checks take
-/// at most a fifth of one connection's time.
+/// The pause is at least this many times the duration of the last check, so that checks take at
+/// most a fifth of one connection's time.
 const PAUSE_PER_CHECK: u32 = 4;
-/// Maximum pause, so that one slow check delays nobody for long.
+/// Maximum pause, so that one slow check delays no client for long.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
-/// Maximum number of keys per check of one network: an IPv4 address, or 64 bits of an IPv6 address,
-/// which is what one customer has. A network gets at most 6,400 refusals a second.
+/// Maximum number of keys per check and network: an IPv4 address, or an IPv6 /64, which is what one
+/// customer has. A network gets at most 6,400 rejections per second.
 const MAX_PER_NETWORK: usize = 64;
-/// Maximum number of keys per check: some milliseconds of Postgres.
+/// Maximum number of keys per check, which takes Postgres some milliseconds.
 const MAX_PER_CHECK: usize = 1_024;
-/// Maximum number of requests that arrive between two checks. More than there are connections.
+/// Maximum number of requests that arrive between two checks, which exceeds the connection limit.
 const MAX_ARRIVING: usize = 16_384;
-/// Maximum number of accepted keys that are remembered, 100 bytes each. Beyond it all are checked
-/// again.
+/// Maximum number of accepted keys that are remembered, 100 bytes each. Beyond it all are forgotten
+/// and checked again.
 const MAX_ACCEPTED: usize = 10_000;
-/// Seconds after which a client may try again if too many wait.
+/// Seconds after which a client may retry if too many keys are waiting.
 const RETRY_S: u64 = 1;
 
 const _: () = assert!(MAX_PER_NETWORK <= MAX_PER_CHECK);
 
-/// A request whose key waits for a check.
+/// A request that waits for the check of its key.
 #[derive(Debug)]
 struct Waiting {
     caller: ApiCaller,
@@ -59,10 +57,10 @@ struct Waiting {
     answer: oneshot::Sender<Result<(), Problem>>,
 }
 
-/// The keys that were accepted, and until when all their requests are refused.
+/// Accepted keys, each with the time until which all its requests are rejected.
 type Accepted = Arc<Mutex<HashMap<ApiCaller, Instant>>>;
 
-/// Checks of keys.
+/// The queue of keys to check, and the accepted keys.
 #[derive(Debug)]
 pub(crate) struct KeyChecks {
     accepted: Accepted,
@@ -70,7 +68,7 @@ pub(crate) struct KeyChecks {
 }
 
 impl KeyChecks {
-    /// Starts to check, until this value is dropped.
+    /// Starts the task that checks keys. It stops when this value is dropped.
     pub(crate) fn start(coordinator: Coordinator) -> Self {
         let (arriving, waiting) = mpsc::channel(MAX_ARRIVING);
         let accepted = Accepted::default();
@@ -78,11 +76,10 @@ impl KeyChecks {
         Self { accepted, arriving }
     }
 
-    /// Returns when the key was accepted, now or by an earlier check.
+    /// Waits until the key is accepted. Returns immediately if it was accepted before.
     ///
     /// # Errors
-    /// Returns a problem if the key is not valid, has no room for a request, or Postgres cannot be
-    /// reached.
+    /// Returns a problem if the key is invalid, its bucket is empty, or Postgres cannot be reached.
     pub(crate) async fn check(&self, caller: &ApiCaller, address: IpAddr) -> Result<(), Problem> {
         let free_at = self.accepted.lock().get(caller).copied();
         if let Some(free_at) = free_at {
@@ -96,8 +93,8 @@ impl KeyChecks {
         answered.await.unwrap_or_else(|_| Err(Problem::new(ProblemCode::Internal)))
     }
 
-    /// Notes how a request of a key was answered: a key that Postgres has refused was not accepted,
-    /// and one whose bucket is full is refused until there is room for a request.
+    /// Learns from the response to a key's request. A key that Postgres rejected is no longer
+    /// accepted, and one whose bucket is empty is rejected until it has room for a request.
     pub(crate) fn note(&self, caller: &ApiCaller, response: &Response) {
         if response.status() == StatusCode::UNAUTHORIZED {
             self.accepted.lock().remove(caller);
@@ -110,7 +107,7 @@ impl KeyChecks {
     }
 }
 
-/// Checks keys until there is no way in.
+/// Checks keys until all senders are dropped.
 async fn check_all(
     mut arriving: mpsc::Receiver<Waiting>,
     coordinator: Coordinator,
@@ -133,7 +130,7 @@ async fn check_all(
     }
 }
 
-/// Takes the requests of the next check, in order, and drops those whose clients have gone.
+/// Takes the requests of the next check, in order, and drops those whose clients disconnected.
 fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     let mut per_network = HashMap::new();
     let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
@@ -150,7 +147,7 @@ fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     taken
 }
 
-/// Checks keys by one statement.
+/// Checks keys with one statement.
 async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Waiting>) {
     let callers: Vec<ApiCaller> = together.iter().map(|one| one.caller.clone()).collect();
     let results: Vec<Result<(), Problem>> = match coordinator.api_valid_keys(&callers).await {
@@ -174,12 +171,12 @@ async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Wai
             }
             accepted.insert(one.caller, Instant::now());
         }
-        // The client may have gone.
+        // The client may have disconnected.
         one.answer.send(result).ok();
     }
 }
 
-/// Returns the part of an address that one customer of a network has.
+/// Returns the part of an address that identifies one customer's network.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -209,7 +206,7 @@ mod tests {
             queue.push_back(one);
             clients.push(client);
         }
-        // A client that went away takes no place.
+        // A client that disconnected takes no slot of the batch.
         clients.remove(0);
         let first = take_turns(&mut queue);
         assert_eq!(first.len(), MAX_PER_NETWORK + 2);

@@ -1,8 +1,7 @@
-//! The ports that URLs of keys may name.
+//! The ports that a key's URLs may name.
 //!
-//! A key has its ports for life, so they are read once. A key that is not valid is judged by the
-//! usual ports here; the call that submits its URLs refuses it. Does not depend on: what is
-//! submitted.
+//! A key's ports never change, so they are read once. An invalid key gets the default ports here,
+//! and is rejected by the call that submits its URLs. Does not depend on what is submitted.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,10 +11,10 @@ use parking_lot::Mutex;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum number of keys whose ports are remembered, 100 bytes each. Beyond it all are read again.
+/// Maximum number of keys whose ports are cached, 100 bytes each. Beyond it the cache is cleared.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// The ports of keys, by the digest of the key's secret.
+/// Cached ports, by the digest of the key's secret.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPorts(Mutex<HashMap<[u8; 32], Arc<PortList>>>);
 

@@ -1,10 +1,10 @@
-//! The HTTP service: keys submit URLs and crawls, and read what became of them.
+//! The HTTP service: keys submit URLs and crawls, and read their results.
 //!
-//! [`ApiService::start`] makes a router of the database and of what the operator has set; the
-//! program serves it. A resource is one file of `resources/` and a line of the table in
-//! `routes.rs`. Invariants: this process fetches nothing from the web; whose a thing is, and what a
-//! key may do, Postgres decides in each call; every refusal is a [`ProblemCode`]. Must not know:
-//! SQL, how pages are fetched or kept.
+//! [`ApiService::start`] builds a router from the database and the operator's settings, which the
+//! program then serves. A resource is one file in `resources/` and one line in the table of
+//! `routes.rs`. Invariants: this process fetches nothing from the web. Postgres decides in each
+//! call who owns what, and what a key may do. Every rejected request gets a [`ProblemCode`]. Does
+//! not depend on SQL, or on how pages are fetched and stored.
 
 mod answer;
 mod asked_crawl;

@@ -1,7 +1,7 @@
-//! Pages of lists that Postgres answers whole, because a key has few items of them.
+//! Pages of lists that Postgres returns whole, because a key has few of their items.
 //!
-//! Invariant: a reader that follows the cursors gets each item that is there all the time once,
-//! whatever is added and removed meanwhile. Does not depend on what the items are.
+//! Invariant: a client that follows the cursors gets each item exactly once that exists all the
+//! time, even if others are added and removed. Does not depend on what the items are.
 
 use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
@@ -12,11 +12,10 @@ use crate::{
     problem::Problem,
 };
 
-/// Items of a page where the client does not say how many, and at most: as many filters and
-/// schedules as a key may have.
+/// Default and maximum number of items in a page: as many filters or schedules as a key may have.
 pub(crate) const MAX_ITEMS: i32 = 100;
 
-/// The part of a list that a request wants.
+/// The page of a list that a request selects.
 #[derive(Debug)]
 pub(crate) struct ListPage<'a> {
     caller: &'a ApiCaller,
@@ -26,10 +25,10 @@ pub(crate) struct ListPage<'a> {
 }
 
 impl<'a> ListPage<'a> {
-    /// Reads the parameters of a request, `limit` and `after`.
+    /// Parses the parameters `limit` and `after` of a request.
     ///
     /// # Errors
-    /// Returns a problem if one is invalid or is another.
+    /// Returns a problem if one is invalid, or if there are other parameters.
     pub(crate) fn parse(
         uri: &Uri,
         caller: &'a ApiCaller,
@@ -43,8 +42,8 @@ impl<'a> ListPage<'a> {
         Ok(Self { caller, list, limit: usize::try_from(limit).unwrap_or_default(), after })
     }
 
-    /// Takes the page out of all items, in the order of their keys, which are unique. Also returns
-    /// the cursor behind the page, `None` if nothing follows.
+    /// Selects the page from all items, sorted by their unique keys. Also returns the cursor after
+    /// the page, or `None` if it is the last one.
     pub(crate) fn of<T>(
         self,
         items: Vec<T>,
@@ -79,7 +78,7 @@ mod tests {
             let page = ListPage::parse(&uri, &caller, NUMBERS).unwrap();
             let (found, next) = page.of(items.clone(), |item| format!("{item:05}"));
             seen.extend(found);
-            // Another one before and one behind, and the last one that was read is gone.
+            // Add one item before and one after the last that was read, and remove that one.
             let last = *seen.last().unwrap();
             items.retain(|item| *item != last);
             items.extend([last / 10 + 1, last + 5]);

@@ -1,7 +1,7 @@
-//! Answers to what is not a request of HTTP/1.1, in the place of the HTTP library's own.
+//! Replaces the HTTP library's response to a request that is not valid HTTP/1.1.
 //!
-//! The library answers a malformed head by itself, without a body. Does not depend on: how that
-//! answer is recognised.
+//! The library rejects a malformed head by itself, without a body. Does not depend on how that
+//! response is recognised.
 
 use std::{str, time::Duration};
 
@@ -14,8 +14,8 @@ use crate::{
     problem::{PROBLEM_TYPE, Problem, ProblemCode},
 };
 
-/// Returns the problem document, with its head, that says what the library's answer says. `None` if
-/// that is not one of its refusals.
+/// Returns a whole response with a problem document in place of the library's response. `None` if
+/// that is not one of its rejections.
 #[must_use]
 pub fn problem_of_malformed(answer: &[u8]) -> Option<Vec<u8>> {
     let head = str::from_utf8(answer).ok()?;

@@ -1,10 +1,10 @@
-//! What holds for every answer, whatever the path: headers, the id of the request, problems where
-//! there is no route, and metrics.
+//! Applies to every response, on every route: headers, request IDs, problems for unknown routes,
+//! and metrics.
 //!
-//! Invariants: no answer is kept by a cache or shown in a frame, none sets a cookie, none lets
-//! pages of other origins read it; an answer to HEAD is that to GET without its body; OPTIONS names
-//! the methods of a path; a panic is an answer; a request names one host. Must not know: what
-//! paths do.
+//! Invariants: no response is stored in a shared cache, shown in a frame, sets a cookie, or can be
+//! read by pages of other origins. HEAD gets the response to GET without its body; OPTIONS gets the
+//! methods of the path; a panic becomes a response; a request has one host. Does not depend on what
+//! routes do.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -27,9 +27,9 @@ use crate::{
     service::Service,
 };
 
-/// The header with the id of a request, which lines of the log name too.
+/// Header with the request ID, which log lines contain too.
 pub const REQUEST_ID: &str = "x-request-id";
-/// Headers of answers that have none of their own.
+/// Default headers of responses. A response may set its own value.
 pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "private, no-store"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
@@ -39,7 +39,7 @@ pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Answers a request by its route.
+/// Passes a request to its route, and completes the response.
 pub(crate) async fn with_manners(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -88,8 +88,8 @@ pub(crate) async fn with_manners(
     response
 }
 
-/// Returns true if a request has one header `Host`, empty or a host and perhaps a port; HTTP/1.0
-/// needs none (RFC 9112 3.2).
+/// Returns true if a request has one `Host` header, with a host and an optional port, or empty.
+/// HTTP/1.0 requests need none (RFC 9112 3.2).
 fn names_one_host(request: &Request) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -99,7 +99,7 @@ fn names_one_host(request: &Request) -> bool {
     }
 }
 
-/// Returns true for a host and perhaps a port, without a user.
+/// Returns true for a host with an optional port, without user information.
 fn is_host(value: &[u8]) -> bool {
     Authority::try_from(value).is_ok_and(|authority| {
         let (text, host) = (authority.as_str(), authority.host());
@@ -108,7 +108,7 @@ fn is_host(value: &[u8]) -> bool {
     })
 }
 
-/// The answer to a request that a proxy before this service may read otherwise than the service.
+/// Rejects a request that a proxy in front of this service may interpret differently.
 fn without_host() -> Response {
     let detail = "a request has exactly one header Host, a host and perhaps a port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
@@ -116,7 +116,8 @@ fn without_host() -> Response {
     response
 }
 
-/// The answer to a method that the path does not have: its methods, for OPTIONS without a problem.
+/// Responds to a method that the path does not have, with the path's methods. For OPTIONS this is
+/// not a problem.
 fn without_method(method: &Method, found: &HeaderMap) -> Response {
     let mut response = if method == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
@@ -130,7 +131,7 @@ fn without_method(method: &Method, found: &HeaderMap) -> Response {
     response
 }
 
-/// The answer where there is no route.
+/// Responds to a request that matches no route.
 pub(crate) async fn no_route() -> Problem {
     Problem::with(ProblemCode::NotFound, "GET /openapi.json names all paths")
 }

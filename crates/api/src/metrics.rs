@@ -1,7 +1,7 @@
-//! The instruments of the HTTP service.
+//! The metrics of the HTTP service.
 //!
-//! Invariant: labels take their values from closed lists (the routes as they are declared, classes
-//! of statuses), never from what a client sends. Must not know: which exporter reads them.
+//! Invariant: label values are from closed lists (declared routes, classes of statuses), never from
+//! a client's input. Does not depend on the exporter.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -25,17 +25,17 @@ instruments! { Instruments METRICS
         "Calls to Postgres that submitted such URLs, many in one: done, failed";
 }
 
-/// The route of what no route has.
+/// Label for requests that match no route.
 pub(crate) const NO_ROUTE: &str = "none";
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// The service's instruments. The first call takes the global meter provider that is set by then.
+/// Returns the service's instruments. The first call uses the current global meter provider.
 fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to the series that queries for rates need.
+/// Adds 0 to the series that rate queries need.
 pub(crate) fn begin_at_zero() {
     let instruments = instruments();
     instruments.submissions.add(0, &[]);
@@ -48,7 +48,7 @@ pub(crate) fn begin_at_zero() {
     }
 }
 
-/// Records an answer. `route` is a path as it is declared.
+/// Records a response. `route` is a path as declared.
 pub(crate) fn answered(route: &str, status: StatusCode, took: Duration) {
     let instruments = instruments();
     let class = match status.as_u16() {
@@ -62,7 +62,7 @@ pub(crate) fn answered(route: &str, status: StatusCode, took: Duration) {
     instruments.requests.add(1, &[route, label("status", class)]);
 }
 
-/// Records how many requests wait.
+/// Records the number of waiting requests.
 pub(crate) fn waiting(requests: usize) {
     instruments().waiters.record(requests as u64, &[]);
 }

@@ -1,8 +1,8 @@
-//! JSON in which an array is never taken for an object.
+//! Deserializes JSON without accepting an array in place of an object.
 //!
-//! serde reads an array as the fields of a struct in their order, so that `"settings": []` would
-//! mean all defaults, and `["https://a.test/"]` a whole request. [`ObjectsOnly`] passes every call
-//! on, itself around all that is nested, but asks for a map where a struct is expected.
+//! serde reads an array as the fields of a struct in order, so that `"settings": []` would mean all
+//! defaults, and `["https://a.test/"]` a whole request. [`ObjectsOnly`] forwards every call and
+//! wraps all nested values, but requests a map where a struct is expected.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Wraps what serde passes between a format and a type: each of them, and all within it.
+/// Wraps the serde types between a format and a value, and all that are nested in them.
 pub(crate) struct ObjectsOnly<T>(pub(crate) T);
 
 macro_rules! pass_on_types {
@@ -85,8 +85,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
     }
 }
 
-/// Reads a struct from an object alone. What comes instead is an error in JSON's words, without the
-/// name that the struct has in the code.
+/// Deserializes a struct from an object only. Errors about other values use JSON's terms, without
+/// the name of the Rust struct.
 struct FieldsOf<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for FieldsOf<V> {

@@ -1,7 +1,7 @@
-//! Parameters of a request's query.
+//! Query parameters of requests.
 //!
-//! Invariant: a parameter that the path does not know, or that comes twice, is refused, so that a
-//! misspelt one is no default. Must not know: what a parameter means.
+//! Invariant: an unknown or repeated parameter is rejected, so that a misspelt one does not
+//! silently become a default. Does not depend on what a parameter means.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,18 +9,18 @@ use axum::http::Uri;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The longest time that a request may wait, in seconds: proxies give up after 60.
+/// Maximum time that a request may wait, in seconds. Proxies give up after 60.
 pub(crate) const MAX_WAIT_S: u64 = 60;
 
-/// The parameters of one request.
+/// The query parameters of a request.
 #[derive(Debug)]
 pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Reads the query of an address, which may have these parameters.
+    /// Parses the query of a URI, which may have the parameters `known`.
     ///
     /// # Errors
-    /// For any other, and for one that comes twice.
+    /// Returns a problem for an unknown parameter, or one that is repeated.
     pub(crate) fn parse(uri: &Uri, known: &[&str]) -> Result<Self, Problem> {
         let mut found = BTreeMap::new();
         let query = uri.query().unwrap_or_default();
@@ -40,15 +40,15 @@ impl Parameters {
         Ok(Self(found))
     }
 
-    /// The text of a parameter, if it is there.
+    /// Returns a parameter as a string. `None` if it is missing.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A parameter as a value of any type, if it is there.
+    /// Parses a parameter. `None` if it is missing.
     ///
     /// # Errors
-    /// When it is no such value.
+    /// Returns a problem if the value cannot be parsed. `what` describes valid values.
     pub(crate) fn value<T: std::str::FromStr>(
         &self,
         name: &str,
@@ -63,10 +63,10 @@ impl Parameters {
         self.text(name).map(parsed).transpose()
     }
 
-    /// A number from 1 to `most`; `default` where it is not there.
+    /// Returns a number from 1 to `most`, or `default` if it is missing.
     ///
     /// # Errors
-    /// When it is no such number.
+    /// Returns a problem if the value is not such a number.
     pub(crate) fn limit(&self, name: &str, default: i32, most: i32) -> Result<i32, Problem> {
         let what = format!("a number from 1 to {most}");
         let number = self.value(name, &what)?.unwrap_or(default);
@@ -77,10 +77,10 @@ impl Parameters {
         Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail))
     }
 
-    /// How long the request may wait for news.
+    /// Returns how long the request may wait for news.
     ///
     /// # Errors
-    /// When it is no time up to [`MAX_WAIT_S`].
+    /// Returns a problem if the value is not a number from 0 to [`MAX_WAIT_S`].
     pub(crate) fn wait(&self) -> Result<Duration, Problem> {
         let what = format!("a number of seconds up to {MAX_WAIT_S}");
         let seconds: f64 = self.value("wait", &what)?.unwrap_or(0.0);

@@ -12,7 +12,7 @@ use crate::{
     service::Service,
 };
 
-/// The only variable part of a path, as text.
+/// The only variable part of a path, as a string.
 pub(crate) struct PathText(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {
@@ -24,7 +24,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     }
 }
 
-/// The only variable part of a path, as an id; none where the text is no id.
+/// The only variable part of a path, as an ID. `None` if it is malformed.
 pub(crate) struct PathId(pub(crate) Option<Uuid>);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathId {
@@ -36,11 +36,11 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
-/// The id of a path, where it is one. A text that is none, or a forged one, costs a request as
-/// well, and tells nothing without a key.
+/// Returns the ID. A malformed or forged one costs one request, like an unknown one. Without a
+/// valid key, the result is `unauthorized` for every ID, so that it reveals nothing.
 ///
 /// # Errors
-/// Where it is none.
+/// Returns a problem if there is no ID.
 pub(crate) async fn known<T>(
     service: &Service,
     caller: &ApiCaller,

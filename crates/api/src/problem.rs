@@ -1,8 +1,8 @@
-//! Refusals as HTTP says them: RFC 9457, with a closed list of codes.
+//! Errors of the HTTP API: problem documents (RFC 9457) with a closed list of codes.
 //!
-//! Invariants: every answer that is no success is a [`Problem`], and its `code` is one of
-//! [`ProblemCode::ALL`], which a test pins; no text of Postgres reaches a client. Must not know:
-//! what was asked for.
+//! Invariants: every response that is not a success is a [`Problem`]. Its `code` is one of
+//! [`ProblemCode::ALL`], which a test pins. No message of Postgres reaches a client. Does not
+//! depend on what was requested.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Seconds after which a client may try again where Postgres is away: a restart takes some.
+/// Seconds after which a client may retry while Postgres is unreachable: a restart takes some.
 const AWAY_RETRY_S: u64 = 5;
-/// Errors that a problem lists: all of a batch.
+/// Maximum number of errors in a problem: those of a whole batch.
 const MAX_ERRORS: usize = 10_000;
-/// The content type of a problem.
+/// Content type of a problem.
 pub(crate) const PROBLEM_TYPE: &str = "application/problem+json";
-/// What the `type` of a problem begins with; the code follows.
+/// Prefix of a problem's `type`, before the code.
 const PROBLEM_URN: &str = "urn:everytab:problem:";
 
-/// Declares the codes with status and title.
+/// Declares the codes with their statuses and titles.
 macro_rules! codes {
     ($($code:ident = $text:literal $status:ident $title:literal,)+) => {
-        /// Why a request was refused.
+        /// Why a request was rejected.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum ProblemCode {
@@ -39,25 +39,25 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &[Self] = &[$(Self::$code),+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$code => $text,)+ }
             }
 
-            /// The HTTP status of an answer with this code.
+            /// Returns the HTTP status of a response with this code.
             #[must_use]
             pub const fn status(self) -> StatusCode {
                 match self { $(Self::$code => StatusCode::$status,)+ }
             }
 
-            /// The code in words.
+            /// Returns the code's description.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$code => $title,)+ }
             }
 
-            /// The code of this name, if there is one.
+            /// Returns the code with this name. `None` if there is none.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|code| code.as_str() == name)
@@ -67,7 +67,7 @@ macro_rules! codes {
 }
 
 codes! {
-    InvalidJson = "invalid_json" BAD_REQUEST "The body is no JSON that is understood",
+    InvalidJson = "invalid_json" BAD_REQUEST "The body is not valid JSON",
     UnknownField = "unknown_field" BAD_REQUEST "There is no such field or parameter",
     InvalidUrl = "invalid_url" BAD_REQUEST "The URL is no URL of a crawl",
     PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not name the port of the URL",
@@ -79,7 +79,7 @@ codes! {
     MalformedRequest = "malformed_request" BAD_REQUEST "The request is not valid HTTP",
     Unauthorized = "unauthorized" UNAUTHORIZED "The request has no valid key",
     NotAllowed = "not_allowed" FORBIDDEN "The operator does not allow this key so much",
-    NotFound = "not_found" NOT_FOUND "There is no such thing",
+    NotFound = "not_found" NOT_FOUND "Not found",
     MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED "The path has no such method",
     IdempotencyMismatch = "idempotency_mismatch" CONFLICT
         "The Idempotency-Key belongs to another request",
@@ -91,9 +91,9 @@ codes! {
         "The content type of the body is not understood",
     NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request is usable",
     Throttled = "throttled" TOO_MANY_REQUESTS "The key makes requests too fast",
-    QuotaUrls = "quota_urls" TOO_MANY_REQUESTS "The key has submitted its URLs of the day",
-    QuotaPages = "quota_pages" TOO_MANY_REQUESTS "The key has had its pages of the day",
-    QuotaBytes = "quota_bytes" TOO_MANY_REQUESTS "The key has stored all that it may",
+    QuotaUrls = "quota_urls" TOO_MANY_REQUESTS "The key has reached its daily URL quota",
+    QuotaPages = "quota_pages" TOO_MANY_REQUESTS "The key has reached its daily page quota",
+    QuotaBytes = "quota_bytes" TOO_MANY_REQUESTS "The key has reached its storage quota",
     QuotaCrawls = "quota_crawls" TOO_MANY_REQUESTS "The key has as many open crawls as it may",
     TooManyWaiters = "too_many_waiters" TOO_MANY_REQUESTS "The key has too many requests that wait",
     HeadersTooLarge = "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE
@@ -102,22 +102,22 @@ codes! {
     Unavailable = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer at present",
 }
 
-/// One of several reasons: of a line or a field.
+/// One of several errors, for a line or a field.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ProblemItem {
-    /// The line or the place in a list, from 1.
+    /// The line, or the position in a list, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The field.
+    /// The field's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The reason as a code.
+    /// The error's code.
     pub code: ProblemCode,
-    /// The reason in words.
+    /// What is wrong.
     pub detail: String,
 }
 
-/// A problem as clients read it.
+/// A problem document.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemDocument {
@@ -125,7 +125,7 @@ pub(crate) struct ProblemDocument {
     #[serde(rename = "type")]
     #[schema(format = "uri")]
     pub(crate) urn: String,
-    /// The code in words.
+    /// Description of the code.
     pub(crate) title: String,
     /// The HTTP status.
     pub(crate) status: u16,
@@ -134,50 +134,50 @@ pub(crate) struct ProblemDocument {
     /// What is wrong with this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
-    /// What is wrong with its parts.
+    /// Errors of single lines or fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) errors: Vec<ProblemItem>,
 }
 
-/// The time during which every request of the key is refused, as an answer of 429 carries it.
+/// Time during which every request of the key is rejected. A 429 response carries it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BusyFor(pub(crate) Duration);
 
-/// A refusal.
+/// A rejected request.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// The reason.
+    /// The code.
     pub code: ProblemCode,
-    /// The reason in words, for a person.
+    /// What is wrong, for a person.
     pub detail: Option<String>,
-    /// Reasons of parts.
+    /// Errors of single lines or fields.
     pub errors: Vec<ProblemItem>,
-    /// Seconds after which the client may try again.
+    /// Seconds after which the client may retry.
     pub retry_after_s: Option<u64>,
-    /// Time before which no request of the key fits into its bucket, however little it costs.
+    /// Time until the key's bucket has room for even the cheapest request.
     pub(crate) busy_for: Option<BusyFor>,
 }
 
 impl Problem {
-    /// A problem without details.
+    /// Creates a problem without details.
     #[must_use]
     pub const fn new(code: ProblemCode) -> Self {
         Self { code, detail: None, errors: Vec::new(), retry_after_s: None, busy_for: None }
     }
 
-    /// A problem and what is wrong.
+    /// Creates a problem that says what is wrong.
     #[must_use]
     pub fn with(code: ProblemCode, detail: impl ToString) -> Self {
         Self { detail: Some(detail.to_string()), ..Self::new(code) }
     }
 
-    /// A problem that passes: the client may try again after so many seconds.
+    /// Creates a temporary problem: the client may retry after this many seconds.
     #[must_use]
     pub fn unavailable(detail: impl ToString, seconds: u64) -> Self {
         Self { retry_after_s: Some(seconds), ..Self::with(ProblemCode::Unavailable, detail) }
     }
 
-    /// A problem of one field.
+    /// Creates a problem of one field.
     #[must_use]
     pub fn of_field(code: ProblemCode, field: &str, detail: impl ToString) -> Self {
         let (detail, field) = (detail.to_string(), Some(field.to_owned()));
@@ -185,13 +185,13 @@ impl Problem {
         Self { errors: vec![item], ..Self::with(code, detail) }
     }
 
-    /// The refusal of a key whose bucket has room for no request for so long.
+    /// Creates the problem of a key whose bucket has no room for a request for this time.
     pub(crate) fn throttled(time: Duration) -> Self {
         let retry_after_s = Some(whole_seconds(time.as_secs_f64()));
         Self { retry_after_s, ..Self::new(ProblemCode::Throttled) }
     }
 
-    /// The same problem, with the reasons of parts.
+    /// Adds the errors of single lines or fields.
     #[must_use]
     pub fn listing(mut self, errors: Vec<ProblemItem>) -> Self {
         self.errors = errors;
@@ -199,7 +199,7 @@ impl Problem {
         self
     }
 
-    /// A refusal that names a code and what goes with it, as Postgres says it.
+    /// Creates a problem from a code and details that Postgres returned.
     #[must_use]
     pub fn of_refusal(code: &str, detail: &Value) -> Self {
         let Some(code) = ProblemCode::parse(code) else {
@@ -228,7 +228,7 @@ impl Problem {
         serde_json::to_vec(&self.document()).unwrap_or_default()
     }
 
-    /// What a client reads.
+    /// Converts this to the document for the client.
     fn document(self) -> ProblemDocument {
         let Self { code, detail, errors, .. } = self;
         let (urn, title) = (format!("{PROBLEM_URN}{}", code.as_str()), code.title().to_owned());
@@ -236,14 +236,14 @@ impl Problem {
     }
 }
 
-/// Seconds, rounded up, at least one.
+/// Rounds seconds up, to at least one.
 fn whole_seconds(seconds: f64) -> u64 {
     // Casts saturate, and NaN is 0.
     (seconds.ceil() as u64).max(1)
 }
 
 impl From<Error> for Problem {
-    /// What Postgres says is for the log: it may name tables, values and hosts.
+    /// Postgres' message goes to the log only, because it may contain tables, values and hosts.
     fn from(error: Error) -> Self {
         if error.is_transient() {
             tracing::warn!(%error, "Postgres did not answer");

@@ -1,9 +1,9 @@
-//! Bodies that a request's handler has not read to their end.
+//! Request bodies that a handler has not read completely.
 //!
-//! Bytes of a body that stay in a connection would be taken for the next request, so an HTTP/1.1
-//! connection can go on only after the whole body was read. Invariant: after an answer, what is
-//! left of a small body was read, or the answer says `Connection: close` (RFC 9112 9.6). Does not
-//! depend on: what a body means.
+//! Remaining bytes of a body in an HTTP/1.1 connection would be parsed as the next request, so the
+//! connection can continue only after the whole body was read. Invariant: after a response, either
+//! the rest of a small body was read, or the response has `Connection: close` (RFC 9112 9.6). Does
+//! not depend on what a body means.
 
 use std::{
     future::poll_fn,
@@ -25,13 +25,13 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// Maximum number of unread bytes that are read for the connection's sake. To connect again costs a
-/// client less than to send more.
+/// Maximum number of unread bytes to read in order to keep the connection. Reconnecting costs a
+/// client less than sending more.
 const MAX_DRAINED: u64 = 64 << 10;
-/// The time for that: small bodies arrive right behind their heads.
+/// Time limit for that. Small bodies arrive right after their heads.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// A body, which its handler may drop.
+/// A request body that its handler may drop.
 #[derive(Debug)]
 struct Kept {
     body: Body,
@@ -57,7 +57,7 @@ fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
     polled
 }
 
-/// The body as a handler gets it.
+/// The body that a handler gets.
 struct Lent(Shared);
 
 impl HttpBody for Lent {
@@ -77,18 +77,18 @@ impl HttpBody for Lent {
     }
 }
 
-/// The body of a request that is being answered. `None` if it has none.
+/// The body of the current request. `None` if it has none.
 #[derive(Debug)]
 pub(crate) struct UnreadBody(Option<(Shared, bool)>);
 
 impl UnreadBody {
-    /// Keeps the body of a request. Returns the request for its handler.
+    /// Keeps a handle on the body of a request. Returns the request for its handler.
     pub(crate) fn keep(request: Request) -> (Request, Self) {
         if request.body().is_end_stream() {
             return (request, Self(None));
         }
         let (parts, body) = request.into_parts();
-        // To read the body of a client that waits for leave would give it.
+        // A read would send `100 Continue` to a client that waits for it.
         let may_drain =
             !parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() <= MAX_DRAINED;
         let shared = Arc::new(Mutex::new(Kept { body, is_read: false }));
@@ -96,7 +96,7 @@ impl UnreadBody {
         (Request::from_parts(parts, lent), Self(Some((shared, may_drain))))
     }
 
-    /// Reads what is left of a small body, or has the connection end with the answer.
+    /// Reads the rest of a small body, or closes the connection after the response.
     pub(crate) async fn finish(self, response: &mut Response) {
         let Some((shared, may_drain)) = self.0 else { return };
         if shared.lock().is_read() {
@@ -109,7 +109,7 @@ impl UnreadBody {
     }
 }
 
-/// Has the connection end with this answer.
+/// Closes the connection after this response.
 pub(crate) fn close_after(response: &mut Response) {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }

@@ -1,4 +1,4 @@
-//! One file a resource: its routes, its documents, its part of the description.
+//! One file per resource: its routes, its documents, and its part of the description.
 
 pub(crate) mod batches;
 pub(crate) mod captured;

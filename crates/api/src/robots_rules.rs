@@ -1,31 +1,31 @@
-//! The parts of what a key's crawls obey beside robots.txt, checked.
+//! Checks the rules that a key's crawls obey in addition to robots.txt.
 //!
-//! Invariant: what is accepted fits into its column, and means something to whoever crawls: a line
-//! that is misspelt would forbid nothing. Must not know: where it is kept.
+//! Invariant: accepted values fit into their columns, and the crawler can apply them: a misspelt
+//! line would forbid nothing. Does not depend on where they are stored.
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::CrawlDelay;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Characters of rules: workers read all of them every few seconds.
+/// Maximum length of rules: workers read all of them every few seconds.
 const MAX_RULES_CHARACTERS: usize = 4_096;
-/// Characters of another robot's token.
+/// Maximum length of a user-agent token.
 const MAX_TOKEN_CHARACTERS: usize = 64;
-/// The longest delay in milliseconds, that of Crawl-delay.
+/// Maximum delay in milliseconds, which is also the limit of Crawl-delay.
 const MAX_ROBOTS_DELAY_MS: i32 = 300_000;
-/// Bytes of a hostname (RFC 1035).
+/// Maximum length of a hostname (RFC 1035).
 const MAX_SITE_BYTES: usize = 253;
 
-/// A problem of one field.
+/// Creates a problem of one field.
 fn wrong(field: &str, detail: String) -> Problem {
     Problem::of_field(ProblemCode::InvalidParameter, field, detail)
 }
 
-/// The domain of the field `site`, as hosts are written.
+/// Parses the field `site`, and returns the domain in canonical form.
 ///
 /// # Errors
-/// When it is no domain.
+/// Returns a problem if it is not a domain.
 pub fn site_of(site: &str, parameters: &ParameterList) -> Result<String, Problem> {
     let is_name_only = !site.is_empty() && !site.contains(['/', '?', '#', '@', ':', '\\', '*']);
     let url = CanonicalUrl::parse(&format!("https://{site}/"), parameters);
@@ -43,7 +43,7 @@ pub fn site_of(site: &str, parameters: &ParameterList) -> Result<String, Problem
 /// Checks the field `user_agent`.
 ///
 /// # Errors
-/// When it is no token of a robot (RFC 9309, section 2.2.1).
+/// Returns a problem if it is not a user-agent token (RFC 9309, section 2.2.1).
 pub fn check_user_agent(token: &str) -> Result<(), Problem> {
     let is_character = |byte: u8| byte.is_ascii_alphabetic() || b"_-".contains(&byte);
     if (1..=MAX_TOKEN_CHARACTERS).contains(&token.len()) && token.bytes().all(is_character) {
@@ -57,7 +57,7 @@ pub fn check_user_agent(token: &str) -> Result<(), Problem> {
 /// Checks the field `rules`.
 ///
 /// # Errors
-/// When they are too long, or a line is no rule.
+/// Returns a problem if the rules are too long, empty, or have an invalid line.
 pub fn check_rules(rules: &str) -> Result<(), Problem> {
     if rules.chars().count() > MAX_RULES_CHARACTERS {
         let detail = format!("rules have at most {MAX_RULES_CHARACTERS} characters");
@@ -82,7 +82,8 @@ pub fn check_rules(rules: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether whoever crawls obeys a rule: no path would begin with what is not as paths are.
+/// Returns whether the crawler can apply this rule: a path must be empty or start with `/` or `*`,
+/// and a delay must parse.
 fn means_something(name: &str, value: &str) -> bool {
     match name.to_ascii_lowercase().as_str() {
         "disallow" | "allow" => value.is_empty() || value.starts_with(['/', '*']),
@@ -94,7 +95,7 @@ fn means_something(name: &str, value: &str) -> bool {
 /// Checks the field `delay_ms`.
 ///
 /// # Errors
-/// When it is out of its bounds.
+/// Returns a problem if it is out of bounds.
 pub fn check_delay(delay_ms: i32) -> Result<(), Problem> {
     if (0..=MAX_ROBOTS_DELAY_MS).contains(&delay_ms) {
         return Ok(());

@@ -1,7 +1,7 @@
-//! The table of routes. A resource is one file of `resources/` and one line here: its routes, and
-//! its part of the description.
+//! The table of routes. A resource is one file in `resources/` and one line here, which adds its
+//! routes and its part of the description.
 //!
-//! Invariant: a test compares the description with what is served, path by path.
+//! Invariant: a test compares the description with the served paths.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     webhook_events,
 };
 
-/// Every route.
+/// Builds the router with every route.
 pub(crate) fn router(service: Arc<Service>) -> Router {
     Router::new()
         .merge(urls::routes())
@@ -46,16 +46,16 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .layer(middleware::from_fn_with_state(service, manners::with_manners))
 }
 
-/// The description as JSON, as docs/openapi.json has it.
+/// Returns the description as JSON, with the content of docs/openapi.json.
 ///
 /// # Errors
-/// When it is no JSON.
+/// Returns an error if it cannot be serialized.
 pub fn description_json() -> Result<String, serde_json::Error> {
     let whole = WholeDescription { paths: described(), webhooks: webhook_events::described() };
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 
-/// The description with what receivers are sent, for which utoipa has no place.
+/// The description with the webhooks, which utoipa does not support.
 #[derive(Serialize)]
 struct WholeDescription {
     #[serde(flatten)]
@@ -63,7 +63,7 @@ struct WholeDescription {
     webhooks: Value,
 }
 
-/// The description of every route.
+/// Builds the description of every route.
 fn described() -> openapi::OpenApi {
     let parts = [
         urls::UrlsDescription::openapi(),

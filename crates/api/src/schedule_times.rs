@@ -1,7 +1,7 @@
-//! When a schedule fires, as clients write it: each so many hours, or at a time of some days.
+//! The times of a schedule in the HTTP API: a period, or a time of day on some weekdays.
 //!
-//! Invariants: what is shown is read back as the same; all times are UTC. Must not know: what a
-//! schedule does.
+//! Invariants: times that are shown can be read back unchanged, and all times are UTC. Does not
+//! depend on what a schedule does.
 
 use chrono::{NaiveTime, Timelike as _};
 use everytab_coordinator::ScheduleTimes;
@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The shortest period in seconds: workers look for schedules that are due every few seconds.
+/// Minimum period in seconds. Workers check for due schedules every few seconds.
 const MIN_PERIOD_SECONDS: u64 = 60;
-/// The longest period in seconds: 365 days.
+/// Maximum period in seconds: 365 days.
 const MAX_PERIOD_SECONDS: u64 = 365 * 86_400;
-/// The units of a period in seconds, the largest first.
+/// Units of a period in seconds, largest first.
 const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-/// The mask of all weekdays.
+/// Mask of all weekdays.
 const EVERY_DAY: i16 = 0b111_1111;
 
 /// A weekday.
@@ -43,28 +43,28 @@ impl DayWord {
     const ALL: [Self; 7] =
         [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
-    /// Its bit of a mask whose first bit is Monday.
+    /// Returns the bit of this day in a mask whose lowest bit is Monday.
     const fn bit(self) -> i16 {
         1 << self as u8
     }
 }
 
-/// The times of a schedule in the fields of its document.
+/// The times of a schedule, as fields of its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TimesInWords {
     /// The period, such as `24h`.
     pub(crate) every: Option<String>,
     /// The time of day, such as `03:00`.
     pub(crate) at: Option<String>,
-    /// The weekdays of that time; none: every day.
+    /// The weekdays for that time. `None` means every day.
     pub(crate) days: Option<Vec<DayWord>>,
 }
 
 impl TimesInWords {
-    /// Reads the times.
+    /// Parses the times.
     ///
     /// # Errors
-    /// With the field that is wrong, where they are no times or do not go with each other.
+    /// Returns a problem that names the field that is invalid or that conflicts with another.
     pub(crate) fn read(&self) -> Result<ScheduleTimes, Problem> {
         let wrong =
             |field, detail| Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail));
@@ -90,7 +90,8 @@ impl TimesInWords {
         }
     }
 
-    /// Shows the times: the period in seconds, or the second of the day and the mask of weekdays.
+    /// Shows the times from the period in seconds, or the second of the day and the mask of
+    /// weekdays.
     pub(crate) fn show(every_s: Option<i32>, at_s: Option<i32>, weekdays: Option<i16>) -> Self {
         let time = |at_s: i32| {
             let seconds = u32::try_from(at_s).unwrap_or_default();
@@ -110,7 +111,7 @@ impl TimesInWords {
     }
 }
 
-/// A period in seconds: `90s`, `5m`, `24h` or `7d`.
+/// Parses a period such as `90s`, `5m`, `24h` or `7d`, and returns it in seconds.
 fn period(text: &str) -> Result<i32, String> {
     let seconds = UNITS.iter().find_map(|(unit, seconds)| {
         let number = text.strip_suffix(unit)?;
@@ -125,14 +126,14 @@ fn period(text: &str) -> Result<i32, String> {
     })
 }
 
-/// A period in the largest unit that leaves no rest.
+/// Shows a period in the largest unit that divides it.
 fn shown_period(every_s: i32) -> String {
     let seconds = u64::try_from(every_s).unwrap_or_default();
     let unit = UNITS.iter().find(|(_, unit)| seconds.is_multiple_of(*unit));
     unit.map_or_else(|| format!("{seconds}s"), |(name, unit)| format!("{}{name}", seconds / unit))
 }
 
-/// The second of the day of a time such as `03:00`.
+/// Parses a time such as `03:00`, and returns the second of the day.
 fn time_of_day(text: &str) -> Option<i32> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let is_written_so = text.len() == 5 && [0, 1, 3, 4].into_iter().all(is_digit);

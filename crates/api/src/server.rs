@@ -1,4 +1,4 @@
-//! The service as a whole: what runs beside the requests, and the router that answers them.
+//! The whole service: its background tasks, and the router that handles requests.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::{
 pub struct ApiService;
 
 impl ApiService {
-    /// Starts the tasks that poll and gather, and makes the router. When `stop` turns true,
-    /// requests that wait are answered; the others end by themselves.
+    /// Starts the background tasks and builds the router. When `stop` turns true, waiting requests
+    /// get their responses; the others finish by themselves.
     ///
     /// # Errors
-    /// When the description or the settings are no JSON, which is a fault of the program.
+    /// Returns an error if the description or the settings cannot be serialized, which is a bug.
     pub fn start(
         coordinator: Coordinator,
         settings: ApiSettings,

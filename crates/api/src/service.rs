@@ -1,6 +1,6 @@
-//! What all requests share: the database, what waits, and what the operator has set.
+//! State shared by all requests: the database, waiting requests, and the operator's settings.
 //!
-//! Must not know: which paths there are.
+//! Does not depend on the routes.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,27 +18,27 @@ use crate::{
     store_health::StoreHealth, submissions::Submissions, trials::Trials, waiters::Waiters,
 };
 
-/// What the operator has set.
+/// The operator's settings.
 #[derive(Debug, Clone)]
 pub struct ApiSettings {
-    /// The URL of the store of the keys' crawls.
+    /// URL of the store for the keys' crawls.
     pub store: String,
-    /// The URL of the same store where this process reads it.
+    /// URL of the same store from which this process reads.
     pub from: String,
-    /// How stores are asked.
+    /// Settings for requests to stores.
     pub stores: StoreSettings,
-    /// The folder for temporary files: imported lists, of up to 400 MiB each
-    /// and 1 GiB beside those that are in use.
+    /// Directory for temporary files: imported lists of up to 400 MiB each, and up to 1 GiB in
+    /// addition to those in use.
     pub temporary: PathBuf,
     /// The program's version.
     pub version: String,
-    /// The User-Agent with which workers ask, as far as this process knows.
+    /// User-Agent that workers send, as far as this process knows.
     pub user_agent: String,
-    /// The addresses that workers may send webhooks to, as far as this process knows.
+    /// Addresses to which workers may send webhooks, as far as this process knows.
     pub guard: Guard,
 }
 
-/// What all requests share.
+/// State shared by all requests.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) coordinator: Coordinator,
@@ -51,17 +51,17 @@ pub(crate) struct Service {
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
-    /// The state of the store that captures are read from.
+    /// State of the store from which captures are read.
     pub(crate) store: StoreHealth,
-    /// What the last probe was told, for the log.
+    /// The reason that the last probe got, so that only changes are logged.
     pub(crate) last_probe: Mutex<Option<&'static str>>,
-    /// The lists that tests of filters ask.
+    /// Imported lists, for filter tests.
     pub(crate) lists: FilterLists,
-    /// Turns of requests that test URLs against a filter.
+    /// Limits on concurrent filter tests.
     pub(crate) trials: Arc<Trials>,
-    /// The description, as it is served.
+    /// The OpenAPI description, as served.
     pub(crate) description: Bytes,
-    /// Turns true when the process stops.
+    /// Turns true when the process is stopping.
     pub(crate) stop: watch::Receiver<bool>,
 }
 

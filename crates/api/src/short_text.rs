@@ -1,28 +1,28 @@
-//! Short texts that Postgres keeps: names, and lines of rules.
+//! Checks short strings for Postgres: names, and lines of rules.
 //!
-//! Invariant: what is accepted fits into its column, and has no character that Postgres refuses.
-//! Must not know: where a text is kept.
+//! Invariant: an accepted string fits into its column, and has no character that Postgres rejects.
+//! Does not depend on where a string is stored.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Characters of a name.
+/// Maximum name length.
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Checks the field `name`.
 ///
 /// # Errors
-/// When it is no name.
+/// Returns a problem if it is not a valid name.
 pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
     check_line(name, "name", MAX_NAME_CHARACTERS)
 }
 
-/// Checks a field that is one line of at most so many characters.
+/// Checks that a field is one line of at most this many characters.
 ///
 /// # Errors
-/// Returns a problem of the field if it is not.
+/// Returns a problem of this field if it is not.
 pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Result<(), Problem> {
     let is_long_enough = (1..=max_characters).contains(&text.chars().count());
     if is_long_enough && text.trim() == text && !text.chars().any(char::is_control) {
@@ -35,10 +35,10 @@ pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Resu
     Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
 }
 
-/// Checks that no text of a value has the character NUL, which Postgres keeps in no text.
+/// Checks that no string in a value contains NUL, which Postgres cannot store.
 ///
 /// # Errors
-/// When one has, with the field that has the value.
+/// Returns a problem of this field if one does.
 pub(crate) fn check_no_nul<T: Serialize>(
     value: &T,
     field: &str,

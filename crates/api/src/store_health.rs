@@ -1,8 +1,8 @@
-//! Whether the store of the keys' crawls can be read.
+//! Checks whether the store of the keys' crawls can be read.
 //!
-//! Invariants: the store gets one request at a time and at most one each [`POLL_INTERVAL`], however
-//! many probes there are; a store that does not answer within [`CHECK_TIME`] is unreachable; each
-//! change is one line of the log. Does not depend on HTTP or on what is kept.
+//! Invariants: the store gets one request at a time, and at most one every [`POLL_INTERVAL`],
+//! whatever the number of probes. A store that does not respond within [`CHECK_TIME`] is
+//! unreachable. Each change is logged once. Does not depend on HTTP or on what is stored.
 
 use std::time::Duration;
 
@@ -12,20 +12,19 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The time between two checks: proxies probe every few seconds, and a request to S3 costs money.
+/// Interval between checks. Proxies probe every few seconds, and a request to S3 costs money.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// The time for a check with its retry. Probes wait for the first one alone, and give up after 5 to
-/// 10 seconds themselves.
+/// Time limit for a check with its retry. Only the first probes wait for it; they time out after 5
+/// to 10 seconds themselves.
 const CHECK_TIME: Duration = Duration::from_secs(4);
-/// The object that is read, which need not exist. It is below the only prefix that the service may
-/// read.
+/// The object to read, which need not exist. It has the only prefix that the service may read.
 const PROBE: &str = "crawl-data/probe";
 
-/// The state of the store: `None` until the first check has ended, then what is wrong, if anything.
-/// The text is for clients, so it does not name the store.
+/// State of the store: `None` until the first check has finished, then the error, if any. The error
+/// is for clients, so it does not contain the store's name.
 pub(crate) type StoreHealth = watch::Receiver<Option<Result<(), &'static str>>>;
 
-/// Starts the task that checks the store at `url` until `stop` turns true.
+/// Starts the task that checks the store at `url`, until `stop` turns true.
 pub(crate) fn start(
     url: String,
     settings: StoreSettings,
@@ -49,7 +48,7 @@ pub(crate) fn start(
     health
 }
 
-/// Checks the store once. The error has a text for clients, and one for the log.
+/// Checks the store once. The error has one message for clients, and one for the log.
 async fn check(url: &str, settings: &StoreSettings) -> Result<(), (&'static str, String)> {
     let checking = async { everytab_storage::open(url, settings).await?.check(PROBE).await };
     match timeout(CHECK_TIME, checking).await {
@@ -69,7 +68,7 @@ fn told(error: &StorageError) -> &'static str {
     }
 }
 
-/// Logs a change.
+/// Logs a change of the state.
 fn report(
     store: &str,
     before: Option<Result<(), &'static str>>,

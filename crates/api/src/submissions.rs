@@ -1,8 +1,9 @@
-//! URLs that are submitted one by one, many in one commit.
+//! Submits single URLs, many in one commit.
 //!
-//! Submissions that arrive within [`GATHER_TIME`] go to Postgres in one call, which answers each
-//! for itself: one that is refused spoils no other. Invariant: a submission gets the answer of the
-//! call that had it, or an error where that failed; none is sent twice. Must not know: HTTP.
+//! Submissions that arrive within [`GATHER_TIME`] go to Postgres in one call. The call returns one
+//! result per submission, so a rejected one does not affect the others. Invariant: each submission
+//! gets its result from that call, or an error if the call failed. None is sent twice. Does not
+//! depend on HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,16 +21,16 @@ use crate::{
 };
 
 /// How long the first submission of a call waits for others. A call with several keys takes a
-/// millisecond of the server's processor, each submission in it a twentieth of that; a URL that is
-/// submitted is asked for within seconds.
+/// millisecond of the database server's CPU time, and each submission in it a twentieth of that. A
+/// submitted URL is fetched within seconds.
 const GATHER_TIME: Duration = Duration::from_millis(15);
-/// Submissions of a call: of the largest URLs they are a megabyte.
+/// Maximum number of submissions per call: with the longest URLs, they take a megabyte.
 const MAX_GATHERED: usize = 256;
-/// Calls under way: while one commits, the next one gathers.
+/// Maximum number of concurrent calls: while one commits, the next one gathers.
 const CALLS: usize = 2;
-/// Submissions that wait for a call; more are refused.
+/// Maximum number of submissions that wait for a call. More are rejected.
 const MAX_WAITING: usize = 4_096;
-/// Seconds after which a client may submit again where too many wait.
+/// Seconds after which a client may retry if too many submissions are waiting.
 const RETRY_S: u64 = 1;
 
 struct Waiting {
@@ -37,26 +38,26 @@ struct Waiting {
     answer: oneshot::Sender<Result<ApiAccepted, Problem>>,
 }
 
-/// The way in.
+/// The sender of submissions.
 #[derive(Debug, Clone)]
 pub(crate) struct Submissions(mpsc::Sender<Waiting>);
 
-/// The settings of the crawl that a key's single URLs go to: these alone are asked for.
+/// Returns the settings of the crawl for a key's single URLs, which follows no links.
 pub(crate) fn standing_settings() -> CrawlSettings {
     CrawlSettings { scope: Scope::Page, depth: 0, ..CrawlSettings::default() }
 }
 
-/// How a key's standing crawl is started.
+/// Returns how to start a key's standing crawl.
 ///
 /// # Errors
-/// When the settings are no JSON.
+/// Returns an error if the settings cannot be serialized.
 pub(crate) fn standing_crawl(store: &str) -> Result<StandingCrawl, serde_json::Error> {
     let settings = serde_json::to_value(standing_settings())?;
     Ok(StandingCrawl { store: store.to_owned(), settings })
 }
 
 impl Submissions {
-    /// Starts to gather, until all ways in are dropped.
+    /// Starts the task that gathers submissions. It stops when all senders are dropped.
     pub(crate) fn start(coordinator: Coordinator, standing: StandingCrawl) -> Self {
         let (sender, waiting) = mpsc::channel(MAX_WAITING);
         tokio::spawn(gather(waiting, coordinator, Arc::new(standing)));
@@ -66,7 +67,8 @@ impl Submissions {
     /// Submits a URL.
     ///
     /// # Errors
-    /// When Postgres refuses it or cannot be asked, or too many submissions wait.
+    /// Returns a problem if Postgres rejects the URL or cannot be reached, or if too many
+    /// submissions are waiting.
     pub(crate) async fn submit(&self, submission: ApiSubmission) -> Result<ApiAccepted, Problem> {
         let (answer, answered) = oneshot::channel();
         let unavailable = || Problem::unavailable("too many URLs are being submitted", RETRY_S);
@@ -100,7 +102,7 @@ async fn gather(
     }
 }
 
-/// One call.
+/// Makes one call.
 async fn submit(coordinator: &Coordinator, standing: &StandingCrawl, gathered: Vec<Waiting>) {
     let (submissions, answers): (Vec<_>, Vec<_>) =
         gathered.into_iter().map(|waiting| (waiting.submission, waiting.answer)).unzip();
@@ -110,7 +112,7 @@ async fn submit(coordinator: &Coordinator, standing: &StandingCrawl, gathered: V
         Ok(accepted) => {
             for (answer, accepted) in answers.into_iter().zip(accepted) {
                 let accepted = accepted.map_err(|refusal| ApiError::from(refusal).into());
-                // Who waited may be gone.
+                // The client may have disconnected.
                 answer.send(accepted).ok();
             }
         }

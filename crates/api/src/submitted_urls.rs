@@ -1,7 +1,8 @@
-//! Several URLs of one request: which are accepted, and why the others are not.
+//! The URLs of one request: which are accepted, and why the others are rejected.
 //!
-//! Invariant: each URL or line that is no comment is in one of the two lists, with its number.
-//! Must not know: what becomes of URLs; which addresses may be asked (whoever fetches judges them).
+//! Invariant: each URL, or line that is not a comment, is in one of the two lists, with its number.
+//! Does not depend on the results of URLs, or on which addresses may be fetched (the fetcher checks
+//! that).
 
 use everytab_crawler::{Seed, SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
 
@@ -10,10 +11,10 @@ use crate::{
     service::Service,
 };
 
-/// URLs of a request: as rows of links they are a megabyte, in one transaction.
+/// Maximum number of URLs per request: as link rows they take a megabyte, in one transaction.
 pub(crate) const MAX_URLS: usize = 10_000;
 
-/// The code by which a URL is refused.
+/// Returns the code for a rejected URL.
 pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
     match reason {
         SeedError::Port(_) | SeedError::BadPort(_) => ProblemCode::PortNotAllowed,
@@ -24,17 +25,17 @@ pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
 /// The URLs of a request.
 #[derive(Debug, Default)]
 pub(crate) struct SubmittedUrls {
-    /// Those that are URLs of a crawl, with their numbers from 1.
+    /// Accepted URLs, with their numbers from 1.
     pub(crate) accepted: Vec<(u64, Seed)>,
-    /// Why the others are none.
+    /// The errors of the others.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
 impl SubmittedUrls {
-    /// Reads a list.
+    /// Reads a list of URLs.
     ///
     /// # Errors
-    /// When there are too many.
+    /// Returns a problem if there are too many.
     pub(crate) fn of_list(
         service: &Service,
         ports: &mut SeedPorts,
@@ -47,10 +48,10 @@ impl SubmittedUrls {
         Ok(found)
     }
 
-    /// Reads lines.
+    /// Reads URLs from lines.
     ///
     /// # Errors
-    /// When there are too many.
+    /// Returns a problem if there are too many.
     pub(crate) fn of_lines(
         service: &Service,
         ports: &mut SeedPorts,
@@ -86,10 +87,10 @@ impl SubmittedUrls {
         Ok(())
     }
 
-    /// Whether there is something to crawl.
+    /// Returns the URLs if at least one was accepted.
     ///
     /// # Errors
-    /// When there is nothing, with all reasons.
+    /// Returns a problem with all errors if none was accepted.
     pub(crate) fn some(self) -> Result<Self, Problem> {
         if self.accepted.is_empty() {
             let detail = "the request has no URL, or none is usable";
@@ -99,7 +100,7 @@ impl SubmittedUrls {
         Ok(self)
     }
 
-    /// The accepted ones as links that are not urgent.
+    /// Packs the accepted URLs as links that are not urgent.
     pub(crate) fn batch<'a>(&self, service: &'a Service, priority: u8) -> SeedBatch<'a> {
         let mut batch = SeedBatch::new(&service.suffixes, false);
         for (_, seed) in &self.accepted {

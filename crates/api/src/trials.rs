@@ -1,7 +1,7 @@
-//! Turns of requests that test filters: each has a core for up to two seconds.
+//! Limits concurrent filter tests: each uses a core for up to two seconds.
 //!
-//! Invariant: a key has one turn at a time, so that none keeps others from theirs. A turn ends when
-//! its guard is dropped, whether or not the client still waits. Does not depend on what a test
+//! Invariant: a key runs one test at a time, so that it cannot block others. A test ends when its
+//! guard is dropped, whether or not the client is still waiting. Does not depend on what a test
 //! does.
 
 use std::{collections::HashSet, sync::Arc};
@@ -11,12 +11,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::problem::Problem;
 
-/// Requests that test URLs at a time, each with a core: others have something to do as well.
+/// Maximum number of requests that test URLs at a time, each on a core, so that other work can run.
 const TRIALS_AT_A_TIME: usize = 2;
-/// Requests that wait for lists, or for their turn after that: each holds its URLs, of up to 8 MiB.
+/// Maximum number of requests that wait for lists, or for a permit after that. Each holds its URLs,
+/// of up to 8 MiB.
 const TRIALS_THAT_WAIT: usize = 8;
 
-/// The requests of a process that test filters.
+/// Limits on this process's filter tests.
 #[derive(Debug)]
 pub(crate) struct Trials {
     permits: Arc<Semaphore>,
@@ -34,7 +35,7 @@ impl Default for Trials {
     }
 }
 
-/// The only test of a key.
+/// The only running test of a key. Dropping it ends the test.
 #[derive(Debug)]
 pub(crate) struct KeyTrial {
     trials: Arc<Trials>,
@@ -52,10 +53,10 @@ fn busy() -> Problem {
 }
 
 impl Trials {
-    /// Begins the test of a key.
+    /// Starts a test of a key.
     ///
     /// # Errors
-    /// Returns a problem if another test of the key goes on.
+    /// Returns a problem if another test of the key is running.
     pub(crate) fn of_key(self: &Arc<Self>, key: &str) -> Result<KeyTrial, Problem> {
         if !self.keys.lock().insert(key.to_owned()) {
             return Err(Problem::unavailable("another filter of this key is being tested", 1));
@@ -63,10 +64,10 @@ impl Trials {
         Ok(KeyTrial { trials: Arc::clone(self), key: key.to_owned() })
     }
 
-    /// Returns a permit to test URLs.
+    /// Takes a permit to test URLs.
     ///
     /// # Errors
-    /// Returns a problem if there is none.
+    /// Returns a problem if no permit is free.
     pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| busy())
     }
@@ -76,10 +77,10 @@ impl Trials {
         Arc::clone(&self.permits).acquire_owned().await.map_err(|_| busy())
     }
 
-    /// Returns a seat to wait for lists.
+    /// Takes a slot to wait for lists.
     ///
     /// # Errors
-    /// Returns a problem if there is none.
+    /// Returns a problem if no slot is free.
     pub(crate) fn seat(&self) -> Result<SemaphorePermit<'_>, Problem> {
         self.seats.try_acquire().map_err(|_| busy())
     }

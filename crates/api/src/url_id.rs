@@ -1,7 +1,7 @@
-//! The id of a submitted URL: where its row will be, and a code that makes it this key's.
+//! The ID of a submitted URL: the key of its row, and a code that binds it to the API key.
 //!
-//! Invariant: an id is a function of the URL, its crawl and the key; nothing is stored for it. An
-//! id that was forged, cut or made for another key is no id. Must not know: what a URL is.
+//! Invariant: an ID is a function of the URL, its crawl and the API key, and is not stored. An ID
+//! that was forged, truncated or made for another key is invalid. Does not depend on what a URL is.
 
 use everytab_coordinator::FetchId;
 
@@ -10,14 +10,14 @@ use crate::{
     base32::{base32, from_base32},
 };
 
-/// The first byte of every id.
+/// First byte of every ID.
 const VERSION: u8 = 1;
 /// Bytes before the code: version, crawl, hash of the host, hash of the URL.
 const SAID_BYTES: usize = 1 + 4 + 8 + 8;
-/// Bytes of the code: of 2^64 guesses one is right, and each is a request.
+/// Bytes of the code. One of 2^64 guesses is right, and each guess takes a request.
 const CODE_BYTES: usize = 8;
 
-/// The id of a URL as the key with this secret sees it. `api.url_id` makes the same in Postgres,
+/// Returns the ID of a URL for the key with this secret. `api.url_id` does the same in Postgres,
 /// for events.
 pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     let mut bytes = vec![VERSION];
@@ -29,7 +29,7 @@ pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     base32(&bytes)
 }
 
-/// Reads the id of a URL of this key; none if it is not one.
+/// Decodes the ID of a URL of this key. `None` if it is invalid.
 pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<FetchId> {
     let bytes = from_base32(text)?;
     let (said, code) = bytes.split_at_checked(SAID_BYTES)?;

@@ -1,9 +1,10 @@
-//! Requests that wait for news: all of a process together ask Postgres once a second.
+//! Requests that wait for news. The process polls Postgres for all of them once per second.
 //!
-//! Invariants: a key has at most [`MAX_WAITERS_PER_KEY`] waiting requests, and a request that ends,
-//! however it ends, gives its seat back; no seat lives longer than its request's `wait`; at most
-//! one poll is under way; where Postgres is away, requests wait on, to their time. A waiter takes a
-//! few hundred bytes. When the process stops, all are answered without news. Must not know: HTTP.
+//! Invariants: a key has at most [`MAX_WAITERS_PER_KEY`] waiting requests. A request frees its slot
+//! however it ends, and no later than its `wait` allows. At most one poll is in progress. While
+//! Postgres is unreachable, requests continue to wait until their time is over. A waiter takes a
+//! few hundred bytes. When the process stops, all get a response without news. Does not depend on
+//! HTTP.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -21,28 +22,28 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// Requests of one key that wait together.
+/// Maximum number of waiting requests per key.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
-/// Seconds after which a client whose key has too many may try again.
+/// Seconds after which a client may retry if its key has too many.
 const RETRY_S: u64 = 5;
-/// The time between two polls.
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a request waits for.
+/// The event for which a request waits.
 #[derive(Debug, Clone)]
 pub(crate) enum Question {
-    /// A URL is no more due.
+    /// The URL is no longer due.
     Url(FetchId),
-    /// A crawl has another state than this one.
+    /// The crawl has another state than this one.
     Crawl(Uuid, String),
-    /// A crawl has recorded something after a position, or has ended.
+    /// The crawl has recorded something after a position, or has ended.
     Feed(Uuid, FeedPosition),
 }
 
-/// News.
+/// The event that ends a wait.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// How the URL ended.
+    /// The result of the URL.
     Url(Box<ApiFetch>),
     /// There is something to read.
     Something,
@@ -62,14 +63,14 @@ struct Table {
     per_key: HashMap<String, usize>,
 }
 
-/// All waiting requests of the process.
+/// All waiting requests of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     table: Mutex<Table>,
     arrived: Notify,
 }
 
-/// A place among the waiting requests, which is free again when this is dropped.
+/// A slot for a waiting request. Dropping it frees the slot.
 struct Seat<'a> {
     waiters: &'a Waiters,
     number: u64,
@@ -91,10 +92,10 @@ impl Drop for Seat<'_> {
 }
 
 impl Waiters {
-    /// Waits for news at most so long; none: there was none.
+    /// Waits for news for at most `time`. `None` if there is none, or if the process is stopping.
     ///
     /// # Errors
-    /// When the key has too many waiting requests.
+    /// Returns a problem if the key has too many waiting requests.
     pub(crate) async fn wait(
         &self,
         caller: &ApiCaller,
@@ -105,7 +106,7 @@ impl Waiters {
         let (_seat, news) = self.sit(caller, question)?;
         let mut stop = stop.clone();
         tokio::select! {
-            // The sender is dropped with the seat alone.
+            // The sender is dropped only with the slot.
             news = timeout(time, news) => Ok(news.ok().and_then(Result::ok)),
             _ = stop.wait_for(|stop| *stop) => Ok(None),
         }
@@ -155,7 +156,7 @@ impl Waiters {
         }
     }
 
-    /// Until there is somebody who waits, and the time has come.
+    /// Waits until `at`, and until at least one request is waiting.
     async fn next(&self, at: Instant) {
         sleep_until(at).await;
         while self.table.lock().waiting.is_empty() {
@@ -163,7 +164,7 @@ impl Waiters {
         }
     }
 
-    /// All questions of now.
+    /// Collects the questions of all waiting requests.
     fn asked(&self) -> Asked {
         let mut asked = Asked::default();
         for (number, Waiter { caller, question, .. }) in &self.table.lock().waiting {
@@ -181,14 +182,14 @@ impl Waiters {
         let mut table = self.table.lock();
         for (number, news) in told {
             if let Some(waiter) = table.waiting.remove(&number) {
-                // Who waited may be gone.
+                // The client may have disconnected.
                 waiter.answer.send(news).ok();
             }
         }
     }
 }
 
-/// The questions of a poll, each with the number of its seat.
+/// The questions of a poll, each with the number of its slot.
 #[derive(Debug, Default)]
 struct Asked {
     urls: Vec<(u64, ApiCaller, FetchId)>,
@@ -197,8 +198,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks Postgres: one statement for each kind of question that there is. A key that was revoked
-    /// gets news, so that its request is refused.
+    /// Queries Postgres with one statement for each kind of question. A revoked key gets news, so
+    /// that its request continues and is rejected.
     async fn ask(&self, coordinator: &Coordinator) -> Result<Vec<(u64, News)>, Error> {
         let mut told = Vec::new();
         if !self.urls.is_empty() {
@@ -263,7 +264,7 @@ mod tests {
         let one = caller("one");
         let (_first, mut first) = waiters.sit(&one, question()).unwrap();
         let (second, mut news) = waiters.sit(&one, question()).unwrap();
-        // A seat that was left in the meantime is told nothing.
+        // A request that has stopped waiting gets no news.
         waiters.answer(vec![(second.number, News::Something), (999, News::Something)]);
         assert!(first.try_recv().is_err());
         assert!(news.try_recv().is_ok());

@@ -1,6 +1,6 @@
-//! The events of webhooks, as the description has them. Postgres writes their bodies, in the
-//! transactions that do what they tell of (`coordinator-sql/functions/tell_webhooks.sql`); a test
-//! compares what it writes with these documents.
+//! The events of webhooks, for the OpenAPI description. Postgres writes their bodies, in the
+//! transactions that cause them (`coordinator-sql/functions/tell_webhooks.sql`). A test compares
+//! these bodies with the documents here.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ use crate::{
     fetch_document::{RecordPlace, UrlState},
 };
 
-/// A type of events that a webhook may be told of.
+/// A type of event that a webhook may receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub(crate) enum EventType {
-    /// A crawl of the key has ended.
+    /// A crawl of the key ended.
     #[serde(rename = "crawl.ended")]
     CrawlEnded,
-    /// A URL that was submitted has its result.
+    /// A submitted URL has its result.
     #[serde(rename = "url.done")]
     UrlDone,
-    /// A time of a schedule passed without a crawl.
+    /// A schedule was due but started no crawl.
     #[serde(rename = "schedule.skipped")]
     ScheduleSkipped,
 }
@@ -36,7 +36,7 @@ impl EventType {
     /// Every type.
     const ALL: [Self; 3] = [Self::CrawlEnded, Self::UrlDone, Self::ScheduleSkipped];
 
-    /// The stable name.
+    /// Returns the stable name.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::CrawlEnded => "crawl.ended",
@@ -45,7 +45,7 @@ impl EventType {
         }
     }
 
-    /// The type of this name, if there is one.
+    /// Returns the type with this name. `None` if there is none.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
@@ -57,85 +57,85 @@ impl EventType {
 pub(crate) enum SkipReason {
     /// Its last crawl has not ended.
     NotEnded,
-    /// The key has submitted its URLs of the day.
+    /// The key has reached its daily URL quota.
     QuotaUrls,
-    /// The key has had its pages of the day.
+    /// The key has reached its daily page quota.
     QuotaPages,
-    /// The key has stored all that it may.
+    /// The key has reached its storage quota.
     QuotaBytes,
-    /// The key has as many open crawls as it may.
+    /// The key has reached its limit of open crawls.
     QuotaCrawls,
-    /// The service has failed.
+    /// The service failed.
     Internal,
 }
 
-/// How a crawl ended.
+/// The results of a crawl that ended.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct CrawlEnded {
-    /// The crawl's id.
+    /// The crawl's ID.
     pub(crate) crawl: Uuid,
     /// The crawl's name.
     pub(crate) name: String,
     /// What ended it.
     #[schema(value_type = CrawlEnd)]
     pub(crate) ended_by: String,
-    /// URLs that it knew.
+    /// Number of URLs in the crawl.
     pub(crate) known: i64,
-    /// URLs whose record is kept.
+    /// Number of URLs with a stored record.
     pub(crate) captured: i64,
-    /// URLs that could not be had.
+    /// Number of URLs that could not be fetched.
     pub(crate) failed: i64,
-    /// Those by outcome.
+    /// Number of failed URLs, by outcome.
     pub(crate) failures: BTreeMap<String, i64>,
-    /// URLs that might not be asked for, or whose answer was of no use, by outcome.
+    /// Number of URLs that must not be fetched, or had no usable response, by outcome.
     pub(crate) refused: BTreeMap<String, i64>,
-    /// URLs that were given up before they were asked for, by reason.
+    /// Number of URLs that were given up before they were fetched, by reason.
     pub(crate) left: BTreeMap<String, i64>,
 }
 
-/// What became of a URL that was submitted.
+/// The result of a submitted URL.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct UrlDone {
-    /// The URL's id, as its submission answered it.
+    /// ID of the URL, as in the response to its submission.
     pub(crate) id: String,
     /// The URL.
     pub(crate) url: String,
-    /// The crawl's id.
+    /// The crawl's ID.
     pub(crate) crawl: Uuid,
-    /// How it stands.
+    /// The state of the URL.
     pub(crate) state: UrlState,
-    /// One word: how it ended.
+    /// The outcome of the URL.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
     /// The HTTP status.
     pub(crate) status: Option<i16>,
-    /// When it was asked for.
+    /// Time of the fetch.
     pub(crate) at: DateTime<Utc>,
-    /// Where its record is.
+    /// The record's location.
     pub(crate) record: Option<RecordPlace>,
 }
 
-/// A time of a schedule that passed without a crawl.
+/// A time at which a schedule started no crawl.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ScheduleSkipped {
-    /// The schedule's id.
+    /// The schedule's ID.
     pub(crate) schedule: Uuid,
     /// The schedule's name.
     pub(crate) name: String,
-    /// Why.
+    /// Why no crawl was started.
     pub(crate) reason: SkipReason,
-    /// When it starts its next crawl.
+    /// When the schedule starts its next crawl.
     pub(crate) next_at: DateTime<Utc>,
 }
 
-/// A test that was asked for.
+/// A test event that the client requested.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct WebhookTest {
-    /// The webhook's id.
+    /// The webhook's ID.
     pub(crate) webhook: Uuid,
 }
 
-/// Declares the bodies of events, each with its type and when it happened.
+/// Declares the bodies of events, each with its type and time.
 macro_rules! bodies {
     ($($(#[$doc:meta])* $body:ident $data:ident $tag:ident $name:literal,)+) => {
         $(
@@ -145,7 +145,7 @@ macro_rules! bodies {
                 Name,
             }
 
-            // Derived, it would not have the name, which a macro passes on.
+            // A derived schema would lack the name, because a macro passes it on.
             impl PartialSchema for $tag {
                 fn schema() -> RefOr<Schema> {
                     let name = ObjectBuilder::new().schema_type(Type::String);
@@ -172,7 +172,7 @@ macro_rules! bodies {
         #[openapi(components(schemas($($body, $data, $tag),+)))]
         pub(crate) struct EventsDescription;
 
-        /// The types of events with their schemas and what they tell.
+        /// The types of events, with the names of their schemas.
         const BODIES: &[(&str, &str)] = &[$(($name, stringify!($body))),+];
     };
 }
@@ -180,23 +180,23 @@ macro_rules! bodies {
 bodies! {
     /// The event `crawl.ended`.
     CrawlEndedEvent CrawlEnded CrawlEndedName "crawl.ended",
-    /// The event `url.done`: for each URL that was submitted, not for links that were found.
+    /// The event `url.done`, for submitted URLs only, not for links.
     UrlDoneEvent UrlDone UrlDoneName "url.done",
     /// The event `schedule.skipped`.
     ScheduleSkippedEvent ScheduleSkipped ScheduleSkippedName "schedule.skipped",
-    /// The event `webhook.test`, which is sent when it is asked for.
+    /// The event `webhook.test`, which is sent on request.
     WebhookTestEvent WebhookTest WebhookTestName "webhook.test",
 }
 
-/// The `webhooks` of the description: what a receiver is sent.
+/// Builds the `webhooks` of the description: the requests to a receiver.
 pub(crate) fn described() -> Value {
     let header = |name: &str, description: &str| {
         json!({ "name": name, "in": "header", "required": true, "description": description,
                 "schema": { "type": "string" } })
     };
     let headers = json!([
-        header("webhook-id", "The event's id, the same at each attempt"),
-        header("webhook-timestamp", "When this attempt was made, in seconds since 1970"),
+        header("webhook-id", "The event's ID, which is the same at each attempt"),
+        header("webhook-timestamp", "Time of this attempt, in seconds since 1970"),
         header(
             "webhook-signature",
             "One or two signatures with a space between them: `v1,` and \

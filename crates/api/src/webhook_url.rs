@@ -1,7 +1,7 @@
-//! The URLs of webhooks.
+//! Checks the URLs of webhooks.
 //!
-//! The workers that send events judge each URL and its addresses again, at every attempt. What is
-//! refused here is what they would always refuse, so that its owner learns it at once.
+//! Workers check each URL and its addresses at every attempt to send an event. This check rejects
+//! what they would always reject, so that its owner learns it immediately.
 
 use everytab_webpage::{
     PortList,
@@ -12,14 +12,14 @@ use url::Url;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// The field that has the URL.
+/// Name of the field with the URL.
 const FIELD: &str = "url";
 
-/// Checks the URL of a webhook, and returns it as it is requested.
+/// Checks the URL of a webhook, and returns it in the form in which it is requested.
 ///
 /// # Errors
-/// Returns a problem if events are never sent there: because of its scheme, port, credentials or
-/// fragment, or of the address that it names.
+/// Returns a problem if events are never sent there because of the scheme, port, credentials,
+/// fragment or literal address.
 pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result<String, Problem> {
     let invalid = |detail: &str| Problem::of_field(ProblemCode::InvalidUrl, FIELD, detail);
     let url = vet_url(text, ports).map_err(|refusal| match refusal {
@@ -37,7 +37,7 @@ pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result
     if address.is_some_and(|address| !guard.allows(address)) {
         return Err(invalid("the address is not one of the public internet"));
     }
-    // What a name's addresses are, is looked up by workers.
+    // Workers resolve hostnames when they send an event.
     let may_be_own = match address {
         Some(address) => guard.is_in_allow(address),
         None => !guard.allow.is_empty(),

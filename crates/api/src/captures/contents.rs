@@ -1,7 +1,8 @@
-//! What of a captured page comes together with its URL: its HTML, text, Markdown and links.
+//! Extracts the contents of a captured page that are returned with its URL: HTML, text, Markdown
+//! and links.
 //!
-//! Invariant: what a limit cuts says so; what is absent though it was wanted has a reason. Does not
-//! depend on stores or requests.
+//! Invariant: a part that a limit cuts is marked as truncated, and a requested part that is missing
+//! has a reason. Does not depend on stores or requests.
 
 use everytab_coordinator::ApiFetch;
 use everytab_markdown::{Markdown, PagePart, markdown};
@@ -17,11 +18,11 @@ use super::{
     record::ArchivedRecord,
 };
 
-/// Maximum length in bytes of each part: of the HTML, of the text, of the Markdown and of all
-/// links. Of a longer page, `/v1/crawled/html` has the whole HTML.
+/// Maximum length in bytes of each part: the HTML, the text, the Markdown, and all links together.
+/// For longer pages `/v1/crawled/html` returns the whole HTML.
 pub(crate) const MAX_PART_BYTES: usize = 2 << 20;
 
-/// The parts that a request wants.
+/// The parts that a request includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Include {
     pub(crate) html: bool,
@@ -31,10 +32,10 @@ pub(crate) struct Include {
 }
 
 impl Include {
-    /// The names of the parts.
+    /// Names of the parts.
     pub(crate) const WORDS: [&str; 4] = ["html", "text", "markdown", "links"];
 
-    /// Parses names that are separated by commas. `None` if one is unknown, or there is none.
+    /// Parses names separated by commas. `None` if one is unknown, or the list is empty.
     pub(crate) fn parse(list: &str) -> Option<Self> {
         let mut include = Self::default();
         for word in list.split(',') {
@@ -51,25 +52,25 @@ impl Include {
     }
 }
 
-/// Why a part is absent.
+/// Why a part is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MissingWord {
-    /// Nothing is kept of the URL: it is due, it failed, or it was refused or left.
+    /// Nothing is stored for the URL: it is due, failed, refused or left.
     NotCaptured,
-    /// It is no page or text.
+    /// The capture is not a page or text.
     NotText,
-    /// It is not given out: it was forgotten, or the operator blocks its host.
+    /// The capture is not served: it was forgotten, or the operator blocks its host.
     Withheld,
-    /// The store did not answer; the same request may bring it later.
+    /// The store did not respond. A retry of the same request may succeed.
     StoreUnavailable,
-    /// The store has not the record that was written, or it is not whole.
+    /// The store does not have the record that was written, or the record is incomplete.
     Damaged,
     /// The page could not be converted to Markdown.
     NotConverted,
 }
 
-/// What names a link.
+/// Where a link was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LinkOriginWord {
@@ -88,7 +89,7 @@ pub(crate) enum LinkOriginWord {
 }
 
 impl LinkOriginWord {
-    /// The word of a link to a page. `None` for requisites.
+    /// Returns the value for a link to a page. `None` for requisites.
     fn of(origin: LinkOrigin) -> Option<Self> {
         match origin {
             LinkOrigin::A => Some(Self::A),
@@ -111,40 +112,40 @@ impl LinkOriginWord {
 pub(crate) struct ContentLink {
     /// The absolute URL, without fragment.
     pub(crate) url: String,
-    /// What names it.
+    /// Where the link was found.
     pub(crate) origin: LinkOriginWord,
-    /// Whether its `rel` has `nofollow`.
+    /// Whether its `rel` contains `nofollow`.
     pub(crate) nofollow: bool,
 }
 
-/// The content of a page: the parts that `include` names. Each has at most 2 MiB.
+/// The content of a page: the parts that `include` lists. Each has at most 2 MiB.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Contents {
     /// The HTML, decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) html: Option<String>,
-    /// Whether the HTML is longer.
+    /// Whether the HTML was cut.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) html_truncated: bool,
-    /// What people read.
+    /// The visible text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    /// Whether the text is longer.
+    /// Whether the text was cut.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) text_truncated: bool,
-    /// The main content as Markdown; the whole page where none is found.
+    /// The main content as Markdown, or the whole page if no main content is found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) markdown: Option<String>,
-    /// Whether the Markdown is longer.
+    /// Whether the Markdown was cut.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) markdown_truncated: bool,
-    /// What it links to, in the order of the page: at most 5,000 links.
+    /// The links of the page, in order: at most 5,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) links: Option<Vec<ContentLink>>,
-    /// Whether it has more links.
+    /// Whether the page has more links.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) links_truncated: bool,
-    /// Why a part that was asked for is absent.
+    /// Why a requested part is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) missing: Option<MissingWord>,
 }
@@ -155,12 +156,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Contents {
-    /// No content, and why.
+    /// Creates empty contents with the reason.
     pub(crate) fn missing(missing: MissingWord) -> Self {
         Self { missing: Some(missing), ..Self::default() }
     }
 
-    /// Returns the bytes that it takes in an answer, nearly.
+    /// Returns the approximate size of these contents in a response, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let parts = [&self.html, &self.text, &self.markdown].into_iter().flatten();
         let links = self.links.iter().flatten().map(ContentLink::bytes);
@@ -169,15 +170,15 @@ impl Contents {
 }
 
 impl ContentLink {
-    /// Returns the bytes that it takes in an answer, nearly.
+    /// Returns the approximate size of this link in a response, in bytes.
     fn bytes(&self) -> usize {
-        /// Bytes of the names of the fields, the punctuation and the other values.
+        /// Bytes for the field names, the punctuation and the other values.
         const OTHER_BYTES: usize = 48;
         self.url.len() + OTHER_BYTES
     }
 }
 
-/// Returns the length of a string in JSON.
+/// Returns the length of a string in JSON, in bytes, without the quotes.
 fn json_bytes(text: &str) -> usize {
     let more = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
@@ -189,7 +190,7 @@ fn json_bytes(text: &str) -> usize {
 }
 
 impl ArchivedRecord {
-    /// Makes the parts of a capture.
+    /// Extracts the included parts of a capture.
     pub(super) fn contents(self, fetch: &ApiFetch, include: Include) -> Contents {
         if !has_text(fetch.mime.as_deref()) {
             return Contents::missing(MissingWord::NotText);
@@ -235,7 +236,7 @@ impl ArchivedRecord {
     }
 }
 
-/// Reads a page, as far as it is wanted.
+/// Parses a page, but only for the included parts.
 fn read(
     url: &str,
     headers: &[(String, Vec<u8>)],
@@ -250,7 +251,7 @@ fn read(
     if !(include.text || include.links) {
         return (understand(url, headers, body), PageLinks::default(), PageText::default());
     }
-    // No robot is named: who follows the links is for the client to decide.
+    // No robot name is given, because the client decides whether to follow the links.
     let links = LinkRequest { robot: "", with_requisites: false };
     understand_with_links_and_text(url, headers, body, (&links, &request))
 }

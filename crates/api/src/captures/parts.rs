@@ -1,7 +1,8 @@
-//! What is served of a record: as it is, as bytes, as text, as the record itself.
+//! Builds the response for a record: the body as it is, as bytes, text or Markdown, or the record
+//! itself.
 //!
-//! Invariant: the type of an answer is of a closed list; what an archived server said of itself is
-//! never a header of ours. Must not know: stores, requests.
+//! Invariant: the content type is from a closed list, and no header of the archived server becomes
+//! a header of the response. Does not depend on stores or requests.
 
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
@@ -11,11 +12,11 @@ use everytab_webpage::{PageText, TextRequest, plain_text, understand, understand
 
 use super::record::ArchivedRecord;
 
-/// Greatest length in bytes of the text of a capture, and of its Markdown. Longer ones are books.
+/// Maximum length in bytes of a capture's text or Markdown. Only books are longer.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Types that are served under their own name where a capture is served as it is. Others are bytes.
-/// What browsers run in a page (scripts) is not among them.
+/// Content types that are kept when a capture is served as it is. All others are served as bytes.
+/// Types that browsers execute in a page (scripts) are not in the list.
 const SERVED_TYPES: [&str; 31] = [
     "application/pdf",
     "application/xhtml+xml",
@@ -50,40 +51,40 @@ const SERVED_TYPES: [&str; 31] = [
     "video/webm",
 ];
 
-/// The type of bytes of which nothing is said.
+/// Content type of bytes without a known type.
 const BYTES_TYPE: &str = "application/octet-stream";
-/// The type of a record as it is stored.
+/// Content type of a record as stored.
 const RECORD_TYPE: &str = "application/gzip";
-/// The type of Markdown, which is UTF-8.
+/// Content type of Markdown, which is UTF-8.
 const MARKDOWN_TYPE: &str = "text/markdown";
 
-/// Every type with which a capture may be served, without parameters. Bytes come first: makers of
-/// clients take the first type that they know, and text would lose the bytes of other charsets.
+/// Lists every content type of a capture, without parameters. Bytes come first: client generators
+/// use the first type they know, and as text they would lose the bytes of other charsets.
 pub(crate) fn capture_types() -> impl Iterator<Item = &'static str> {
     [BYTES_TYPE, RECORD_TYPE, MARKDOWN_TYPE].into_iter().chain(SERVED_TYPES)
 }
 
-/// As what a capture is served.
+/// The format in which a capture is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CaptureForm {
-    /// As it is, with its type.
+    /// The body as it is, with its content type.
     #[default]
     Html,
-    /// As Markdown.
+    /// The body as Markdown.
     Markdown,
-    /// As bytes.
+    /// The body as bytes.
     Raw,
-    /// Its text.
+    /// The visible text.
     Text,
-    /// The record as it is stored.
+    /// The record as stored.
     Warc,
 }
 
 impl CaptureForm {
-    /// The words of the parameter, in the order of the list.
+    /// Values of the parameter `as`, in the order of the variants.
     pub(crate) const WORDS: [&str; 5] = ["html", "markdown", "raw", "text", "warc"];
 
-    /// The form of a word.
+    /// Parses a value of the parameter `as`.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "html" => Some(Self::Html),
@@ -95,22 +96,22 @@ impl CaptureForm {
         }
     }
 
-    /// Returns whether only captures with text have this form.
+    /// Returns whether this form is only for captures with text.
     pub(crate) fn is_of_text(self) -> bool {
         matches!(self, Self::Markdown | Self::Text)
     }
 }
 
-/// An answer of a capture.
+/// The response for a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CaptureParts {
     /// The value of `Content-Type`.
     pub(crate) content_type: String,
-    /// The name under which a browser saves it.
+    /// File name under which a browser saves it.
     pub(crate) file_name: &'static str,
     /// The body.
     pub(crate) body: Bytes,
-    /// Why it is not whole, if it is not.
+    /// Why the body is incomplete. `None` if it is complete.
     pub(crate) truncated: Option<String>,
 }
 
@@ -119,12 +120,12 @@ pub(super) fn is_media(fetch: &ApiFetch) -> bool {
     subset(fetch) == Some(ArchiveSubset::Media)
 }
 
-/// The kind of the archive that has the record.
+/// Returns the subset of the archive that has the record.
 fn subset(fetch: &ApiFetch) -> Option<ArchiveSubset> {
     Some(ArchiveName::parse(fetch.object.as_deref()?).ok()?.subset())
 }
 
-/// Which of the paths serves a capture.
+/// The route that serves a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureKind {
     /// A page, whatever its status.
@@ -134,7 +135,7 @@ pub(crate) enum CaptureKind {
 }
 
 impl CaptureKind {
-    /// The kind of a capture; none for a robots.txt.
+    /// Returns the kind of a capture. `None` for a robots.txt.
     pub(crate) fn of(fetch: &ApiFetch) -> Option<Self> {
         match subset(fetch)? {
             ArchiveSubset::Warc | ArchiveSubset::CrawlDiagnostics => Some(Self::Page),
@@ -144,7 +145,7 @@ impl CaptureKind {
     }
 }
 
-/// Returns true if a type has a text that can be read.
+/// Returns true if captures of this content type have readable text.
 pub(crate) fn has_text(mime: Option<&str>) -> bool {
     mime.is_none_or(|mime| is_html(mime) || mime.starts_with("text/"))
 }
@@ -154,10 +155,10 @@ fn is_html(mime: &str) -> bool {
 }
 
 impl ArchivedRecord {
-    /// Makes the answer.
+    /// Builds the response parts.
     ///
     /// # Errors
-    /// Returns an error if it is no Markdown and cannot be made so.
+    /// Returns an error if the capture cannot be converted to Markdown.
     pub(crate) fn into_parts(
         self,
         fetch: &ApiFetch,
@@ -208,7 +209,8 @@ impl ArchivedRecord {
     }
 }
 
-/// The Markdown of a capture. Text without markup is a block of code, in which no markup counts.
+/// Converts a capture to Markdown. Plain text becomes a code block, so that nothing in it counts as
+/// markup.
 fn as_markdown(
     fetch: &ApiFetch,
     headers: &[(String, Vec<u8>)],
@@ -237,13 +239,13 @@ pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {
     fetch.mime.as_deref().is_none_or(is_html)
 }
 
-/// The type of a capture as it is. One without a type was read as a page.
+/// Returns the content type of a capture as it is. A capture without a type was parsed as HTML.
 fn content_type(fetch: &ApiFetch) -> String {
     let mime = fetch.mime.as_deref().unwrap_or("text/html");
     let Some(mime) = SERVED_TYPES.iter().find(|served| **served == mime) else {
         return BYTES_TYPE.to_owned();
     };
-    // The name of an encoding by the Encoding Standard has no character of header syntax.
+    // Names of the Encoding Standard contain no characters of header syntax.
     let is_name =
         |name: &&str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
     match fetch.charset.as_deref().filter(is_name) {

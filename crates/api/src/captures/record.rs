@@ -1,31 +1,32 @@
-//! The record in an archive, and whether it is the one that was recorded.
+//! Reads an archived record, and checks that it is the expected one.
 
 use bytes::Bytes;
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::ApiFetch;
 use url::Url;
 
-/// Longest gzip member of a record that is read: a requisite has up to 32 MiB, and what does not
-/// compress grows a little.
+/// Maximum size of a record's gzip member. A requisite has up to 32 MiB, and incompressible data
+/// grows a little.
 pub(crate) const MAX_RECORD_BYTES: u64 = 40 << 20;
 
-/// Longest block of a record after inflating: the longest body and its head.
+/// Maximum size of a record's block after decompression: the largest body and its head.
 const MAX_BLOCK_BYTES: u64 = 34 << 20;
 
-/// A record that is the one that was recorded.
+/// An archived record that was checked.
 #[derive(Debug)]
 pub(crate) struct ArchivedRecord {
-    /// The gzip member as it is stored.
+    /// The gzip member as stored.
     pub(super) member: Bytes,
-    /// The answer, whose body is as it is kept.
+    /// The response, with its body as stored.
     pub(super) response: HttpResponse,
 }
 
 impl ArchivedRecord {
-    /// Reads a record. Where it is not the capture's own, another URL may have the same body.
+    /// Parses a record and checks it. A record that is not the capture's own may be of another URL
+    /// with the same body.
     ///
     /// # Errors
-    /// When it is not what the row says.
+    /// Returns an error if the record does not match the row.
     pub(crate) fn read(
         member: Bytes,
         fetch: &ApiFetch,
@@ -39,7 +40,8 @@ impl ArchivedRecord {
     }
 }
 
-/// Compares as URLs: the row has the URL as it was found, the record as it was asked for.
+/// Compares two URLs after parsing, without fragments: the row has the URL as it was found, the
+/// record as it was requested.
 fn is_same_url(found: &str, expected: Option<&str>) -> bool {
     let parsed = |text: &str| {
         let mut url = Url::parse(text).ok()?;

@@ -1,7 +1,8 @@
-//! The refusals of each operation, as the description has them.
+//! Adds the error responses of each operation to the description.
 //!
-//! Most follow from what an operation takes. It names its own in the extension `x-problem-codes`,
-//! which then has all of them, so that a client can read them. Does not depend on single paths.
+//! Most codes follow from the parameters and body of an operation. An operation names its own codes
+//! in the extension `x-problem-codes`, which then gets all of them, so that clients can read them.
+//! Does not depend on single paths.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use crate::problem::{PROBLEM_TYPE, ProblemCode};
 /// The extension of an operation with the codes of its problems.
 const CODES: &str = "x-problem-codes";
 
-/// Adds the answers that are problems to every operation.
+/// Adds the problem responses to every operation.
 pub(super) fn describe(whole: &mut openapi::OpenApi) {
     let mut used = BTreeMap::new();
     for operation in whole.paths.paths.values_mut().flat_map(operations) {
@@ -38,13 +39,13 @@ pub(super) fn describe(whole: &mut openapi::OpenApi) {
     whole.components.get_or_insert_default().responses.extend(responses);
 }
 
-/// The operations of a path.
+/// Returns the operations of a path.
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = path;
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Every code that an operation may answer with, in the order of the list.
+/// Returns every code that an operation may return, in the order of [`ProblemCode::ALL`].
 fn codes_of(operation: &Operation) -> Vec<ProblemCode> {
     let own = operation.extensions.as_ref().and_then(|extensions| extensions.get(CODES));
     let own: Vec<&str> =
@@ -54,12 +55,12 @@ fn codes_of(operation: &Operation) -> Vec<ProblemCode> {
     ProblemCode::ALL.iter().copied().filter(is_one).collect()
 }
 
-/// Codes that follow from what an operation takes.
+/// Returns the codes that follow from an operation's parameters and body.
 fn general_codes(operation: &Operation) -> Vec<ProblemCode> {
     let parameters = operation.parameters.as_deref().unwrap_or_default();
     let takes = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
     let has_body = operation.request_body.is_some();
-    // Only an operation without a key names its security.
+    // Only operations without a key override the security.
     let has_key = operation.security.is_none();
     let mut codes = vec![ProblemCode::UnknownField, ProblemCode::Internal];
     let mut add = |is_taken: bool, more: &[ProblemCode]| {
@@ -78,12 +79,12 @@ fn general_codes(operation: &Operation) -> Vec<ProblemCode> {
     codes
 }
 
-/// The name of the answers with a status, such as `NotFound`.
+/// Returns the name of the response with a status, such as `NotFound`.
 fn name_of(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or_default().replace(' ', "")
 }
 
-/// The answer of all problems with a status, which says what each of their codes means.
+/// Builds the response for all problems with a status. Its description explains each code.
 fn response(status: StatusCode) -> Response {
     let codes = ProblemCode::ALL.iter().filter(|code| code.status() == status);
     let lines = codes.map(|code| format!("`{}`: {}.", code.as_str(), code.title()));
@@ -96,6 +97,6 @@ fn response(status: StatusCode) -> Response {
     }
     let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
     let mut retry_after = Header::new(seconds);
-    retry_after.description = Some("Seconds after which it helps to come again.".to_owned());
+    retry_after.description = Some("Seconds after which the client may retry.".to_owned());
     answer.header("Retry-After", retry_after).build()
 }

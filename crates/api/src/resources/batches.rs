@@ -1,4 +1,4 @@
-//! Lists of URLs: all that are accepted are submitted in one transaction.
+//! Submits lists of URLs. All accepted ones are submitted in one transaction.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchSubmission {
-    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
-    /// most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
+    /// 10,000.
     #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
+    /// One of the key's crawls. Default: the day's crawl for single URLs.
     pub(crate) crawl: Option<Uuid>,
-    /// 0 to 7: what is greater is asked first among the URLs of a host.
+    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
 }
@@ -46,22 +46,22 @@ pub(crate) struct BatchSubmission {
 /// A URL that was accepted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AcceptedUrl {
-    /// Its line, or its place in the list, from 1.
+    /// Its line, or its position in the list, from 1.
     pub(crate) line: u64,
-    /// Its id.
+    /// The URL's ID.
     pub(crate) id: String,
     /// The URL, normalized.
     pub(crate) url: String,
 }
 
-/// What became of a list.
+/// The result of submitting a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchDocument {
-    /// The crawl that has the URLs.
+    /// The crawl to which the URLs belong.
     pub(crate) crawl: Uuid,
-    /// Those that will be fetched.
+    /// URLs that will be fetched.
     pub(crate) accepted: Vec<AcceptedUrl>,
-    /// Why the others will not.
+    /// Errors of the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct BatchDocument {
 #[openapi(paths(submit_batch))]
 pub(crate) struct BatchesDescription;
 
-/// The route of lists.
+/// Returns the route for lists.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url/batch", post(submit_batch))
 }
@@ -84,14 +84,14 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     ]))),
     params(
         ("crawl" = Option<Uuid>, Query,
-         description = "One of the key's crawls; here or in the body"),
+         description = "One of the key's crawls, here or in the body"),
         ("priority" = Option<u8>, Query, maximum = 7,
-         description = "0 to 7; here or in the body"),
+         description = "0 to 7, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "The same request within 24 hours adds nothing and gets the same answer"),
+         description = "Within 24 hours the same request does nothing and gets the same response"),
     ),
     request_body(
-        description = "JSON, or one URL a line; lines that are empty or begin with # are skipped",
+        description = "JSON, or one URL per line; empty lines and comments with # are skipped",
         content(
             (BatchSubmission = "application/json",
              example = json!({ "urls": ["https://example.com/", "example.org"] })),
@@ -99,7 +99,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         )
     ),
     responses(
-        (status = 202, description = "Those that are accepted will be fetched",
+        (status = 202, description = "The accepted URLs will be fetched",
          body = BatchDocument),
     )
 )]
@@ -141,13 +141,13 @@ pub(crate) async fn submit_batch(
     Ok(answer::json(StatusCode::ACCEPTED, &document))
 }
 
-/// What a priority is.
+/// Describes a valid priority.
 pub(super) const PRIORITY: &str = "a number from 0 to 7";
 
 /// Checks a priority.
 ///
 /// # Errors
-/// When there is none so great.
+/// Returns a problem if it is too high.
 pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
     if priority <= MAX_PRIORITY {
         return Ok(());
@@ -156,7 +156,7 @@ pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
     Err(Problem::of_field(ProblemCode::InvalidParameter, "priority", detail))
 }
 
-/// URLs and the rows of their links.
+/// Packs the accepted URLs into link rows. Also returns the URLs.
 pub(crate) async fn packed(
     service: &Arc<Service>,
     urls: SubmittedUrls,
@@ -169,7 +169,7 @@ pub(crate) async fn packed(
     .await
 }
 
-/// The ids of URLs that were accepted by a crawl.
+/// Returns the accepted URLs of a crawl with their IDs.
 pub(super) fn accepted(
     crawl: i32,
     urls: &[(u64, Seed)],
@@ -183,7 +183,7 @@ pub(super) fn accepted(
     urls.iter().map(one).collect()
 }
 
-/// Does what takes long without waiting for anything, so that no other request waits for it.
+/// Runs CPU-bound work in a blocking thread, so that it does not delay other requests.
 pub(super) async fn in_background<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service) -> Result<T, Problem> + Send + 'static,

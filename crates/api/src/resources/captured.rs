@@ -1,7 +1,7 @@
-//! Captures out of the archive: pages and their requisites. Nothing is fetched.
+//! Serves captures from the archive: pages and their requisites. Nothing is fetched from the web.
 //!
-//! Invariant: every answer has the headers of [`HEADERS`], so that no browser runs what was
-//! archived, shows it as a page of ours, or asks any host because of it.
+//! Invariant: every response has the headers of [`HEADERS`], so that no browser executes archived
+//! content, shows it as part of this site, or sends requests because of it.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ use crate::{
     service::Service,
 };
 
-/// Headers of every capture. The sandbox has no scripts, no forms and an origin of its own; of
-/// pictures and style sheets only those within the document are shown.
+/// Headers of every capture. The sandbox has no scripts, no forms and its own origin. Only images
+/// and style sheets within the document are shown.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -46,40 +46,40 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Says why a capture is not whole, as `WARC-Truncated` does.
+/// Header with the reason why a capture is incomplete, as in `WARC-Truncated`.
 const TRUNCATED: HeaderName = HeaderName::from_static("x-archived-truncated");
-/// The URL of a capture.
+/// Header with the URL of a capture.
 const ARCHIVED_URL: HeaderName = HeaderName::from_static("x-archived-url");
-/// The status that its host answered.
+/// Header with the status of the captured response.
 const ARCHIVED_STATUS: HeaderName = HeaderName::from_static("x-archived-status");
-/// The crawl's id.
+/// Header with the ID of the crawl.
 const ARCHIVED_CRAWL: HeaderName = HeaderName::from_static("x-archived-crawl");
-/// When it was asked for (RFC 7089).
+/// Header with the time of the capture (RFC 7089).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
-/// Seconds after which a client may try again where a store did not answer.
+/// Seconds after which a client may retry if a store did not respond.
 const STORE_RETRY_S: u64 = 5;
 
-/// What a capture is asked for by.
+/// The parameters that select a capture.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes the parameters, which `Parameters` reads")]
 struct CaptureQuery {
     /// The URL
     url: String,
-    /// One of the key's crawls; else all of them
+    /// One of the key's crawls. Default: all of them
     crawl: Option<Uuid>,
-    /// The capture nearest to this time (RFC 3339 or 14 digits); else the newest
+    /// Select the capture nearest to this time (RFC 3339 or 14 digits). Default: the newest
     at: Option<String>,
-    /// html: as it is; markdown; raw: as bytes; text: what people read; warc: the record
+    /// html: unchanged; markdown; raw: as bytes; text: the visible text; warc: the record
     #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
-    /// With as=markdown: main (the default; whole where there is no main content) or whole
+    /// For as=markdown: main (default; the whole page if it has no main content) or whole
     #[param(value_type = Option<MarkdownPart>)]
     content: Option<String>,
 }
 
-/// The answer that is a capture.
+/// The response with a capture.
 struct Capture;
 
 impl ToResponse<'_> for Capture {
@@ -88,13 +88,13 @@ impl ToResponse<'_> for Capture {
         let bytes = ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).build();
         let headers = [
             (&ARCHIVED_URL, "The URL"),
-            (&ARCHIVED_STATUS, "The status that its host answered"),
-            (&ARCHIVED_CRAWL, "The crawl's id"),
-            (&MEMENTO_DATETIME, "When it was asked for (RFC 7089)"),
-            (&TRUNCATED, "Why it is not whole"),
+            (&ARCHIVED_STATUS, "Status of the captured response"),
+            (&ARCHIVED_CRAWL, "The crawl's ID"),
+            (&MEMENTO_DATETIME, "Time of the capture (RFC 7089)"),
+            (&TRUNCATED, "Why the body is incomplete"),
         ];
         let mut answer =
-            ResponseBuilder::new().description("The capture, to be saved and not shown");
+            ResponseBuilder::new().description("The capture, to be saved and not displayed");
         for content_type in capture_types() {
             answer = answer.content(content_type, Content::new(Some(bytes.clone())));
         }
@@ -111,12 +111,12 @@ impl ToResponse<'_> for Capture {
 #[openapi(paths(html, media), components(schemas(CaptureAs, MarkdownPart), responses(Capture)))]
 pub(crate) struct CapturedDescription;
 
-/// The routes of captures.
+/// Returns the routes for captures.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawled/html", get(html)).route("/v1/crawled/media", get(media))
 }
 
-/// A captured page
+/// Get a captured page
 #[utoipa::path(
     get, path = "/v1/crawled/html", tag = "captures",
     operation_id = "page_get",
@@ -134,7 +134,7 @@ pub(crate) async fn html(
     serve(&service, caller, &uri, CaptureKind::Page).await
 }
 
-/// A captured requisite of pages
+/// Get a captured requisite of pages
 #[utoipa::path(
     get, path = "/v1/crawled/media", tag = "captures",
     operation_id = "media_get",
@@ -199,7 +199,7 @@ async fn serve(
     Ok(response(facts, parts))
 }
 
-/// Reads which part of a page is wanted as Markdown.
+/// Parses the parameter `content`: the part of a page that is converted to Markdown.
 fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Problem> {
     let wrong =
         |detail: String| Err(Problem::of_field(ProblemCode::InvalidParameter, "content", detail));
@@ -214,7 +214,7 @@ fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Pr
     }
 }
 
-/// A time as RFC 3339 has it, or as archives do.
+/// Parses a time in RFC 3339, or in the 14 digits of web archives.
 fn time(text: &str) -> Option<DateTime<Utc>> {
     if text.len() == 14 && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(NaiveDateTime::parse_from_str(text, "%Y%m%d%H%M%S").ok()?.and_utc());
@@ -222,7 +222,7 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
     Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc())
 }
 
-/// The problem of a record that cannot be served. Where it is, is for the log alone.
+/// Returns the problem for an unreadable record. Its location is only logged.
 fn unreadable(place: &str, error: &CaptureError) -> Problem {
     if error.is_passing() {
         tracing::warn!(place, %error, "a store did not give a record");
@@ -233,11 +233,11 @@ fn unreadable(place: &str, error: &CaptureError) -> Problem {
     Problem::new(ProblemCode::Internal)
 }
 
-/// Headers that say what was captured.
+/// Builds the headers that describe the capture.
 fn facts(fetch: &ApiFetch) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: HeaderName, value: Option<String>| {
-        // URLs are ASCII; what is not is left out.
+        // URLs are ASCII. Skip a value that is not.
         if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
             headers.insert(name, value);
         }

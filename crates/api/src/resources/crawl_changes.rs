@@ -1,4 +1,4 @@
-//! What a crawl follows, changed while it runs.
+//! Changes the patterns of a running crawl.
 
 use std::sync::Arc;
 
@@ -24,34 +24,35 @@ use crate::{
     short_text::check_no_nul,
 };
 
-/// How often a change is made anew because another one came first.
+/// Maximum number of attempts, if other requests change the crawl at the same time.
 const TRIES: u32 = 5;
 
-/// What is to hold from now on. What is not given stays.
+/// Changes to a crawl. Missing fields keep their values.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlChanges {
-    /// Patterns of which one must match, if there is any, in the place of those before.
+    /// New include patterns, which replace the old ones. A URL must match one of them, if there are
+    /// any.
     pub(crate) include: Option<Vec<String>>,
-    /// Patterns of which none may match, in the place of those before.
+    /// New exclude patterns, which replace the old ones. A URL must match none of them.
     pub(crate) exclude: Option<Vec<String>>,
 }
 
-/// What holds from now on.
+/// The patterns of a crawl after a change.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChangedCrawl {
-    /// The crawl's id.
+    /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Version of its patterns, from 1; `GET /v1/crawls/{id}` has all.
+    /// Version of the patterns, from 1. `GET /v1/crawls/{id}` returns all versions.
     pub(crate) version: i32,
-    /// Patterns of which one must match, if there is any.
+    /// A URL must match one of these patterns, if there are any.
     pub(crate) include: Vec<String>,
-    /// Patterns of which none may match.
+    /// A URL must match none of these patterns.
     pub(crate) exclude: Vec<String>,
 }
 
 impl CrawlChanges {
-    /// The includes and excludes of a crawl with these changes, checked.
+    /// Applies these changes to a crawl's patterns, and checks the result.
     fn applied_to(self, crawl: &CrawlStatus) -> Result<CrawlSettings, Problem> {
         check_no_nul(&self.include, "include", ProblemCode::InvalidPattern)?;
         check_no_nul(&self.exclude, "exclude", ProblemCode::InvalidPattern)?;
@@ -74,22 +75,22 @@ impl CrawlChanges {
 #[openapi(paths(change))]
 pub(crate) struct CrawlChangesDescription;
 
-/// Change what a crawl follows
+/// Change the patterns of a crawl
 ///
-/// Workers obey it within seconds, also for URLs that are pending: those that no longer pass are
-/// left, as `excluded` or `not_included`. What was left stays so.
+/// Workers apply them within seconds, also to pending URLs: those that no longer match are left, as
+/// `excluded` or `not_included`. URLs that were left before remain so.
 #[utoipa::path(
     patch, path = "/v1/crawls/{id}", tag = "crawls",
     operation_id = "crawls_change",
     extensions(("x-problem-codes" = json!([
         "invalid_setting", "invalid_pattern", "not_allowed", "crawl_ended"
     ]))),
-    params(("id" = Uuid, Path, description = "The crawl's id")),
+    params(("id" = Uuid, Path, description = "The crawl's ID")),
     request_body(content = CrawlChanges, example = json!({
         "exclude": ["*.example.com/calendar/*"],
     })),
     responses(
-        (status = 200, description = "Workers obey it within seconds", body = ChangedCrawl),
+        (status = 200, description = "Workers apply it within seconds", body = ChangedCrawl),
     )
 )]
 pub(crate) async fn change(
@@ -109,7 +110,7 @@ pub(crate) async fn change(
         let found = service.coordinator.api_crawls(&caller, Some(id), 1, None).await?;
         let crawl = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
         let (version, changes) = (crawl.patterns_version(), changes.clone());
-        // Compiling many patterns takes long.
+        // Compiling many patterns is slow.
         let settings = in_background(&service, move |_| changes.applied_to(&crawl));
         let CrawlSettings { include, exclude, .. } = settings.await?;
         let change = PatternChange { version, include: json!(include), exclude: json!(exclude) };

@@ -1,4 +1,4 @@
-//! What is done to a crawl that runs: paused, resumed, cancelled, given more URLs; and its hosts.
+//! Changes running crawls: pauses, resumes and cancels them, and adds URLs. Lists their hosts.
 
 use std::sync::Arc;
 
@@ -32,26 +32,26 @@ use crate::{
     submitted_urls::SubmittedUrls,
 };
 
-/// Hosts of an answer where the client does not say how many.
+/// Default number of hosts in a response.
 const DEFAULT_HOSTS: i32 = 100;
-/// Hosts of an answer: they are sorted in Postgres.
+/// Maximum number of hosts in a response. Postgres sorts them.
 const MAX_HOSTS: i32 = 1_000;
 
-/// How a crawl stands after it was paused, resumed or cancelled.
+/// The state of a crawl after it was paused, resumed or cancelled.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MovedCrawl {
-    /// Its id.
+    /// The crawl's ID.
     pub(crate) id: Uuid,
     /// running, paused or ended.
     #[schema(value_type = CrawlState)]
     pub(crate) state: String,
-    /// What ended it.
+    /// What ended the crawl.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) ended_by: Option<String>,
 }
 
-/// No fields at all.
+/// A body without any fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -60,69 +60,69 @@ struct Nothing {}
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MoreUrls {
-    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
-    /// most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
+    /// 10,000.
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,
-    /// 0 to 7: what is greater is asked first among the URLs of a host.
+    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
-    /// Whether no more URLs come, so that the crawl may end when it has nothing to do.
+    /// Whether these are the last URLs, so that the crawl may end when it has nothing to do.
     pub(crate) last: Option<bool>,
 }
 
-/// A host of which something is due.
+/// A host with pending URLs.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HostDocument {
     /// The hostname.
     pub(crate) hostname: String,
-    /// Its URLs that the crawl knows.
+    /// Number of the crawl's URLs on the host.
     pub(crate) known: i32,
-    /// Those that are not answered.
+    /// Number of URLs that are not fetched yet.
     pub(crate) pending: i32,
-    /// When the next one is due.
+    /// When the next URL is due.
     pub(crate) next_due: DateTime<Utc>,
-    /// When the host may be asked again.
+    /// When the next request may be sent to the host.
     pub(crate) free_at: DateTime<Utc>,
-    /// The pause between two requests that its answers of 429 and 503 have led to, in milliseconds;
-    /// 0: none but those of the crawl's settings and of robots.txt.
+    /// Pause between two requests that the host's 429 and 503 responses caused, in milliseconds. 0
+    /// if only the crawl's settings and robots.txt apply.
     pub(crate) delay_ms: i32,
-    /// How long it takes to answer, in milliseconds, smoothed.
+    /// Smoothed response time in milliseconds.
     pub(crate) response_ms: i32,
-    /// Crawl-delay of its robots.txt, in milliseconds.
+    /// Crawl-delay of the host's robots.txt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) crawl_delay_ms: Option<i32>,
-    /// Failures in a row, of the origin that has most.
+    /// Consecutive failures of the origin with the most.
     pub(crate) failures: i32,
-    /// The origins of the host that are paused, or that have not answered since their pause; the
-    /// others go on.
+    /// Origins of the host that are paused, or have not responded since their pause. The others
+    /// continue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) origins: Vec<OriginDocument>,
 }
 
-/// An origin of a host (scheme, host and port) that is paused.
+/// A paused origin (scheme, host and port) of a host.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OriginDocument {
-    /// Scheme, host and port, the last only if it is not the scheme's own.
+    /// Scheme, host and port. The scheme's default port is omitted.
     pub(crate) origin: String,
-    /// When it failed first, or asked for a pause.
+    /// When it first failed, or requested a pause.
     pub(crate) since: DateTime<Utc>,
     /// When it is requested again.
     pub(crate) until: DateTime<Utc>,
-    /// Failures in a row.
+    /// Number of consecutive failures.
     pub(crate) failures: i32,
-    /// How the last request ended.
+    /// The outcome of the last request.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
 }
 
-/// Hosts of a crawl of which something is due, soonest first.
+/// Hosts of a crawl with pending URLs, soonest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HostList {
     /// The hosts.
     pub(crate) hosts: Vec<HostDocument>,
-    /// The cursor for `after`, where there may be more.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -131,7 +131,7 @@ pub(crate) struct HostList {
 #[openapi(paths(pause, resume, cancel, add_urls, hosts))]
 pub(crate) struct CrawlMovesDescription;
 
-/// The routes of one crawl.
+/// Returns the routes for a single crawl.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/crawls/{id}/pause", post(pause))
@@ -141,14 +141,14 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         .route("/v1/crawls/{id}/hosts", get(hosts))
 }
 
-/// Ask nothing more for a crawl; everything is kept
+/// Pause a crawl: send no more requests, keep its state
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/pause", tag = "crawls",
     operation_id = "crawls_pause",
     extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
-    params(("id" = Uuid, Path, description = "The crawl's id")),
+    params(("id" = Uuid, Path, description = "The crawl's ID")),
     responses(
-        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = 200, description = "The state of the crawl", body = MovedCrawl),
     )
 )]
 pub(crate) async fn pause(
@@ -160,14 +160,14 @@ pub(crate) async fn pause(
     moved(&service, &caller, id, CrawlVerb::Pause, request).await
 }
 
-/// Go on with a paused crawl
+/// Resume a paused crawl
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/resume", tag = "crawls",
     operation_id = "crawls_resume",
     extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
-    params(("id" = Uuid, Path, description = "The crawl's id")),
+    params(("id" = Uuid, Path, description = "The crawl's ID")),
     responses(
-        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = 200, description = "The state of the crawl", body = MovedCrawl),
     )
 )]
 pub(crate) async fn resume(
@@ -179,14 +179,14 @@ pub(crate) async fn resume(
     moved(&service, &caller, id, CrawlVerb::Resume, request).await
 }
 
-/// End a crawl; what is captured stays
+/// Cancel a crawl and keep its captures
 #[utoipa::path(
     post, path = "/v1/crawls/{id}/cancel", tag = "crawls",
     operation_id = "crawls_cancel",
     extensions(("x-problem-codes" = json!(["invalid_json", "body_too_large", "crawl_ended"]))),
-    params(("id" = Uuid, Path, description = "The crawl's id")),
+    params(("id" = Uuid, Path, description = "The crawl's ID")),
     responses(
-        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = 200, description = "The state of the crawl", body = MovedCrawl),
     )
 )]
 pub(crate) async fn cancel(
@@ -214,7 +214,7 @@ async fn moved(
     let id = known(service, caller, id).await?;
     let ApiCrawlState { state, ended_by } =
         service.coordinator.api_move_crawl(caller, id, verb).await?;
-    // To cancel what was cancelled changes nothing, and is no error.
+    // Cancelling a cancelled crawl changes nothing, and is not an error.
     let is_cancelled = verb == CrawlVerb::Cancel && ended_by.as_deref() == Some("cancel");
     if state == "ended" && !is_cancelled {
         let why = ended_by.unwrap_or_default();
@@ -232,23 +232,23 @@ async fn moved(
         "quota_bytes"
     ]))),
     params(
-        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("id" = Uuid, Path, description = "The crawl's ID"),
         ("priority" = Option<u8>, Query, maximum = 7,
-         description = "0 to 7; here or in the body"),
+         description = "0 to 7, here or in the body"),
         ("last" = Option<bool>, Query,
-         description = "Whether no more URLs come; here or in the body"),
+         description = "Whether these are the last URLs, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "The same request within 24 hours adds nothing and gets the same answer"),
+         description = "Within 24 hours the same request does nothing and gets the same response"),
     ),
     request_body(
-        description = "JSON, or one URL a line; lines that are empty or begin with # are skipped",
+        description = "JSON, or one URL per line; empty lines and comments with # are skipped",
         content(
             (MoreUrls = "application/json", example = json!({ "urls": ["https://example.com/a"] })),
             (String = "text/plain", example = "https://example.com/b\n"),
         )
     ),
     responses(
-        (status = 202, description = "Those that are accepted will be fetched",
+        (status = 202, description = "The accepted URLs will be fetched",
          body = BatchDocument),
     )
 )]
@@ -280,7 +280,7 @@ pub(crate) async fn add_urls(
     .await?;
     let (priority, last) = (priority.unwrap_or_default(), last.unwrap_or_default());
     check_priority(priority)?;
-    // The last request may have none.
+    // The last request may have no URLs.
     let urls = if last && urls.refused.is_empty() { urls } else { urls.some()? };
     let id = known(&service, &caller, id).await?;
     let (urls, rows) = packed(&service, urls, priority).await?;
@@ -293,16 +293,16 @@ pub(crate) async fn add_urls(
     Ok(answer::json(StatusCode::ACCEPTED, &document))
 }
 
-/// Hosts of which something is due, soonest first
+/// List the hosts with pending URLs, soonest first
 #[utoipa::path(
     get, path = "/v1/crawls/{id}/hosts", tag = "crawls",
     operation_id = "crawl_hosts_list",
     params(
-        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("id" = Uuid, Path, description = "The crawl's ID"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
-         description = "Hosts at most; 100"),
+         description = "Maximum number of hosts. Default: 100"),
         ("after" = Option<String>, Query,
-         description = "The cursor of the page before. Hosts that were requested since come again"),
+         description = "`next` of the last page. Hosts requested since then appear again"),
     ),
     responses(
         (status = 200, description = "Hosts", body = HostList),
@@ -327,13 +327,13 @@ pub(crate) async fn hosts(
     Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect(), next }))
 }
 
-/// The origins of a host. What cannot be read, because a newer worker wrote it, is not shown.
+/// Parses the origins of a host. Skips those that cannot be read because a newer worker wrote them.
 fn origin_documents(origins: Value) -> Vec<OriginDocument> {
     let Value::Array(origins) = origins else { return Vec::new() };
     origins.into_iter().filter_map(|origin| serde_json::from_value(origin).ok()).collect()
 }
 
-/// A host without what is the operator's.
+/// Creates the document of a host, without the operator's fields.
 fn host_document(host: CrawlHost) -> HostDocument {
     HostDocument {
         hostname: host.hostname,

@@ -1,4 +1,4 @@
-//! Crawls as wholes: started, listed, looked at.
+//! Starts, lists and shows crawls.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,62 +39,62 @@ use crate::{
     waiters::Question,
 };
 
-/// Crawls of an answer where the client does not say how many.
+/// Default number of crawls in a response.
 const DEFAULT_CRAWLS: i32 = 20;
-/// Crawls of an answer: the sums of each are 256 rows.
+/// Maximum number of crawls in a response. The counters of each are in 256 rows.
 const MAX_CRAWLS: i32 = 100;
 
 /// A crawl to start.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlSubmission {
-    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
-    /// most 10,000. None where `only` is given.
+    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
+    /// 10,000. Empty if `only` is given.
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,
-    /// What is asked of the crawl.
+    /// The settings of the crawl.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
-    /// Whether more URLs come by POST `/v1/crawls/{id}/urls`; the crawl does not end before one of
-    /// those requests says that it is the last.
+    /// Whether more URLs follow by POST `/v1/crawls/{id}/urls`. The crawl does not end until one of
+    /// those requests has `last`.
     #[serde(default)]
     pub(crate) more: bool,
-    /// Which URLs of the crawl of `settings.again` are submitted, in the place of `urls`. Their
-    /// links are not followed unless `settings.depth` says so.
+    /// Which URLs of the crawl in `settings.again` are submitted, instead of `urls`. Their links
+    /// are not followed unless `settings.depth` is given.
     pub(crate) only: Option<OnlyWord>,
 }
 
 /// A crawl that was started.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StartedCrawl {
-    /// Its id.
+    /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Its name, which is in the names of its archives.
+    /// Name of the crawl, which is part of its archives' names.
     pub(crate) name: String,
-    /// Those of its URLs that will be fetched; none where `only` was given, but in the feed.
+    /// URLs that will be fetched. Empty if `only` was given: the feed has them.
     pub(crate) accepted: Vec<AcceptedUrl>,
-    /// Why the others will not.
+    /// Errors of the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
-/// A crawl and its sums: known = pending + captured + failed + refused + left.
+/// A crawl and its counters: known = pending + captured + failed + refused + left.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CrawlDocument {
-    /// Its id.
+    /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Its name.
+    /// The crawl's name.
     pub(crate) name: String,
     /// running, paused or ended.
     #[schema(value_type = CrawlState)]
     pub(crate) state: String,
-    /// What ended it: empty, limit, cancel, time or store.
+    /// What ended the crawl: empty, limit, cancel, time or store.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) ended_by: Option<String>,
-    /// Whether more URLs may come.
+    /// Whether more URLs may be added.
     pub(crate) seeding: bool,
-    /// Its settings.
+    /// The settings of the crawl.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
     /// When it was started.
@@ -102,52 +102,53 @@ pub(crate) struct CrawlDocument {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Pages that are neither captured nor about to be asked for, where it has a limit.
+    /// Remaining pages of the limit, without those that are about to be fetched. Absent if there is
+    /// no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget_left: Option<i64>,
-    /// URLs submitted.
+    /// Number of submitted URLs.
     pub(crate) seeds: i64,
-    /// Links that were not looked at yet.
+    /// Number of links that are not processed yet.
     pub(crate) unread: i64,
-    /// Known URLs.
+    /// Number of URLs in the crawl.
     pub(crate) known: i64,
-    /// Those that are not answered.
+    /// Number of URLs that are not fetched yet.
     pub(crate) pending: i64,
-    /// Those whose record is kept.
+    /// Number of URLs with a stored record.
     pub(crate) captured: i64,
-    /// Those that failed.
+    /// Number of URLs that failed.
     pub(crate) failed: i64,
-    /// Those that failed, by outcome.
+    /// Number of failed URLs, by outcome.
     #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) failures: Value,
-    /// Those that were refused, by reason.
+    /// Number of refused URLs, by reason.
     #[schema(value_type = BTreeMap<RefusalReason, i64>)]
     pub(crate) refused: Value,
-    /// Those that were given up, by reason.
+    /// Number of URLs that were given up, by reason.
     #[schema(value_type = BTreeMap<LeftReason, i64>)]
     pub(crate) left: Value,
-    /// Links that never became known, by reason.
+    /// Number of links that were not added to the crawl, by reason.
     #[schema(value_type = BTreeMap<LinkRefusal, i64>)]
     pub(crate) links_refused: Value,
-    /// Bytes kept.
+    /// Bytes stored.
     pub(crate) stored_bytes: i64,
-    /// The versions of its includes and excludes, oldest first, where one crawl is asked for and
-    /// they have changed.
+    /// Versions of the patterns, oldest first. Only if a single crawl is requested, and if its
+    /// patterns have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<PatternVersion>>)]
     pub(crate) patterns: Option<Value>,
 }
 
-/// Includes and excludes of a crawl that held from a time.
+/// The patterns of a crawl from some time on.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PatternVersion {
-    /// From 1, which the crawl was started with.
+    /// Version from 1, with which the crawl was started.
     pub(crate) version: i32,
-    /// When it was changed to these.
+    /// When the patterns were changed.
     pub(crate) changed_at: DateTime<Utc>,
-    /// Patterns of which one must match, if there is any.
+    /// A URL must match one of these patterns, if there are any.
     pub(crate) include: Vec<String>,
-    /// Patterns of which none may match.
+    /// A URL must match none of these patterns.
     pub(crate) exclude: Vec<String>,
 }
 
@@ -180,12 +181,12 @@ impl CrawlDocument {
     }
 }
 
-/// Some crawls of a key, newest first.
+/// A page of a key's crawls, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CrawlList {
     /// The crawls.
     pub(crate) crawls: Vec<CrawlDocument>,
-    /// The cursor for `after`, where there may be older ones.
+    /// The cursor for `after`. Absent if there are no older crawls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -194,7 +195,7 @@ pub(crate) struct CrawlList {
 #[openapi(paths(start, list, look))]
 pub(crate) struct CrawlsDescription;
 
-/// The routes of crawls.
+/// Returns the routes for crawls.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/crawls", get(list).post(start))
@@ -211,13 +212,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         "quota_bytes"
     ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-        description = "The same request within 24 hours starts no other crawl")),
+        description = "Within 24 hours the same request does not start another crawl")),
     request_body(content = CrawlSubmission, example = json!({
         "urls": ["https://example.com/"],
         "settings": { "scope": "host", "depth": 2, "limit": 100 },
     })),
     responses(
-        (status = 201, description = "It was started", body = StartedCrawl),
+        (status = 201, description = "Started", body = StartedCrawl),
         (status = 200, description = "The same request started it before", body = StartedCrawl),
     )
 )]
@@ -245,7 +246,7 @@ pub(crate) async fn start(
     let urls = match &mut failed {
         Some(failed) if !is_repeated => failed.next(&service, &caller).await?,
         Some(_) => urls,
-        // A crawl may be empty while more is to come.
+        // A crawl may be empty while more URLs are to be added.
         None if more && urls.refused.is_empty() => urls,
         None => urls.some()?,
     };
@@ -282,9 +283,9 @@ pub(crate) async fn start(
     operation_id = "crawls_list",
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
-         description = "Crawls at most; 20"),
-        ("after" = Option<String>, Query, description = "The cursor of the page before"),
-        ("before" = Option<String>, Query, description = "The same; an older name of it"),
+         description = "Maximum number of crawls. Default: 20"),
+        ("after" = Option<String>, Query, description = "`next` of the last page"),
+        ("before" = Option<String>, Query, description = "Former name of after"),
     ),
     responses(
         (status = 200, description = "Crawls", body = CrawlList),
@@ -312,14 +313,14 @@ pub(crate) async fn list(
     Ok(answer::ok(&CrawlList { crawls, next }))
 }
 
-/// Where a crawl stands
+/// Get the state of a crawl
 #[utoipa::path(
     get, path = "/v1/crawls/{id}", tag = "crawls",
     operation_id = "crawls_get",
     params(
-        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("id" = Uuid, Path, description = "The crawl's ID"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
-         description = "Seconds to wait for another state"),
+         description = "Seconds to wait for the state to change"),
     ),
     responses(
         (status = 200, description = "The crawl", body = CrawlDocument),
@@ -344,7 +345,7 @@ pub(crate) async fn look(
         if news.is_some() {
             match found().await {
                 Ok(now) => crawl = now.unwrap_or(crawl),
-                // The wait was paid for; the client asks again when it may.
+                // The wait has succeeded. The client may retry later.
                 Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => {}
                 Err(error) => return Err(error.into()),
             }

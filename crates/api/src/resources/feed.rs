@@ -1,7 +1,7 @@
 //! The feed of a crawl: each fetch once, in the order of recording.
 //!
-//! A reader keeps the cursor of the last page that it has worked through, and goes on there after
-//! any interruption: it gets what was recorded since, and nothing twice.
+//! A client keeps the cursor of the last page that it has processed. After any interruption it
+//! continues there: it gets what was recorded since, and nothing twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,14 +27,14 @@ use crate::{
     waiters::Question,
 };
 
-/// Fetches of a page where the client does not say how many.
+/// Default number of fetches in a page.
 const DEFAULT_FETCHES: i32 = 100;
-/// Fetches of a page: about a megabyte.
+/// Maximum number of fetches in a page: about a megabyte.
 const MAX_FETCHES: i32 = 1_000;
 
-/// Fetches of a page with contents where the client does not say how many.
+/// Default number of fetches in a page with contents.
 const DEFAULT_WITH_CONTENTS: i32 = 20;
-/// Fetches of a page with contents: each is read from the store.
+/// Maximum number of fetches in a page with contents, because each is read from the store.
 const MAX_WITH_CONTENTS: i32 = 100;
 
 /// The parameters of a feed.
@@ -44,13 +44,13 @@ const PARAMETERS: [&str; 8] =
 /// A page of a feed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FeedDocument {
-    /// URLs that were recorded, in this order.
+    /// URLs, in the order in which they were recorded.
     pub(crate) fetches: Vec<UrlDocument>,
-    /// The cursor for `after`, to go on behind this page.
+    /// The cursor for `after`, to continue after this page.
     pub(crate) next: String,
-    /// Whether more may be there already.
+    /// Whether more URLs may be available now.
     pub(crate) has_more: bool,
-    /// running, paused or ended. Nothing comes after a page of an ended crawl without more.
+    /// running, paused or ended. The feed is complete if this is ended and `has_more` is false.
     #[schema(value_type = CrawlState)]
     pub(crate) crawl_state: String,
 }
@@ -59,27 +59,27 @@ pub(crate) struct FeedDocument {
 #[openapi(paths(feed))]
 pub(crate) struct FeedDescription;
 
-/// The route of feeds.
+/// Returns the route for feeds.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawls/{id}/feed", get(feed))
 }
 
-/// What was recorded, each URL once
+/// Get the recorded URLs, each once
 #[utoipa::path(
     get, path = "/v1/crawls/{id}/feed", tag = "crawls",
     operation_id = "crawl_feed_get",
     params(
-        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("id" = Uuid, Path, description = "The crawl's ID"),
         ("after" = Option<String>, Query,
-         description = "The cursor of the page before; without it, from the beginning"),
+         description = "`next` of the last page. Default: from the start"),
         ("newest" = Option<i32>, Query, minimum = 1, maximum = 1000,
-         description = "Without after: begin with so many of the newest, not at the beginning"),
+         description = "Start with this many of the newest URLs. No other parameter may be given"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
-         description = "URLs at most; 100. With include at most 100; 20"),
+         description = "Maximum number of URLs. Default: 100. With include: up to 100, default 20"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
-         description = "Seconds to wait while there is nothing"),
+         description = "Seconds to wait if there is nothing new"),
         ("outcome" = Option<FetchOutcome>, Query, description = "Only URLs with this outcome"),
-        ("host" = Option<String>, Query, description = "Only URLs of this host"),
+        ("host" = Option<String>, Query, description = "Only URLs on this host"),
         ("status" = Option<i32>, Query, minimum = 100, maximum = 999,
          description = "Only URLs with this HTTP status"),
         ("include" = Option<String>, Query, example = "markdown,links",
@@ -136,7 +136,7 @@ pub(crate) async fn feed(
     document(&service, &caller, id, (page, include)).await
 }
 
-/// Reads which URLs of the feed are asked for.
+/// Parses the parameters that filter the feed.
 fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     let refused =
         |name: &str, detail: &str| Problem::of_field(ProblemCode::InvalidParameter, name, detail);
@@ -158,7 +158,7 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     })
 }
 
-/// The answer with a page, or with the first part of it whose contents fit.
+/// Builds the response with a page, or with the first part of it whose contents fit.
 async fn document(
     service: &Service,
     caller: &ApiCaller,
@@ -183,7 +183,7 @@ async fn document(
     Ok(answer::ok(&FeedDocument { fetches, next, has_more, crawl_state }))
 }
 
-/// The page after a wait; the one before it where the key may not ask now.
+/// Returns the page after a wait, or the one before it if the key is throttled now.
 fn now_or_before(now: Result<FeedPage, ApiError>, before: FeedPage) -> Result<FeedPage, Problem> {
     match now {
         Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => Ok(before),

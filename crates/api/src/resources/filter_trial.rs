@@ -1,7 +1,7 @@
-//! What a filter decides of URLs, before any crawl uses it. Nothing is fetched.
+//! Tests a filter on URLs, before a crawl uses it. Nothing is fetched.
 //!
-//! Invariant: URLs are decided as links or seeds of a crawl would be, by the newest versions of the
-//! imported lists; an answer names the lists that were not asked.
+//! Invariant: URLs are decided like links or seeds of a crawl, with the newest versions of the
+//! imported lists. The response names the lists that were not used.
 
 use std::{
     collections::HashMap,
@@ -35,58 +35,58 @@ use crate::{
     submitted_urls::MAX_URLS,
 };
 
-/// Time for which one request tests URLs. No URL takes more than 20 µs by patterns
-/// (docs/decisions/0110), so that it is looked at often enough.
+/// Maximum time for which a request tests URLs. A URL takes at most 20 µs with patterns
+/// (docs/decisions/0110), so the time is checked often enough.
 const MAX_TRIAL: Duration = Duration::from_secs(2);
-/// Time for which one request waits for lists that this process does not have yet.
+/// Maximum time for which a request waits for lists that this process does not have yet.
 const LIST_TIME: Duration = Duration::from_secs(10);
-/// Time for which a request whose lists are here waits for those that test URLs.
+/// Maximum time for which a request that has its lists waits for others that test URLs.
 const TURN_TIME: Duration = Duration::from_secs(10);
 
-/// URLs, and the filter that decides them: `filter` or `name`.
+/// URLs, and the filter to test: either `filter` or `name`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterTrial {
-    /// A filter that need not be kept.
+    /// A filter, which need not be stored.
     pub(crate) filter: Option<FilterBody>,
-    /// The name of one of the key's filters.
+    /// Name of one of the key's filters.
     pub(crate) name: Option<String>,
-    /// Absolute URLs; at most 10,000.
+    /// Absolute URLs. At most 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// Whether the URLs are submitted ones: lists and countries with the mode keep do not concern
-    /// these. Else they are links.
+    /// Whether the URLs are submitted ones, to which lists and countries with the mode keep do not
+    /// apply. Otherwise they are links.
     #[serde(default)]
     pub(crate) seeds: bool,
 }
 
-/// What becomes of a URL.
+/// The decision on a URL.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TriedUrl {
-    /// The URL as it was given.
+    /// The URL as given.
     pub(crate) url: String,
     /// The URL, normalized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// What becomes of it; absent where it is no URL of a crawl.
+    /// The verdict. Absent if the URL cannot be crawled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<VerdictWord>,
-    /// The part of the filter that decided, such as `rules[0]`; absent where none did, so that the
-    /// URL is kept.
+    /// The part of the filter that decided, such as `rules[0]`. Absent if none did, so that the URL
+    /// is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<String>,
-    /// Why it is no URL of a crawl.
+    /// Why the URL cannot be crawled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
-/// What a filter decides.
+/// The decisions of a filter.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FilterTrialDocument {
-    /// The URLs, in their order.
+    /// The URLs, in the order of the request.
     pub(crate) urls: Vec<TriedUrl>,
-    /// The imported lists that the filter names and that were not asked: those of addresses, which
-    /// a URL does not have, and those that could not be read. A crawl may drop more.
+    /// Imported lists in the filter that were not used: lists of addresses, because a URL has none,
+    /// and lists that could not be read. A crawl may drop more URLs.
     pub(crate) lists_not_asked: Vec<String>,
 }
 
@@ -94,12 +94,12 @@ pub(crate) struct FilterTrialDocument {
 #[openapi(paths(test))]
 pub(crate) struct FilterTrialDescription;
 
-/// The route of tests.
+/// Returns the route for filter tests.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url/filter/test", post(test))
 }
 
-/// Which part of a filter decides each URL
+/// Test which part of a filter decides each URL
 #[utoipa::path(
     post, path = "/v1/url/filter/test", tag = "filters",
     operation_id = "filters_test",
@@ -111,7 +111,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         "urls": ["https://example.com/shop/1", "https://example.com/news/1"],
     })),
     responses(
-        (status = 200, description = "What becomes of each URL", body = FilterTrialDocument),
+        (status = 200, description = "The decision on each URL", body = FilterTrialDocument),
     )
 )]
 pub(crate) async fn test(
@@ -146,7 +146,7 @@ pub(crate) async fn test(
     let (lists, permit) = if settings.lists.is_empty() {
         (HashMap::new(), permit)
     } else {
-        // Others are tested while lists are copied.
+        // Let others test while the lists are copied.
         drop(permit);
         let _seat = service.trials.seat()?;
         let lists = lists_of(&service, &caller, &settings).await?;
@@ -161,7 +161,7 @@ pub(crate) async fn test(
     Ok(answer::ok(&document.await?))
 }
 
-/// The newest versions of the lists of names that a filter has, as far as they can be had.
+/// Loads the newest versions of a filter's lists of names. Skips those that cannot be loaded.
 async fn lists_of(
     service: &Service,
     caller: &ApiCaller,
@@ -170,13 +170,13 @@ async fn lists_of(
     let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
     let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
     let frozen: Vec<FrozenList> = stored.iter().map(FrozenList::from).collect();
-    // Those that are here in time are asked.
+    // Use the lists that are loaded in time.
     let (stores, until) = (&service.settings.stores, tokio::time::Instant::now() + LIST_TIME);
     let found = service.lists.load_all("test", &frozen, stores, Some(until)).await;
     Ok(found.into_iter().map(|(name, list)| (name.to_owned(), list)).collect())
 }
 
-/// The filter of a test, not compiled yet.
+/// The filter of a test, before compilation.
 enum TriedFilter {
     Given(Box<FilterBody>),
     Kept(Value),
@@ -192,7 +192,7 @@ impl TriedFilter {
     }
 }
 
-/// Decides the URLs.
+/// Tests the URLs.
 fn tried(
     service: &Service,
     settings: &FilterSettings,
@@ -206,7 +206,7 @@ fn tried(
         .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
     let began = Instant::now();
     let one = |url: String| {
-        // Whoever sent it may be gone, and there may be many lists.
+        // The client may have disconnected, and there may be many lists.
         if began.elapsed() > MAX_TRIAL {
             let detail = format!("testing takes over {} s; send fewer URLs", MAX_TRIAL.as_secs());
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));

@@ -1,6 +1,7 @@
-//! Filters of a key: which URLs its crawls ask for, and which pages they keep.
+//! The filters of a key, which decide what its crawls fetch and keep.
 //!
-//! Invariant: a filter that is kept can be used; a crawl that named it keeps it as it was.
+//! Invariant: a stored filter can be compiled. A crawl keeps the version of its filter with which
+//! it was started.
 
 use std::sync::Arc;
 
@@ -33,20 +34,20 @@ use crate::{
     service::Service,
 };
 
-/// The list of a key's filters, in cursors.
+/// Name of a key's filters in cursors.
 const FILTERS: &ListName = b"filters.........";
 
-/// A filter to keep.
+/// A filter to store.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterSubmission {
-    /// Its name, which no other filter of the key has: 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`.
+    /// Name of the filter, unique for the key: 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`.
     pub(crate) name: String,
     /// The filter.
     pub(crate) filter: FilterBody,
 }
 
-/// What a filter is to be from now on.
+/// A new version of a filter.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterChange {
@@ -54,19 +55,19 @@ pub(crate) struct FilterChange {
     pub(crate) filter: FilterBody,
 }
 
-/// A filter that is kept.
+/// A stored filter.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FilterDocument {
-    /// Its id.
+    /// The filter's ID.
     pub(crate) id: Uuid,
-    /// Its name, for `settings.filter` of a crawl.
+    /// Name of the filter, for `settings.filter` of a crawl.
     pub(crate) name: String,
-    /// How often it was written.
+    /// Number of times it was written.
     pub(crate) version: i32,
-    /// The filter; a list leaves it out.
+    /// The filter. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<FilterBody>,
-    /// When it was written last.
+    /// When it was last written.
     pub(crate) changed_at: DateTime<Utc>,
 }
 
@@ -82,7 +83,7 @@ impl FilterDocument {
 pub(crate) struct FilterDocuments {
     /// The filters, by name.
     pub(crate) filters: Vec<FilterDocument>,
-    /// The cursor for `after`, where more follow.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -91,28 +92,28 @@ pub(crate) struct FilterDocuments {
 #[openapi(paths(add, list, look, change, remove))]
 pub(crate) struct FiltersDescription;
 
-/// The routes of filters.
+/// Returns the routes for filters.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/filter", get(list).post(add))
         .route("/v1/url/filter/{id}", get(look).put(change).delete(remove))
 }
 
-/// Keep a filter
+/// Store a filter
 #[utoipa::path(
     post, path = "/v1/url/filter", tag = "filters",
     operation_id = "filters_add",
     extensions(("x-problem-codes" = json!(["invalid_pattern", "not_allowed", "name_taken"]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-        description = "The same request within 24 hours keeps no other filter")),
+        description = "Within 24 hours the same request does not store another filter")),
     request_body(content = FilterSubmission, example = json!({
         "name": "no-shops",
         "filter": { "rules": [{ "pattern": "*/shop/*", "verdict": "drop" }],
                     "languages": { "keep": ["de", "en"] } },
     })),
     responses(
-        (status = 201, description = "It is kept", body = FilterDocument),
-        (status = 200, description = "The same request kept it before", body = FilterDocument),
+        (status = 201, description = "Stored", body = FilterDocument),
+        (status = 200, description = "The same request stored it before", body = FilterDocument),
     )
 )]
 pub(crate) async fn add(
@@ -140,8 +141,8 @@ pub(crate) async fn add(
     operation_id = "filters_list",
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
-         description = "Filters at most; 100"),
-        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+         description = "Maximum number of filters. Default: 100"),
+        ("after" = Option<String>, Query, description = "`next` of the last page"),
     ),
     responses(
         (status = 200, description = "Filters", body = FilterDocuments),
@@ -159,11 +160,11 @@ pub(crate) async fn list(
     Ok(answer::ok(&FilterDocuments { filters, next }))
 }
 
-/// A filter as it is now
+/// Get the current version of a filter
 #[utoipa::path(
     get, path = "/v1/url/filter/{id}", tag = "filters",
     operation_id = "filters_get",
-    params(("id" = Uuid, Path, description = "The filter's id")),
+    params(("id" = Uuid, Path, description = "The filter's ID")),
     responses(
         (status = 200, description = "The filter", body = FilterDocument),
     )
@@ -181,17 +182,17 @@ pub(crate) async fn look(
     Ok(answer::ok(&FilterDocument::new(stored)))
 }
 
-/// Write a filter anew; crawls that were started keep what it was
+/// Replace a filter; crawls that were started keep their version
 #[utoipa::path(
     put, path = "/v1/url/filter/{id}", tag = "filters",
     operation_id = "filters_replace",
     extensions(("x-problem-codes" = json!(["invalid_pattern", "not_allowed"]))),
-    params(("id" = Uuid, Path, description = "The filter's id")),
+    params(("id" = Uuid, Path, description = "The filter's ID")),
     request_body(content = FilterChange, example = json!({
         "filter": { "rules": [{ "pattern": "*/basket/*", "verdict": "drop" }] },
     })),
     responses(
-        (status = 200, description = "The filter as it is from now on", body = FilterDocument),
+        (status = 200, description = "The new version of the filter", body = FilterDocument),
     )
 )]
 pub(crate) async fn change(
@@ -209,13 +210,13 @@ pub(crate) async fn change(
     Ok(answer::ok(&FilterDocument::new(stored)))
 }
 
-/// Remove a filter; crawls that were started keep it
+/// Remove a filter; crawls that were started keep their version
 #[utoipa::path(
     delete, path = "/v1/url/filter/{id}", tag = "filters",
     operation_id = "filters_remove",
-    params(("id" = Uuid, Path, description = "The filter's id")),
+    params(("id" = Uuid, Path, description = "The filter's ID")),
     responses(
-        (status = 204, description = "It was removed"),
+        (status = 204, description = "Removed"),
     )
 )]
 pub(crate) async fn remove(
@@ -230,7 +231,7 @@ pub(crate) async fn remove(
     Ok(answer::nothing())
 }
 
-/// A filter that can be used, as it is kept. To compile it takes a while.
+/// Checks a filter, and returns it in the stored form. Compiling a filter takes a while.
 async fn checked(service: &Arc<Service>, filter: FilterBody) -> Result<Value, Problem> {
     in_background(service, move |_| {
         let settings = filter.settings()?;

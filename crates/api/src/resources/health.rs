@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can serve. Neither takes a key.
+//! Probes for liveness and readiness. Neither needs a key.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use utoipa::{OpenApi, ToSchema};
 
 use crate::{answer, parameters::Parameters, problem::Problem, service::Service};
 
-/// Seconds after which a probe may ask again.
+/// Seconds after which a probe may retry.
 const RETRY_S: u64 = 2;
 
-/// How a process is that answers.
+/// The state of a process that responds.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HealthWord {
-    /// It can do its work.
+    /// It works.
     Ok,
 }
 
-/// That all is well.
+/// The response to a successful probe.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HealthDocument {
     /// Always ok.
@@ -31,7 +31,7 @@ pub(crate) struct HealthDocument {
 #[openapi(paths(healthz, readyz))]
 pub(crate) struct HealthDescription;
 
-/// The routes of probes.
+/// Returns the routes for probes.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz))
 }
@@ -40,24 +40,25 @@ fn well() -> Response {
     answer::ok(&HealthDocument { status: HealthWord::Ok })
 }
 
-/// Whether the process lives
+/// Check that the process is running
 #[utoipa::path(
     get, path = "/healthz", tag = "service",
     operation_id = "health_check", security(()),
-    responses((status = 200, description = "It does", body = HealthDocument))
+    responses((status = 200, description = "The process is running", body = HealthDocument))
 )]
 pub(crate) async fn healthz(uri: Uri) -> Result<Response, Problem> {
     Parameters::parse(&uri, &[])?;
     Ok(well())
 }
 
-/// Whether the service can answer: it has its database, with this program's schema, and its store
+/// Check that the service can handle requests: it can reach its store, and its database with this
+/// program's schema
 #[utoipa::path(
     get, path = "/readyz", tag = "service",
     operation_id = "readiness_check",
     extensions(("x-problem-codes" = json!(["unavailable"]))), security(()),
     responses(
-        (status = 200, description = "It can", body = HealthDocument),
+        (status = 200, description = "The service is ready", body = HealthDocument),
     )
 )]
 pub(crate) async fn readyz(
@@ -75,7 +76,7 @@ pub(crate) async fn readyz(
     reason.map_or_else(|| Ok(well()), |reason| Err(Problem::unavailable(reason, RETRY_S)))
 }
 
-/// Returns what the service lacks. `None` if it is ready.
+/// Returns why the service is not ready. `None` if it is ready.
 async fn why_not_ready(service: &Service) -> Option<&'static str> {
     if *service.stop.borrow() {
         return Some("the process stops");

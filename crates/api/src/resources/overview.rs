@@ -1,4 +1,4 @@
-//! What the installation does, in numbers: workers, slots, scans, and the pace of one crawl.
+//! The activity of the installation: workers, slots, scans, and the pace of one crawl.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,29 +17,30 @@ use crate::{
     service::Service,
 };
 
-/// How fast politeness allows a crawl to be.
+/// The maximum speed of a crawl that its delays allow.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct PaceDocument {
-    /// Hosts of which something is due and that may be asked.
+    /// Number of hosts with a due URL that may be requested now.
     pub(crate) hosts: i64,
-    /// Hosts that are left alone for longer than their delay, or of which nothing is due yet.
+    /// Number of hosts that are paused for longer than their delay, or have no due URL yet.
     pub(crate) resting_hosts: i64,
-    /// The sum, over the hosts that may be asked, of 1 / (delay + time the host takes to answer).
+    /// Sum of 1 / (delay + response time in seconds) over the hosts that may be requested now.
     pub(crate) pages_per_second: f64,
-    /// Whether only a part of very many hosts was counted, so that politeness allows more.
+    /// Whether only some of very many hosts were counted, so that the crawl may be faster.
     pub(crate) is_least: bool,
-    /// Requests a second that are allowed to the crawl, where its key or operator limits them.
+    /// Maximum requests per second of the crawl. Absent if neither its key nor the operator sets
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<f64>,
-    /// How many origins (scheme, host and port) of these hosts are paused, by the outcome of their
-    /// last request. A host whose other origins go on does not rest.
+    /// Number of paused origins (scheme, host and port) of these hosts, by the outcome of their
+    /// last request. A host whose other origins continue does not rest.
     #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) paused_origins: BTreeMap<String, i64>,
-    /// Seconds that one host takes for its pending URLs, one after the other, of all these hosts
-    /// the longest: the crawl takes at least as long.
+    /// Seconds that the slowest of these hosts needs for its pending URLs, one after another. The
+    /// crawl takes at least this long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<f64>,
-    /// That host.
+    /// Name of the slowest host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slowest_host: Option<String>,
 }
@@ -47,21 +48,21 @@ pub(crate) struct PaceDocument {
 /// A stage of a scan.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct StageDocument {
-    /// The kind of its jobs.
+    /// The kind of the stage's jobs.
     #[schema(value_type = StageKind)]
     pub(crate) kind: String,
-    /// Jobs that have not ended.
+    /// Number of unfinished jobs.
     pub(crate) outstanding: i64,
-    /// Jobs that are done.
+    /// Number of finished jobs.
     pub(crate) done: i64,
-    /// Jobs that were given up.
+    /// Number of jobs that were given up.
     pub(crate) discarded: i64,
-    /// Whether it is paused.
+    /// Whether the stage is paused.
     pub(crate) is_paused: bool,
-    /// When its first job was there.
+    /// When its first job was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<DateTime<Utc>>,
-    /// When its last job had ended.
+    /// When its last job finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
 }
@@ -69,43 +70,43 @@ pub(crate) struct StageDocument {
 /// A scan of an archive.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ScanDocument {
-    /// Its id.
+    /// The scan's ID.
     pub(crate) id: Uuid,
-    /// The archive's crawl that it reads; LIVE: a live crawl.
+    /// The archive's crawl that the scan reads, or LIVE for a live crawl.
     pub(crate) crawl: String,
     /// running, paused, finished, finished_with_discards or cancelled.
     #[schema(value_type = ScanStateWord)]
     pub(crate) state: String,
-    /// When it was started.
+    /// When the scan started.
     pub(crate) started_at: DateTime<Utc>,
-    /// When it ended.
+    /// When the scan ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Workers that hold jobs of it.
+    /// Number of workers that hold jobs of the scan.
     pub(crate) workers: i64,
-    /// Jobs of the last five minutes that failed and are performed again (retry), were given up
-    /// (discard) or given back (release), or whose worker was not heard of (expired).
+    /// Number of jobs in the last five minutes that failed and are retried (retry), were given up
+    /// (discard), were released (release), or whose lease expired (expired).
     #[schema(value_type = BTreeMap<JobEvent, i64>)]
     pub(crate) errors: BTreeMap<String, i64>,
-    /// Its stages, in the order in which they begin.
+    /// Stages of the scan, in the order in which they start.
     pub(crate) stages: Vec<StageDocument>,
 }
 
-/// What the installation does.
+/// The activity of the installation.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OverviewDocument {
-    /// The time by the database's clock.
+    /// Current time of the database.
     pub(crate) now: DateTime<Utc>,
-    /// Workers of role crawl that were seen in the last 15 seconds.
+    /// Number of workers with the role crawl that were seen in the last 15 seconds.
     pub(crate) live_workers: i64,
-    /// Slots of the web that workers hold.
+    /// Number of slots that workers hold.
     pub(crate) held_slots: i64,
-    /// All slots.
+    /// Number of all slots.
     pub(crate) slots: i64,
-    /// The pace of the crawl that was asked for, unless it has ended.
+    /// The pace of the requested crawl. Absent if it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pace: Option<PaceDocument>,
-    /// Scans: those under way first, the newest first, at most three.
+    /// Scans: running ones first, then the newest first. At most three.
     pub(crate) scans: Vec<ScanDocument>,
 }
 
@@ -113,19 +114,19 @@ pub(crate) struct OverviewDocument {
 #[openapi(paths(overview))]
 pub(crate) struct OverviewDescription;
 
-/// The route of the overview.
+/// Returns the route for the overview.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/overview", get(overview))
 }
 
-/// Workers, slots and scans in numbers
+/// Get the numbers of workers, slots and scans
 #[utoipa::path(
     get, path = "/v1/overview", tag = "service",
     operation_id = "overview_get",
     params(("crawl" = Option<Uuid>, Query,
-        description = "One of the key's crawls, to learn how fast politeness allows it to be")),
+        description = "One of the key's crawls, to include its pace")),
     responses(
-        (status = 200, description = "What the installation does", body = OverviewDocument),
+        (status = 200, description = "The activity of the installation", body = OverviewDocument),
     )
 )]
 pub(crate) async fn overview(

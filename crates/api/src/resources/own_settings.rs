@@ -1,4 +1,4 @@
-//! What a key may do and has done, and what the service does where it is not told.
+//! The limits and usage of a key, and the defaults of the service.
 
 use std::sync::Arc;
 
@@ -20,76 +20,76 @@ use crate::{
     waiters::MAX_WAITERS_PER_KEY,
 };
 
-/// What the operator allows a key, and what it has used. What is absent is not limited.
+/// The operator's limits for a key, and its usage. A limit that is absent does not apply.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyDocument {
     /// The public part of the key.
     pub(crate) id: String,
-    /// The name that the operator gave it.
+    /// Name that the operator gave the key.
     pub(crate) name: String,
-    /// Requests a second, over a longer time.
+    /// Sustained requests per second.
     pub(crate) requests_per_second: f64,
-    /// Requests in one moment.
+    /// Maximum requests at one moment.
     pub(crate) burst: i32,
-    /// URLs that may be submitted a day (UTC).
+    /// Maximum URLs submitted per day (UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) urls_a_day: Option<i64>,
-    /// Those of today.
+    /// URLs submitted today.
     pub(crate) urls_today: i64,
-    /// Pages that may be captured a day (UTC).
+    /// Maximum pages captured per day (UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pages_a_day: Option<i64>,
-    /// Those of today, as counted some seconds ago.
+    /// Pages captured today, as counted some seconds ago.
     pub(crate) pages_today: i64,
-    /// Bytes that its crawls may keep.
+    /// Maximum bytes that the key's crawls may store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<i64>,
-    /// Those kept, as counted some seconds ago.
+    /// Bytes stored, as counted some seconds ago.
     pub(crate) bytes_kept: i64,
-    /// Crawls that may be open, besides those of single URLs.
+    /// Maximum number of open crawls, without those of single URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_crawls: Option<i32>,
-    /// Those that are, as counted some seconds ago.
+    /// Number of open crawls, as counted some seconds ago.
     pub(crate) open_crawls: i32,
-    /// Requests a second that all its crawls together make to the web.
+    /// Maximum requests per second to the web, of all the key's crawls together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<i32>,
-    /// The least pause between two requests to a host, in milliseconds.
+    /// Minimum pause between two requests to a host, in milliseconds.
     pub(crate) min_delay_ms: i32,
-    /// The ports that its URLs may name.
+    /// Ports that the key's URLs may name.
     pub(crate) ports: Vec<i32>,
 }
 
-/// The bounds of every request.
+/// Limits on every request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RequestLimits {
-    /// Bytes of a body.
+    /// Maximum size of a body in bytes.
     pub(crate) body_bytes: usize,
-    /// URLs of a request.
+    /// Maximum number of URLs per request.
     pub(crate) urls: usize,
-    /// Seconds that a request may wait.
+    /// Maximum seconds that a request may wait.
     pub(crate) wait_s: u64,
-    /// Requests of a key that may wait together.
+    /// Maximum number of waiting requests per key.
     pub(crate) waiters: usize,
 }
 
 /// The service as a key sees it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SettingsDocument {
-    /// The program's version.
+    /// Version of the program.
     pub(crate) version: String,
-    /// The User-Agent with which sites are asked.
+    /// User-Agent of requests to sites.
     pub(crate) user_agent: String,
-    /// Where sites find who asks them.
+    /// Address where site owners learn who sends the requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<String>,
-    /// The key.
+    /// The limits and usage of the key.
     pub(crate) key: KeyDocument,
     /// The settings of a crawl that gives none.
     pub(crate) defaults: SettingsOfCrawl,
-    /// The bounds of every request.
+    /// Limits on every request.
     pub(crate) limits: RequestLimits,
-    /// The names of the lists that filters may use.
+    /// Names of the lists that filters may use.
     pub(crate) lists: Vec<String>,
 }
 
@@ -97,12 +97,12 @@ pub(crate) struct SettingsDocument {
 #[openapi(paths(settings))]
 pub(crate) struct OwnSettingsDescription;
 
-/// The route of settings.
+/// Returns the route for settings.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/settings", get(settings))
 }
 
-/// Defaults, limits, and what the key has used of them
+/// Get the defaults, the limits, and the key's usage
 #[utoipa::path(
     get, path = "/v1/settings", tag = "service",
     operation_id = "settings_get",
@@ -156,7 +156,7 @@ fn key_document(key: ApiKey) -> KeyDocument {
     }
 }
 
-/// The address in a User-Agent such as `Bot/1.0 (+https://bot.example/)`.
+/// Returns the address in a User-Agent such as `Bot/1.0 (+https://bot.example/)`.
 fn contact_of(user_agent: &str) -> Option<&str> {
     let (_, rest) = user_agent.split_once("(+")?;
     rest.split_once(')').map(|(contact, _)| contact)

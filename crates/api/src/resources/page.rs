@@ -1,7 +1,7 @@
-//! The small page at `/`: files of `site/crawl/` that are part of the program.
+//! Serves the small page at `/`: files of `site/crawl/` that are embedded in the program.
 //!
-//! Invariant: the page is the same for everybody and takes no key; what it shows it asks for with
-//! the key that its visitor types. Must not know: what is in its files.
+//! Invariant: the page is the same for every visitor and needs no key. It requests its data with
+//! the key that the visitor enters. Does not depend on the contents of its files.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ struct PageFile {
     bytes: &'static [u8],
 }
 
-/// What the page may do: load its own files and ask this service.
+/// The page's Content-Security-Policy: it may load its own files and send requests to this service.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// Declares the files by name and content type.
+/// Declares the files with their names and content types.
 macro_rules! files {
     ($($name:literal $content_type:literal,)+) => {
         [$(PageFile {
@@ -42,7 +42,7 @@ macro_rules! files {
     };
 }
 
-/// The page itself is the first one.
+/// The first file is the page itself.
 static FILES: [PageFile; 10] = files! {
     "index.html" "text/html; charset=utf-8",
     "page.css" "text/css; charset=utf-8",
@@ -56,7 +56,7 @@ static FILES: [PageFile; 10] = files! {
     "scans.js" "text/javascript; charset=utf-8",
 };
 
-/// The routes of the page's files.
+/// Returns the routes for the page's files.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/", get(async || answer(&FILES[0])))

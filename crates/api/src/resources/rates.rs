@@ -1,4 +1,4 @@
-//! How often the hosts of a key's crawls are asked, within what the operator allows the key.
+//! Sets the request rates of a key's crawls, within the operator's limits for the key.
 
 use std::sync::Arc;
 
@@ -20,46 +20,46 @@ use crate::{
     service::Service,
 };
 
-/// Requests a second of a crawl at most.
+/// Maximum requests per second of a crawl.
 const MAX_RATE: f64 = 100_000.0;
-/// The longest delay in milliseconds: 24 pages of a host a day.
+/// Maximum delay in milliseconds: 24 pages per host and day.
 const MAX_LEAST_DELAY_MS: i32 = 3_600_000;
 
-/// What is to hold from now on, for one crawl or for all crawls of the key together. What is not
-/// given stays; null: as the operator allows the key and the settings of each crawl say.
+/// New limits for one crawl, or for all crawls of the key together. A missing field keeps its
+/// value. null resets it to the operator's limit for the key and the settings of each crawl.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateSubmission {
-    /// One of the key's crawls; else all of them together.
+    /// One of the key's crawls. Default: all of them together.
     pub(crate) crawl: Option<Uuid>,
-    /// Requests a second to all hosts together, of all workers, up to 100,000.
+    /// Maximum requests per second to all hosts together, from all workers. Up to 100,000.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, maximum = 100_000)]
     pub(crate) rate: Option<Option<f64>>,
-    /// The least pause between two requests to a host, in milliseconds, up to an hour.
+    /// Minimum pause between two requests to a host, in milliseconds. Up to an hour.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<i32>, minimum = 0, maximum = 3_600_000)]
     pub(crate) min_delay_ms: Option<Option<i32>>,
 }
 
-/// Tells a field that is null from one that is not there.
+/// Distinguishes a null field from a missing one.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// What holds from now on.
+/// The new limits.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RateDocument {
-    /// The crawl; absent: all crawls of the key together.
+    /// The crawl. Absent if the limits are for all crawls of the key together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) crawl: Option<Uuid>,
-    /// Requests a second, where they were given; null: as many as the operator allows.
+    /// Maximum requests per second, if given. null means the operator's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub(crate) rate: Option<Option<f64>>,
-    /// The least pause in milliseconds, where it was given; null: that of the settings.
+    /// Minimum pause in milliseconds, if given. null means that of the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i32>)]
     pub(crate) min_delay_ms: Option<Option<i32>>,
@@ -69,19 +69,19 @@ pub(crate) struct RateDocument {
 #[openapi(paths(set))]
 pub(crate) struct RatesDescription;
 
-/// The route of rates.
+/// Returns the route for rates.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/rate", post(set))
 }
 
-/// Ask more slowly, or as fast as the operator allows
+/// Set a lower request rate, or reset it to the operator's limit
 #[utoipa::path(
     post, path = "/v1/rate", tag = "manners",
     operation_id = "rate_set",
     extensions(("x-problem-codes" = json!(["not_found", "not_allowed", "crawl_ended"]))),
     request_body(content = RateSubmission, example = json!({ "rate": 5, "min_delay_ms": 2000 })),
     responses(
-        (status = 200, description = "Workers obey it within seconds", body = RateDocument),
+        (status = 200, description = "Workers apply it within seconds", body = RateDocument),
     )
 )]
 pub(crate) async fn set(
@@ -102,7 +102,7 @@ pub(crate) async fn set(
 }
 
 impl RateSubmission {
-    /// Whether something is given, and within its bounds.
+    /// Checks that at least one field is given, and that each is within its bounds.
     fn check(&self) -> Result<(), Problem> {
         let wrong = |field: &str, detail: String| {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
@@ -121,7 +121,7 @@ impl RateSubmission {
         Ok(())
     }
 
-    /// Where both are given, whether the operator allows both, so that none is changed alone.
+    /// If both are given, checks that the operator allows both, so that none is changed alone.
     async fn check_both(&self, service: &Service, caller: &ApiCaller) -> Result<(), Problem> {
         let (Some(rate), Some(delay_ms)) = (self.rate, self.min_delay_ms) else { return Ok(()) };
         let key = service.coordinator.api_key(caller).await?;

@@ -1,4 +1,5 @@
-//! What a key's crawls obey beside the robots.txt of sites. It only tightens.
+//! Overrides that a key's crawls obey in addition to the robots.txt of sites. They can only tighten
+//! it.
 
 use std::sync::Arc;
 
@@ -26,40 +27,40 @@ use crate::{
     service::Service,
 };
 
-/// The list of what a key obeys beside robots.txt, in cursors.
+/// Name of a key's overrides in cursors.
 const ROBOTS: &ListName = b"robots..........";
 
-/// What is obeyed beside robots.txt: `user_agent`, `rules`, `delay_ms`, or several of them.
+/// An override of robots.txt: at least one of `user_agent`, `rules` and `delay_ms`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RobotsSubmission {
-    /// The domain that it is for, with all hosts below it; else every host.
+    /// The domain to which it applies, with all hosts below it. Default: every host.
     pub(crate) site: Option<String>,
-    /// The token of another robot: where a site's robots.txt has rules for it, they are obeyed too.
+    /// Token of another robot. If a site's robots.txt has rules for it, they are obeyed too.
     pub(crate) user_agent: Option<String>,
-    /// Lines `Disallow`, `Allow` and `Crawl-delay`, as robots.txt has them: obeyed as well as the
-    /// site's own. At most 4,096 characters.
+    /// Lines with `Disallow`, `Allow` and `Crawl-delay`, as in robots.txt, which are obeyed in
+    /// addition to the site's own rules. At most 4,096 characters.
     pub(crate) rules: Option<String>,
-    /// The least pause between two requests to a host, in milliseconds, up to five minutes.
+    /// Minimum pause between two requests to a host, in milliseconds. Up to five minutes.
     #[schema(minimum = 0, maximum = 300_000)]
     pub(crate) delay_ms: Option<i32>,
 }
 
-/// What is obeyed beside robots.txt.
+/// An override of robots.txt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RobotsOverrideDocument {
-    /// Its id.
+    /// The override's ID.
     pub(crate) id: Uuid,
-    /// The domain that it is for; absent where it is for every host.
+    /// The domain to which it applies. Absent if it applies to every host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site: Option<String>,
-    /// The token of another robot.
+    /// Token of another robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user_agent: Option<String>,
-    /// Further rules.
+    /// Additional rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<String>,
-    /// The least pause between two requests to a host, in milliseconds.
+    /// Minimum pause between two requests to a host, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delay_ms: Option<i32>,
 }
@@ -71,12 +72,12 @@ impl RobotsOverrideDocument {
     }
 }
 
-/// All of that of a key.
+/// A page of a key's overrides.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RobotsOverrideList {
-    /// What is obeyed beside robots.txt.
+    /// The overrides.
     pub(crate) robots: Vec<RobotsOverrideDocument>,
-    /// The cursor for `after`, where more follow.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -85,14 +86,14 @@ pub(crate) struct RobotsOverrideList {
 #[openapi(paths(add, list, look, remove))]
 pub(crate) struct RobotsDescription;
 
-/// The routes of what is obeyed beside robots.txt.
+/// Returns the routes for overrides.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/robots", get(list).post(add))
         .route("/v1/url/robots/{id}", get(look).delete(remove))
 }
 
-/// Obey more than robots.txt asks for, in all crawls of the key
+/// Add an override of robots.txt, for all crawls of the key
 #[utoipa::path(
     post, path = "/v1/url/robots", tag = "manners",
     operation_id = "robots_add",
@@ -102,7 +103,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         "delay_ms": 5000,
     })),
     responses(
-        (status = 201, description = "It is obeyed within seconds", body = RobotsOverrideDocument),
+        (status = 201, description = "Workers apply it within seconds",
+         body = RobotsOverrideDocument),
     )
 )]
 pub(crate) async fn add(
@@ -118,7 +120,7 @@ pub(crate) async fn add(
 }
 
 impl RobotsSubmission {
-    /// What is kept, checked.
+    /// Checks the override, and converts it to a row.
     fn row(self, service: &Service, caller: &ApiCaller) -> Result<RobotsOverrideRow, Problem> {
         let Self { site, user_agent, rules, delay_ms } = self;
         if user_agent.is_none() && rules.is_none() && delay_ms.is_none() {
@@ -134,14 +136,14 @@ impl RobotsSubmission {
     }
 }
 
-/// List what the key's crawls obey beside robots.txt
+/// List the key's overrides of robots.txt
 #[utoipa::path(
     get, path = "/v1/url/robots", tag = "manners",
     operation_id = "robots_list",
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
-         description = "Overrides at most; 100"),
-        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+         description = "Maximum number of overrides. Default: 100"),
+        ("after" = Option<String>, Query, description = "`next` of the last page"),
     ),
     responses(
         (status = 200, description = "The overrides", body = RobotsOverrideList),
@@ -154,18 +156,18 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = ListPage::parse(&uri, &caller, ROBOTS)?;
     let rows = service.coordinator.api_list_robots(&caller).await?;
-    // Those for every host come first: no site begins with a space.
+    // Overrides for every host sort first, because no site begins with a space.
     let key = |row: &RobotsOverrideRow| format!("{} {}", row.site.as_deref().unwrap_or(""), row.id);
     let (rows, next) = page.of(rows, key);
     let robots = rows.into_iter().map(RobotsOverrideDocument::new).collect();
     Ok(answer::ok(&RobotsOverrideList { robots, next }))
 }
 
-/// Show one override
+/// Get an override
 #[utoipa::path(
     get, path = "/v1/url/robots/{id}", tag = "manners",
     operation_id = "robots_get",
-    params(("id" = Uuid, Path, description = "The override's id")),
+    params(("id" = Uuid, Path, description = "The override's ID")),
     responses(
         (status = 200, description = "The override", body = RobotsOverrideDocument),
     )
@@ -188,9 +190,9 @@ pub(crate) async fn look(
 #[utoipa::path(
     delete, path = "/v1/url/robots/{id}", tag = "manners",
     operation_id = "robots_remove",
-    params(("id" = Uuid, Path, description = "The override's id")),
+    params(("id" = Uuid, Path, description = "The override's ID")),
     responses(
-        (status = 204, description = "It was removed"),
+        (status = 204, description = "Removed"),
     )
 )]
 pub(crate) async fn remove(

@@ -1,7 +1,7 @@
-//! Crawls that start again and again.
+//! Schedules, which start crawls regularly.
 //!
-//! Invariant: the crawls of a schedule are its key's, with the settings and seeds that it was
-//! added with.
+//! Invariant: the crawls of a schedule belong to its key, and have the settings and seeds with
+//! which it was added.
 
 use std::sync::Arc;
 
@@ -37,27 +37,27 @@ use crate::{
     short_text::check_name,
 };
 
-/// The list of a key's schedules, in cursors.
+/// Name of a key's schedules in cursors.
 const SCHEDULES: &ListName = b"schedules.......";
 
-/// A schedule to add: `every`, or `at` and perhaps `days`.
+/// A schedule to add: `every`, or `at` with optional `days`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleSubmission {
-    /// Its name, which no other schedule of the key has: 1 to 100 characters; else its id.
+    /// Name of the schedule, unique for the key, of 1 to 100 characters. Default: its ID.
     pub(crate) name: Option<String>,
-    /// The time between two crawls, 60s to 365d: `90m`, `24h` or `7d`. The first one starts after
-    /// that time.
+    /// Period between two crawls, 60s to 365d: `90m`, `24h` or `7d`. The first crawl starts after
+    /// one period.
     pub(crate) every: Option<String>,
-    /// The time of day in UTC, such as `03:00`.
+    /// Time of day in UTC, such as `03:00`.
     pub(crate) at: Option<String>,
-    /// The weekdays of that time in UTC; else every day.
+    /// Weekdays for that time in UTC. Default: every day.
     pub(crate) days: Option<Vec<DayWord>>,
-    /// URLs, or hostnames, which get `https://`, or `http://` too where https cannot be reached; at
-    /// most 10,000.
+    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
+    /// 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// What is asked of each crawl.
+    /// The settings of each crawl.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
 }
@@ -65,62 +65,64 @@ pub(crate) struct ScheduleSubmission {
 /// A schedule that was added.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AddedSchedule {
-    /// Its id.
+    /// The schedule's ID.
     pub(crate) id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub(crate) name: String,
     /// When it starts its first crawl.
     pub(crate) next_at: DateTime<Utc>,
-    /// Number of the URLs with which its crawls start.
+    /// Number of URLs with which its crawls start.
     pub(crate) seeds: usize,
-    /// Why the others are none.
+    /// Errors of the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
 /// A schedule.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ScheduleDocument {
-    /// Its id.
+    /// The schedule's ID.
     pub(crate) id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub(crate) name: String,
-    /// The time between two crawls, in the largest unit that leaves no rest.
+    /// Period between two crawls, in the largest unit that divides it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) every: Option<String>,
-    /// The time of day in UTC.
+    /// Time of day in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
-    /// The weekdays of that time; absent where it is every day.
+    /// Weekdays for that time. Absent if it is every day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days: Option<Vec<DayWord>>,
     /// The settings of its crawls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
-    /// Number of the URLs with which its crawls start.
+    /// Number of URLs with which its crawls start.
     pub(crate) seeds: i64,
     /// When it was added.
     pub(crate) created_at: DateTime<Utc>,
     /// When it starts its next crawl.
     pub(crate) next_at: DateTime<Utc>,
-    /// Crawls that it has started.
+    /// Number of crawls that it has started.
     pub(crate) fired: i64,
-    /// Times that passed without one: the crawl before had not ended, or the key might not crawl.
+    /// Number of times it was skipped, because its last crawl had not ended or the key could not
+    /// start one.
     pub(crate) skipped: i64,
-    /// The id of the last crawl that it started.
+    /// ID of the last crawl that it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_crawl: Option<Uuid>,
-    /// Why it could not start the last one, where that was so.
+    /// Why it could not start the last crawl, if that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<ProblemCode>,
 }
 
 impl ScheduleDocument {
-    /// A schedule without what is the operator's.
+    /// Creates the document of a schedule, without the operator's fields.
     fn new(row: ScheduleRow) -> Self {
         let TimesInWords { every, at, days } =
             TimesInWords::show(row.every_s, row.at_s, row.weekdays);
         let settings = serde_json::from_value::<CrawlSettings>(row.settings);
-        // What is no code is the database's own words, which are for the operator.
+        // A value that is not a code is an error message of the database, which is only for the
+        // operator.
         let code = |text: String| ProblemCode::parse(&text).unwrap_or(ProblemCode::Internal);
         Self {
             id: row.id,
@@ -143,9 +145,9 @@ impl ScheduleDocument {
 /// The schedules of a key.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ScheduleList {
-    /// The schedules, the one that is due next first.
+    /// The schedules, the next one first.
     pub(crate) schedules: Vec<ScheduleDocument>,
-    /// The cursor for `after`, where more follow.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -154,7 +156,7 @@ pub(crate) struct ScheduleList {
 #[openapi(paths(add, list, look, remove))]
 pub(crate) struct SchedulesDescription;
 
-/// The routes of schedules.
+/// Returns the routes for schedules.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/schedule", get(list).post(add))
@@ -170,13 +172,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         "not_found", "not_allowed", "name_taken"
     ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-        description = "The same request within 24 hours adds no other schedule")),
+        description = "Within 24 hours the same request does not add another schedule")),
     request_body(content = ScheduleSubmission, example = json!({
         "name": "news of the night", "at": "03:00", "days": ["mon", "thu"],
         "urls": ["https://example.com/news/"], "settings": { "scope": "host", "depth": 1 },
     })),
     responses(
-        (status = 201, description = "It was added", body = AddedSchedule),
+        (status = 201, description = "Added", body = AddedSchedule),
         (status = 200, description = "The same request added it before", body = AddedSchedule),
     )
 )]
@@ -231,9 +233,9 @@ pub(crate) async fn add(
     operation_id = "schedules_list",
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
-         description = "Schedules at most; 100"),
+         description = "Maximum number of schedules. Default: 100"),
         ("after" = Option<String>, Query,
-         description = "The cursor of the page before. One that started a crawl since comes again"),
+         description = "`next` of the last page. Schedules that fired since then appear again"),
     ),
     responses(
         (status = 200, description = "Schedules", body = ScheduleList),
@@ -252,11 +254,11 @@ pub(crate) async fn list(
     Ok(answer::ok(&ScheduleList { schedules, next }))
 }
 
-/// When a schedule is due, and what it has done
+/// Get the next time and the results of a schedule
 #[utoipa::path(
     get, path = "/v1/url/schedule/{id}", tag = "schedules",
     operation_id = "schedules_get",
-    params(("id" = Uuid, Path, description = "The schedule's id")),
+    params(("id" = Uuid, Path, description = "The schedule's ID")),
     responses(
         (status = 200, description = "The schedule", body = ScheduleDocument),
     )
@@ -274,13 +276,13 @@ pub(crate) async fn look(
     Ok(answer::ok(&ScheduleDocument::new(row)))
 }
 
-/// Remove a schedule; the crawls that it started stay
+/// Remove a schedule and keep the crawls that it started
 #[utoipa::path(
     delete, path = "/v1/url/schedule/{id}", tag = "schedules",
     operation_id = "schedules_remove",
-    params(("id" = Uuid, Path, description = "The schedule's id")),
+    params(("id" = Uuid, Path, description = "The schedule's ID")),
     responses(
-        (status = 204, description = "It was removed"),
+        (status = 204, description = "Removed"),
     )
 )]
 pub(crate) async fn remove(

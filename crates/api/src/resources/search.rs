@@ -1,4 +1,4 @@
-//! Full-text search over the pages of a key's crawls that are searched.
+//! Full-text search over the indexed pages of a key's crawls.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::{
     service::Service,
 };
 
-/// Pages of an answer where the client does not say how many.
+/// Default number of pages in a response.
 const DEFAULT_FOUND: i32 = 10;
-/// Pages of an answer: a snippet of each is cut from up to 16 KiB of text.
+/// Maximum number of pages in a response. Each snippet is cut from up to 16 KiB of text.
 const MAX_FOUND: i32 = 100;
-/// Greatest length of a query in bytes.
+/// Maximum query length in bytes.
 const MAX_QUERY_BYTES: usize = 1_000;
-/// Begins a word of the query in a snippet, as Postgres marks it.
+/// Character with which Postgres marks the start of a matching word in a snippet.
 const WORD_START: char = '\u{2}';
-/// Ends it.
+/// Character with which it marks the end.
 const WORD_END: char = '\u{3}';
 
 /// A part of a snippet.
@@ -34,27 +34,27 @@ const WORD_END: char = '\u{3}';
 pub(crate) struct SnippetPart {
     /// The text.
     pub(crate) text: String,
-    /// Whether it is a word of the query.
+    /// Whether this is a word of the query.
     pub(crate) found: bool,
 }
 
-/// A page that has the words of the query.
+/// A page that matches the query.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FoundDocument {
-    /// How well it answers; only to be compared with others of the same query.
+    /// How well the page matches. Comparable only within the same query.
     pub(crate) rank: f32,
-    /// The parts of its text with the words, one after the other.
+    /// Consecutive parts of the text around the matching words.
     pub(crate) snippet: Vec<SnippetPart>,
     /// The page.
     pub(crate) page: UrlDocument,
 }
 
-/// The pages that answer a query.
+/// The pages that match a query.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SearchDocument {
-    /// The best first.
+    /// The pages, best first.
     pub(crate) found: Vec<FoundDocument>,
-    /// The cursor for `after`, where there may be more.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -63,22 +63,24 @@ pub(crate) struct SearchDocument {
 #[openapi(paths(search))]
 pub(crate) struct SearchDescription;
 
-/// The route of search.
+/// Returns the route for search.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawled/search", get(search))
 }
 
-/// Pages with words
+/// Search captured pages
 #[utoipa::path(
     get, path = "/v1/crawled/search", tag = "captures",
     operation_id = "pages_search",
     params(
         ("q" = String, Query, min_length = 1, max_length = 1000,
-         description = "Words; \"some words\" together, or, -without"),
-        ("crawl" = Option<Uuid>, Query, description = "One of the key's crawls; else all of them"),
-        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100, description = "Pages at most"),
+         description = "Words to search for. Also: \"a phrase\", one or another, -excluded"),
+        ("crawl" = Option<Uuid>, Query,
+         description = "One of the key's crawls. Default: all of them"),
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Maximum number of pages. Default: 10"),
         ("after" = Option<String>, Query,
-         description = "The cursor of the page before, with the same words and crawl"),
+         description = "`next` of the last page, with the same words and crawl"),
     ),
     responses(
         (status = 200, description = "The pages", body = SearchDocument),
@@ -115,7 +117,7 @@ pub(crate) async fn search(
     Ok(answer::ok(&SearchDocument { found: found.collect(), next }))
 }
 
-/// Splits a snippet at the marks of Postgres, so that no client has to trust text of the web.
+/// Splits a snippet at Postgres' marks, so that no client has to trust text from the web.
 fn parts(snippet: &str) -> Vec<SnippetPart> {
     let mut parts = Vec::new();
     let mut push = |text: &str, found| {

@@ -1,4 +1,4 @@
-//! Single URLs: submitted one by one, and what became of each.
+//! Submits single URLs, and returns their results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,7 +35,7 @@ use crate::{
     waiters::{News, Question},
 };
 
-/// The greatest age that may be asked for, in seconds: ten years.
+/// Maximum value of `max_age_s`, in seconds: ten years.
 const MAX_AGE_S: u32 = 10 * 365 * 86_400;
 
 /// A URL to fetch.
@@ -45,18 +45,19 @@ const MAX_AGE_S: u32 = 10 * 365 * 86_400;
 pub(crate) struct UrlSubmission {
     /// The URL, or a hostname, which gets `https://`, or `http://` if https cannot be reached.
     pub(crate) url: String,
-    /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
+    /// One of the key's crawls. Default: the day's crawl for single URLs.
     pub(crate) crawl: Option<Uuid>,
-    /// 0 to 7: what is greater is asked first among the URLs of a host.
+    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
-    /// Which requisites of the page are kept; opens a crawl of its own.
+    /// Which requisites of the page to keep. A value other than none opens a separate crawl.
     pub(crate) media: Option<MediaWord>,
-    /// Links from the URL that are followed, within its site; opens a crawl of its own.
+    /// Maximum number of links to follow from the URL, within its site. A value above 0 opens a
+    /// separate crawl.
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
-    /// A capture of this key that is at most so many seconds old answers; else the URL is fetched,
-    /// again where need be.
+    /// If this key has a capture of at most this many seconds, it is returned. Otherwise the URL is
+    /// fetched, again if necessary.
     #[schema(maximum = 315_360_000)]
     pub(crate) max_age_s: Option<u32>,
 }
@@ -65,7 +66,7 @@ pub(crate) struct UrlSubmission {
 #[openapi(paths(submit, find))]
 pub(crate) struct UrlsDescription;
 
-/// The routes of single URLs.
+/// Returns the routes for single URLs.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url", post(submit)).route("/v1/url/{id}", get(find))
 }
@@ -80,14 +81,14 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     ]))),
     params(
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
-         description = "Seconds to wait until the URL is settled; then the status is 200"),
+         description = "Seconds to wait until the URL is no longer due. The status is then 200"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "The same request within 24 hours submits nothing and gets the same answer"),
+         description = "Within 24 hours the same request does nothing and gets the same response"),
     ),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
-        (status = 202, description = "It will be fetched", body = UrlDocument),
-        (status = 200, description = "A capture is young enough, or the URL was settled while the \
+        (status = 202, description = "The URL will be fetched", body = UrlDocument),
+        (status = 200, description = "There is a recent capture, or the URL was settled while the \
          request waited", body = UrlDocument),
     )
 )]
@@ -109,7 +110,7 @@ pub(crate) async fn submit(
     let key = seed.url.key().to_owned();
     let due = async |crawl, crawl_id| {
         let id = FetchId { crawl, host_hash, url_hash };
-        // The URL is submitted, so a key with too many waiting requests does not wait.
+        // The URL is already submitted, so do not fail if the key has too many waiting requests.
         if let Ok(Some(settled)) = settled(&service, &caller, id, wait).await {
             return answer::ok(&UrlDocument::new(settled, &caller.secret_sha256));
         }
@@ -149,8 +150,8 @@ pub(crate) async fn submit(
     }
 }
 
-/// Submits a URL by a request that the client has named. Such a request is alone in its
-/// transaction, because it waits for an earlier one with its name.
+/// Submits a URL with an idempotency key. Such a submission has its own transaction, because it
+/// waits for an earlier one with the same key.
 async fn submit_named(
     service: &Service,
     submission: &ApiSubmission,
@@ -162,7 +163,7 @@ async fn submit_named(
     Ok(submitted?)
 }
 
-/// Waits until a URL is settled, at most so long, and returns its fetch. `None` if it is still due.
+/// Waits at most `wait` until a URL is settled, and returns its fetch. `None` if it is still due.
 async fn settled(
     service: &Service,
     caller: &ApiCaller,
@@ -185,7 +186,7 @@ impl UrlSubmission {
             || self.media.is_some_and(|media| media != MediaWord::None)
     }
 
-    /// Whether the fields go with each other and are in their bounds.
+    /// Checks that the fields are within bounds and do not conflict.
     fn check(&self) -> Result<(), Problem> {
         let wrong = |field, detail: String| {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
@@ -208,7 +209,7 @@ impl UrlSubmission {
         Ok(())
     }
 
-    /// The settings of the crawl that it opens.
+    /// Returns the settings of the separate crawl.
     fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = SettingsOfCrawl {
             depth: Some(self.depth.unwrap_or_default()),
@@ -219,7 +220,7 @@ impl UrlSubmission {
     }
 }
 
-/// One link as a row.
+/// Packs a single link as a row.
 fn packed(
     service: &Service,
     seed: Seed,
@@ -231,20 +232,20 @@ fn packed(
     batch.take().pop().ok_or_else(|| Problem::new(ProblemCode::Internal))
 }
 
-/// What became of a URL
+/// Get the result of a URL
 #[utoipa::path(
     get, path = "/v1/url/{id}", tag = "urls",
     operation_id = "url_get",
     params(
-        ("id" = String, Path, description = "The URL's id"),
+        ("id" = String, Path, description = "The URL's ID"),
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
-         description = "Seconds to wait while the URL is due"),
+         description = "Seconds to wait until the URL is no longer due"),
         ("include" = Option<String>, Query, example = "markdown,links",
          description = "The content of the page too: html, text, markdown, links, or several of \
                         them with commas between. Takes one more request of the key"),
     ),
     responses(
-        (status = 200, description = "How it stands", body = UrlDocument),
+        (status = 200, description = "The state of the URL", body = UrlDocument),
     )
 )]
 pub(crate) async fn find(

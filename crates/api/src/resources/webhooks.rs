@@ -1,7 +1,7 @@
-//! Where a key is told of events, by the Standard Webhooks specification.
+//! The webhooks of a key, which receive events as in the Standard Webhooks specification.
 //!
-//! Invariant: a secret is in the answer to the request that made it, and in no other. This process
-//! sends nothing: workers do.
+//! Invariant: a secret is only in the response to the request that created it. This process sends
+//! no events; workers do.
 
 use std::sync::Arc;
 
@@ -34,43 +34,43 @@ use crate::{
     webhook_url::webhook_url,
 };
 
-/// The list of a key's webhooks, in cursors.
+/// Name of a key's webhooks in cursors.
 const WEBHOOKS: &ListName = b"webhooks........";
-/// Characters of a description.
+/// Maximum description length.
 const MAX_DESCRIPTION_CHARACTERS: usize = 200;
-/// Characters before a secret, by the specification.
+/// Prefix of a secret, from the specification.
 const SECRET_PREFIX: &str = "whsec_";
 
 /// A webhook to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookSubmission {
-    /// Where events are sent: an https URL without credentials and fragment, on a port that the key
+    /// URL that receives events: https, without credentials and fragment, on a port that the key
     /// may name.
     #[schema(max_length = 2048)]
     pub(crate) url: String,
-    /// The types of events that are sent, at least one.
+    /// The types of events to send, at least one.
     #[schema(min_items = 1, max_items = 3)]
     pub(crate) events: Vec<EventType>,
-    /// What it is for, for people: up to 200 characters.
+    /// Description for people, up to 200 characters.
     #[schema(max_length = 200)]
     pub(crate) description: Option<String>,
 }
 
-/// What changes of a webhook; what is absent stays.
+/// Changes to a webhook. Missing fields keep their values.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookChangeBody {
-    /// Where events are sent.
+    /// URL that receives events.
     #[schema(max_length = 2048)]
     pub(crate) url: Option<String>,
-    /// The types of events that are sent.
+    /// The types of events to send.
     #[schema(min_items = 1, max_items = 3)]
     pub(crate) events: Option<Vec<EventType>>,
-    /// What it is for; an empty text takes it away.
+    /// Description for people. An empty string removes it.
     #[schema(max_length = 200)]
     pub(crate) description: Option<String>,
-    /// Whether events are sent. One that is disabled loses those that wait.
+    /// Whether events are sent. Disabling a webhook drops its pending events.
     pub(crate) enabled: Option<bool>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct WebhookChangeBody {
 pub(crate) enum DisabledBecause {
     /// A request disabled it.
     Requested,
-    /// The receiver answered 410.
+    /// The receiver responded with 410.
     Gone,
     /// No attempt has succeeded for a day.
     Failing,
@@ -88,15 +88,15 @@ pub(crate) enum DisabledBecause {
     KeyRevoked,
 }
 
-/// How the last attempt that failed ended.
+/// The last failed attempt to send an event.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LastFailure {
-    /// When it was.
+    /// Time of the attempt.
     pub(crate) at: DateTime<Utc>,
-    /// One word, such as connect_refused, first_byte_timeout, redirected or http_5xx.
+    /// The outcome, such as connect_refused, first_byte_timeout, redirected or http_5xx.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
-    /// The status of the response, if one came.
+    /// The status of the response. Absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<i16>,
 }
@@ -104,44 +104,44 @@ pub(crate) struct LastFailure {
 /// A webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookDocument {
-    /// Its id.
+    /// The webhook's ID.
     pub(crate) id: Uuid,
-    /// Where events are sent.
+    /// URL that receives events.
     pub(crate) url: String,
-    /// The types of events that are sent.
+    /// The types of events to send.
     pub(crate) events: Vec<EventType>,
-    /// What it is for.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
     /// When it was added.
     pub(crate) created_at: DateTime<Utc>,
     /// Whether events are sent.
     pub(crate) enabled: bool,
-    /// Since when it is disabled.
+    /// When it was disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) disabled_at: Option<DateTime<Utc>>,
     /// Why it is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) disabled_because: Option<DisabledBecause>,
-    /// Attempts that failed since the last one that succeeded.
+    /// Failed attempts since the last success.
     pub(crate) failures: i32,
-    /// When the first of these was.
+    /// When the first of these attempts was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failing_since: Option<DateTime<Utc>>,
-    /// When an event was delivered last.
+    /// When an event was last delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_success_at: Option<DateTime<Utc>>,
-    /// The last attempt that failed.
+    /// The last failed attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_failure: Option<LastFailure>,
-    /// Events that wait.
+    /// Number of pending events.
     pub(crate) pending: i64,
-    /// Events that were delivered.
+    /// Number of delivered events.
     pub(crate) sent: i64,
-    /// Events that were given up: after a day, with a webhook that was disabled, or because more
-    /// than 100,000 waited.
+    /// Number of events that were given up: after a day, because the webhook was disabled, or
+    /// because more than 100,000 were pending.
     pub(crate) dropped: i64,
-    /// The secret that events are signed with: in the answer to the request that added it alone.
+    /// The secret that signs events. Only in the response to the request that added the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
 }
@@ -149,14 +149,14 @@ pub(crate) struct WebhookDocument {
 /// A new secret of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookSecret {
-    /// The secret, which is shown this once.
+    /// The secret, which is shown only once.
     pub(crate) secret: String,
 }
 
-/// An event that is on its way.
+/// A test event that will be sent.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookTestSent {
-    /// What `webhook-id` will be.
+    /// The value of its `webhook-id`.
     pub(crate) id: String,
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct WebhookTestSent {
 pub(crate) struct WebhookList {
     /// The webhooks, oldest first.
     pub(crate) webhooks: Vec<WebhookDocument>,
-    /// The cursor for `after`, where more follow.
+    /// The cursor for `after`. Absent if there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -209,7 +209,7 @@ impl WebhookDocument {
 #[openapi(paths(add, list, look, change, remove, rotate, test))]
 pub(crate) struct WebhooksDescription;
 
-/// The routes of webhooks.
+/// Returns the routes for webhooks.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/webhooks", get(list).post(add))
@@ -218,7 +218,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         .route("/v1/webhooks/{id}/test", post(test))
 }
 
-/// Have events of the key's crawls sent to a URL
+/// Add a webhook, which receives events of the key's crawls
 #[utoipa::path(
     post, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_add",
     extensions(("x-problem-codes" = json!(["invalid_url", "port_not_allowed", "not_allowed"]))),
@@ -227,7 +227,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         "description": "the nightly import",
     })),
     responses(
-        (status = 201, description = "It was added", body = WebhookDocument),
+        (status = 201, description = "Added", body = WebhookDocument),
     )
 )]
 pub(crate) async fn add(
@@ -254,8 +254,8 @@ pub(crate) async fn add(
     get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks_list",
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
-         description = "Webhooks at most; 100"),
-        ("after" = Option<String>, Query, description = "The cursor of the page before"),
+         description = "Maximum number of webhooks. Default: 100"),
+        ("after" = Option<String>, Query, description = "`next` of the last page"),
     ),
     responses(
         (status = 200, description = "The webhooks", body = WebhookList),
@@ -268,16 +268,16 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = ListPage::parse(&uri, &caller, WEBHOOKS)?;
     let states = service.coordinator.api_list_webhooks(&caller, None).await?;
-    // Ids are ordered by the time when a webhook was added.
+    // IDs are ordered by the time when a webhook was added.
     let (states, next) = page.of(states, |state| state.id.to_string());
     let webhooks = states.into_iter().map(WebhookDocument::new).collect();
     Ok(answer::ok(&WebhookList { webhooks, next }))
 }
 
-/// How a webhook stands: what waits, what failed, and why it is disabled
+/// Get the state of a webhook: pending events, failures, and why it is disabled
 #[utoipa::path(
     get, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_get",
-    params(("id" = Uuid, Path, description = "The webhook's id")),
+    params(("id" = Uuid, Path, description = "The webhook's ID")),
     responses(
         (status = 200, description = "The webhook", body = WebhookDocument),
     )
@@ -299,12 +299,12 @@ pub(crate) async fn look(
 #[utoipa::path(
     patch, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_change",
     extensions(("x-problem-codes" = json!(["invalid_url", "port_not_allowed"]))),
-    params(("id" = Uuid, Path, description = "The webhook's id")),
+    params(("id" = Uuid, Path, description = "The webhook's ID")),
     request_body(content = WebhookChangeBody, example = json!({
         "events": ["crawl.ended"], "enabled": true,
     })),
     responses(
-        (status = 200, description = "The webhook as it is from now on", body = WebhookDocument),
+        (status = 200, description = "The changed webhook", body = WebhookDocument),
     )
 )]
 pub(crate) async fn change(
@@ -328,12 +328,12 @@ pub(crate) async fn change(
     Ok(answer::ok(&WebhookDocument::new(state)))
 }
 
-/// Remove a webhook; events that wait are not sent
+/// Remove a webhook and drop its pending events
 #[utoipa::path(
     delete, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_remove",
-    params(("id" = Uuid, Path, description = "The webhook's id")),
+    params(("id" = Uuid, Path, description = "The webhook's ID")),
     responses(
-        (status = 204, description = "It was removed"),
+        (status = 204, description = "Removed"),
     )
 )]
 pub(crate) async fn remove(
@@ -348,10 +348,10 @@ pub(crate) async fn remove(
     Ok(answer::nothing())
 }
 
-/// Give a webhook another secret; the one before signs too for 24 hours
+/// Replace the secret of a webhook; the old one also signs for 24 hours
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/rotate", tag = "webhooks", operation_id = "webhooks_rotate",
-    params(("id" = Uuid, Path, description = "The webhook's id")),
+    params(("id" = Uuid, Path, description = "The webhook's ID")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),
     )
@@ -369,11 +369,11 @@ pub(crate) async fn rotate(
     Ok(answer::ok(&WebhookSecret { secret }))
 }
 
-/// Have the event webhook.test sent
+/// Send the event webhook.test
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/test", tag = "webhooks", operation_id = "webhooks_test",
     extensions(("x-problem-codes" = json!(["not_allowed"]))),
-    params(("id" = Uuid, Path, description = "The webhook's id")),
+    params(("id" = Uuid, Path, description = "The webhook's ID")),
     responses(
         (status = 202, description = "A worker sends it within seconds", body = WebhookTestSent),
     )
@@ -400,10 +400,10 @@ fn check_description(text: &str) -> Result<(), Problem> {
     check_line(text, "description", MAX_DESCRIPTION_CHARACTERS)
 }
 
-/// Returns the names of types of events.
+/// Returns the names of event types.
 ///
 /// # Errors
-/// Returns a problem if there are none, or one twice.
+/// Returns a problem if there are none, or if one is repeated.
 fn names_of(events: &[EventType]) -> Result<Vec<&'static str>, Problem> {
     let mut names: Vec<&'static str> = events.iter().map(|event| event.as_str()).collect();
     names.sort_unstable();
@@ -415,9 +415,9 @@ fn names_of(events: &[EventType]) -> Result<Vec<&'static str>, Problem> {
     Ok(names)
 }
 
-/// Makes a secret: its bytes, and how receivers write it.
+/// Creates a secret, and returns its bytes and the string for receivers.
 fn new_secret() -> (Vec<u8>, String) {
-    // Of a UUID 122 bits are random, by the kernel's generator.
+    // A v4 UUID has 122 random bits, from the kernel's generator.
     let bytes = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
     let text = format!("{SECRET_PREFIX}{}", STANDARD.encode(&bytes));
     (bytes, text)
