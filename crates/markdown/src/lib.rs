@@ -1,9 +1,9 @@
 //! Converts pages to Markdown.
 //!
-//! Invariants: the libraries get simple HTML alone ([`everytab_webpage::simplify`]), so that
-//! neither their stack nor their time depends on how a page is nested; every link is an absolute
-//! http or https URL; a panic in a library is an error of that page. Does not depend on the origin
-//! of a page.
+//! Invariants: the libraries only get simple HTML ([`everytab_webpage::simplify`]), so that neither
+//! their stack use nor their time depends on how deeply a page is nested. Every link is an absolute
+//! http or https URL. If a library panics, only the conversion of that page fails. Does not depend
+//! on where a page is from.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,21 +16,21 @@ use everytab_webpage::{Page, SimpleHtml, simplify};
 #[doc = include_str!("../README.md")]
 struct ReadmeExample;
 
-/// Maximum length in bytes of the simple HTML that is converted. The longest articles of Wikipedia
+/// Maximum length in bytes of the simple HTML that is converted. The longest Wikipedia articles
 /// have about 1 MiB.
 const MAX_SIMPLE_BYTES: usize = 2 << 20;
 
-/// Length in bytes of Markdown below which the main content is not believed to have been found. The
-/// search never fails: of a page of links it returns some sentence.
+/// If the main content is shorter than this many bytes of Markdown, the whole page is converted
+/// instead. The search never fails: on a page of links it returns some sentence.
 const MIN_MAIN_BYTES: usize = 250;
 
-/// Which part of a page is converted.
+/// The part of a page that is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PagePart {
-    /// The main content, without navigation and the like. The whole page, if none is found.
+    /// The main content, without navigation and the like, or the whole page if none is found.
     #[default]
     Main,
-    /// All that people see.
+    /// All visible content.
     Whole,
 }
 
@@ -38,7 +38,7 @@ impl PagePart {
     /// Every part.
     pub const ALL: [Self; 2] = [Self::Main, Self::Whole];
 
-    /// The stable name.
+    /// Returns the stable name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,9 +51,9 @@ impl PagePart {
 /// A page as Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markdown {
-    /// CommonMark, with tables as GitHub has them.
+    /// CommonMark, with GitHub's tables.
     pub text: String,
-    /// Whether the page has more than a limit allows.
+    /// Whether a limit cut the page or the Markdown.
     pub is_truncated: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Markdown {
 #[error("the page cannot be converted to Markdown")]
 pub struct ConversionFailed;
 
-/// Converts a page, which was read from `body`, to at most `max_bytes` of Markdown.
+/// Converts a page, which was parsed from `body`, to at most `max_bytes` of Markdown.
 ///
 /// # Errors
 /// Returns an error if a library panics.

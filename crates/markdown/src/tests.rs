@@ -1,4 +1,4 @@
-//! Tests of converting pages, ordinary and hostile ones.
+//! Tests the conversion of ordinary and hostile pages.
 
 use everytab_webpage::understand;
 use proptest::prelude::*;
@@ -95,14 +95,14 @@ fn other_encodings_are_decoded() {
     assert_eq!(whole(b"<p>a\xff\0b"), "a\u{ff}b");
 }
 
-/// Pages that are hard for a reader of trees.
+/// Pages that are hard for recursive tree walkers.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     let nested = |name: &str| format!("<{name}>").repeat(5_000) + "x";
     let mut pages: Vec<(&'static str, Vec<u8>)> = Vec::new();
     for name in ["div", "table", "ul", "ol", "blockquote", "b", "font", "p", "a href=/x", "pre"] {
         pages.push((name, nested(name).into_bytes()));
     }
-    // A part of the length, so that a build without optimisation takes seconds.
+    // Use a part of the length, so that a debug build takes seconds.
     let many = |part: &str, bytes: usize| part.repeat(bytes / 4 / part.len()).into_bytes();
     pages.extend([
         ("nested cells", many("<table><tr><td>", 1 << 20)),
@@ -163,7 +163,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
 fn hostile_pages_are_converted_and_stay_within_bounds() {
     for (name, page) in hostile() {
         for content in [PagePart::Main, PagePart::Whole] {
-            // The stack of a thread of the service's pool.
+            // Use the stack size of the service's blocking threads.
             let page = page.clone();
             let thread = std::thread::Builder::new().stack_size(2 << 20);
             let found = thread.spawn(move || convert(&page, content)).unwrap().join();
