@@ -1,7 +1,8 @@
-//! The folder of what runs on one machine: its private Postgres, and how its workers are started.
+//! The directory of a local installation, with its private Postgres. Also builds the command line
+//! of its workers.
 //!
-//! Invariant: nothing in a folder is touched before its lock is held, because another process may
-//! work there. Does not depend on what the workers do.
+//! Invariant: nothing in the directory is changed before its lock is held, because another process
+//! may be using it. Does not depend on what the workers do.
 
 use std::path::{Path, PathBuf};
 
@@ -12,29 +13,29 @@ use url::Url;
 
 use crate::worker_processes::WorkerStart;
 
-/// The database in the private Postgres.
+/// Name of the database in the private Postgres.
 const DATABASE: &str = "everytab";
-/// The folder of the private Postgres in the folder.
+/// Directory of the private Postgres, below the local directory.
 const POSTGRES: &str = "postgres";
-/// The role that the workers sign in as.
+/// Role with which the workers sign in.
 const WORKER_ROLE: &str = "everytab_worker";
 
-/// A folder with its private Postgres.
+/// A local directory with its private Postgres.
 #[derive(Debug)]
 pub(crate) struct LocalFolder {
     dir: PathBuf,
-    /// The folder as the options name it.
+    /// The path as the options give it.
     named_dir: PathBuf,
     postgres: PrivatePostgres,
 }
 
 impl LocalFolder {
-    /// Opens the folder `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the work: the server ends with it.
+    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
+    /// long as the work, because the server stops with it.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be written, another process has it, or there is no
-    /// Postgres.
+    /// Returns an error if the directory is not writable, another process uses it, or Postgres is
+    /// not installed.
     pub(crate) fn open(named_dir: &Path) -> Result<Self, OperationError> {
         let about = |error: std::io::Error| {
             OperationError::new(format!("--dir {}: {error}", named_dir.display()))
@@ -42,7 +43,7 @@ impl LocalFolder {
         std::fs::create_dir_all(named_dir).map_err(about)?;
         let dir = named_dir.canonicalize().map_err(about)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
-        // Of a worker that was killed.
+        // Remove files that a killed worker left.
         std::fs::create_dir_all(temporary_in(&dir)).map_err(about)?;
         for entry in std::fs::read_dir(temporary_in(&dir)).map_err(about)? {
             let path = entry.map_err(about)?.path();
@@ -61,30 +62,30 @@ impl LocalFolder {
         Ok(self.postgres.stop()?)
     }
 
-    /// Returns the folder's canonical path.
+    /// Returns the canonical path.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Returns the folder as the options name it.
+    /// Returns the path as the options give it.
     pub(crate) fn named_dir(&self) -> &Path {
         &self.named_dir
     }
 
-    /// Returns the URL of the database for a role.
+    /// Returns the database URL for a role.
     pub(crate) fn url(&self, role: &str) -> String {
         self.postgres.url(DATABASE, role)
     }
 
-    /// Returns the file with the server's last messages, if the server has ended.
+    /// Returns the server's log file if the server has stopped. `None` while it is running.
     pub(crate) fn log_of_ended_server(&self) -> Option<&Path> {
         (!self.postgres.is_running()).then(|| self.postgres.log_file())
     }
 
-    /// Makes and migrates the database, and connects to it as its owner.
+    /// Creates and migrates the database, and connects to it as its owner.
     ///
     /// # Errors
-    /// Returns an error if Postgres refuses.
+    /// Returns an error if Postgres rejects a statement.
     pub(crate) async fn prepare_database(&self) -> Result<Coordinator, OperationError> {
         let exists = self
             .postgres
@@ -95,15 +96,15 @@ impl LocalFolder {
         let url = self.url(everytab_postgres::ADMIN_USER);
         let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
         coordinator.migrate().await?;
-        // The workers that held leases ended before this Postgres was started.
+        // The workers that held leases stopped before this Postgres started.
         coordinator.revoke_leases(None, "local was started again").await?;
         Ok(coordinator)
     }
 
-    /// Returns how workers with these arguments of `run` are started.
+    /// Returns how to start workers with these arguments of `run`.
     ///
     /// # Errors
-    /// Returns an error if the path of this program is not known.
+    /// Returns an error if the path of this program is unknown.
     pub(crate) fn worker_start(
         &self,
         workers: u16,
@@ -111,7 +112,7 @@ impl LocalFolder {
         sink: &dyn LineSink,
     ) -> Result<WorkerStart, OperationError> {
         let mut all = vec!["run".into(), "--temporary".into(), temporary_in(&self.dir).into()];
-        // This process is told to stop, and tells its workers.
+        // This process receives the signal to stop, and forwards it to its workers.
         all.extend(["--instance-metadata", "off"].map(Into::into));
         all.extend(arguments.into_iter().map(Into::into));
         Ok(WorkerStart {
@@ -119,24 +120,24 @@ impl LocalFolder {
             arguments: all,
             database_url: self.url(WORKER_ROLE),
             workers,
-            // A person watches the bars of a scan: a worker adds only its errors to them.
+            // The operator watches the progress bars of a scan, so workers only log errors.
             log: "error",
             log_writer: sink.log_writer(),
         })
     }
 }
 
-/// Returns whether a folder holds a database, and so perhaps work to go on with.
+/// Returns whether a directory has a database, and so perhaps unfinished work.
 pub(crate) fn holds_database(dir: &Path) -> bool {
     dir.join(POSTGRES).exists()
 }
 
-/// Returns the folder of temporary files of the workers.
+/// Returns the directory for the workers' temporary files.
 pub(crate) fn temporary_in(dir: &Path) -> PathBuf {
     dir.join("temporary")
 }
 
-/// Checks that a store's folder can be written, before the first job needs it.
+/// Checks that a store's directory is writable, before the first job needs it.
 pub(crate) fn prepare_store(option: &str, place: &str) -> Result<(), OperationError> {
     let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
         return Ok(());

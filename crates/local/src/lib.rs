@@ -1,17 +1,17 @@
-//! A whole scan on one machine: a private Postgres, worker processes and, for samples, the small
-//! internet; before it, perhaps, a live crawl of a list of sites, which is scanned then. A crawl
-//! service on one machine, of the same parts. And what else starts a private Postgres: verifying a
-//! backup, and `doctor`.
+//! Runs a whole scan on one machine: a private Postgres, worker processes and, for samples, the
+//! small internet. A live crawl of a list of sites can run first, and is then scanned. Also runs a
+//! crawl service on one machine from the same parts, and starts a private Postgres to verify a
+//! backup and for `doctor`.
 //!
-//! Killed or stopped at any moment, a scan goes on from there when it is started again in the same
-//! folder.
+//! A scan that is killed or stopped at any moment continues when it is started again in the same
+//! directory.
 //!
-//! Must not know: how a job does its work, the command line of this process.
+//! Does not depend on how a job does its work, or on the command line of this process.
 //!
 //! ```
 //! # #[tokio::main]
 //! # async fn main() -> std::io::Result<()> {
-//! // As `doctor` does: a private Postgres is started in a folder of its own, asked and stopped.
+//! Start a private Postgres in its own directory, query it and stop it, as `doctor` does.
 //! let folder = tempfile::tempdir()?;
 //! let check = everytab_local::check_private_server(folder.path()).await;
 //! assert!(check.ok && check.found.ends_with("starts and stops"), "{}", check.text());

@@ -1,11 +1,11 @@
-//! The check of `doctor` that a private Postgres starts.
+//! The `doctor` check that a private Postgres can start.
 
 use std::path::Path;
 
 use everytab_operations::doctor::Check;
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
-/// Checks that a private Postgres can be started, as `local` does, in a folder below `temporary`;
+/// Checks that a private Postgres starts in a directory below `temporary`, as for `local`, and
 /// stops it again.
 pub async fn check_private_server(temporary: &Path) -> Check {
     let parent = temporary.to_owned();

@@ -1,4 +1,4 @@
-//! The small internet that a sample is scanned from.
+//! The small internet from which a sample is scanned.
 
 use std::{
     collections::BTreeMap,
@@ -11,38 +11,39 @@ use everytab_operations::OperationError;
 use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
 use ipnet::IpNet;
 
-/// The small internet on loopback that is scanned instead of the real one.
+/// Options of the small internet on loopback, which is scanned instead of the real one.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
-    /// The folder of a recording; without it, the hosts are generated.
+    /// Directory of a recording. `None` if the hosts are generated.
     pub recording: Option<PathBuf>,
-    /// How many hosts are generated.
+    /// Number of hosts to generate.
     pub hosts: u64,
-    /// The number that the generated hosts are made from.
+    /// Seed from which the hosts are generated.
     pub seed: u64,
-    /// How its hosts misbehave: `none`, `light` or `issue`; without it, `light` for generated and
+    /// How the hosts misbehave: `none`, `light` or `issue`. Default: `light` for generated hosts,
     /// `none` for recorded ones.
     pub mix: Option<String>,
-    /// How long its answers take at the median.
+    /// Median latency of responses.
     pub latency: Option<Duration>,
 }
 
-/// How a worker reaches the small internet: what its fetcher must be told.
+/// How a worker reaches the small internet.
 #[derive(Debug, Clone)]
 pub struct SampleNetwork {
-    /// The name server of the small internet.
+    /// Name server of the small internet.
     pub dns: SocketAddr,
-    /// The file with its certificate authority (PEM).
+    /// File with its certificate authority (PEM).
     pub ca_file: PathBuf,
-    /// The ports to dial instead of those in URLs.
+    /// Ports to dial instead of those in URLs.
     pub dial_ports: BTreeMap<u16, u16>,
-    /// The address ranges of its hosts, which are not public.
+    /// Address ranges of its hosts, which are not public.
     pub allow_ranges: Vec<IpNet>,
 }
 
-/// The small internet that `sample` means, with scratch files in `scratch_dir`.
+/// Returns the settings of the small internet for `sample`, with scratch files in `scratch_dir`.
 ///
-/// Errors: the folder of the recording cannot be read, or there is no mix of that name.
+/// # Errors
+/// Returns an error if the recording's directory cannot be read, or there is no mix with that name.
 pub(crate) fn settings(
     sample: &SampleOptions,
     scratch_dir: PathBuf,
@@ -66,12 +67,12 @@ pub(crate) fn settings(
     Ok(Settings { content, behaviours, latency, ..generated })
 }
 
-/// Starts a small internet whose scratch files go below `dir`.
+/// Starts a small internet with its scratch files below `dir`.
 pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running, OperationError> {
     Ok(SmallInternet::start(settings(sample, dir.join("small-internet"))?).await?)
 }
 
-/// How a worker reaches a small internet that runs.
+/// Returns how a worker reaches a running small internet.
 pub(crate) fn network(internet: &Running) -> Result<SampleNetwork, OperationError> {
     let client = &internet.client;
     let ranges = client.allow_ranges.iter().map(|range| range.parse());

@@ -1,4 +1,4 @@
-//! One scan in a folder: its database, its sample, its workers, from the start to the end.
+//! Runs one scan in a directory, from start to end: its database, sample and workers.
 
 use std::path::{Path, PathBuf};
 
@@ -21,43 +21,44 @@ use crate::{
     worker_processes::WorkerProcesses,
 };
 
-/// The option of a worker that says as whom it asks.
+/// Worker option for the User-Agent.
 const USER_AGENT: &str = "--user-agent";
-/// For how long a host of a list of sites that does not answer is asked again: a person waits.
+/// How long to retry a host of a site list that does not respond. It is short, because a person
+/// waits.
 const HOST_PATIENCE: &str = "30s";
-/// What is said where the options name nothing to scan.
+/// The error if the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
                                (latest is the newest) with --limit N";
 
-/// What is scanned on this machine, and where to.
+/// Options of a local scan.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// The small internet to scan; without it, a crawl.
+    /// The small internet to scan. `None` to scan a crawl.
     pub sample: Option<SampleOptions>,
-    /// The sites that are crawled first; then that crawl is scanned.
+    /// The sites to crawl first. The scan then reads that crawl.
     pub sites: Option<SitesOptions>,
-    /// The id of the crawl, or `latest`.
+    /// The crawl's name, or `latest`.
     pub crawl: Option<String>,
-    /// The URL of the crawl's bucket.
+    /// URL of the crawl's bucket.
     pub source: Option<String>,
-    /// Whether an S3 bucket is read without credentials.
+    /// Whether to read an S3 bucket without credentials.
     pub source_is_public: bool,
-    /// Where the icons are archived; without it, in the folder `archive` of the scan's folder.
+    /// Where to archive the icons. Default: `archive` in the scan's directory.
     pub archive: Option<String>,
-    /// Where the site is published; without it, in the folder `site` of the scan's folder.
+    /// Where to publish the site. Default: `site` in the scan's directory.
     pub site: Option<String>,
-    /// How many worker processes there are.
+    /// Number of worker processes.
     pub workers: u16,
-    /// Whether another scan is started although the folder holds a finished one.
+    /// Whether to start another scan although the directory has a finished one.
     pub again: bool,
-    /// What makes this scan different from another.
+    /// Options that distinguish this scan from another.
     pub scan: ScanOptions,
 }
 
 impl LocalOptions {
-    /// Checks what can be known to fail before anything is made or started. A folder that holds a
-    /// database may hold a scan to go on with, which may need less than a new one.
+    /// Checks for errors that can be found before anything is created or started. A directory with
+    /// a database may have an unfinished scan, which may need fewer options than a new one.
     fn check(&self, dir: &Path) -> Result<(), OperationError> {
         let ScanOptions { internet, site_url, contact, .. } = &self.scan;
         if self.sample.is_none() && self.sites.as_ref().is_some_and(|sites| sites.file.is_none()) {
@@ -79,43 +80,44 @@ impl LocalOptions {
     }
 }
 
-/// How a local scan ended.
+/// The result of a local scan.
 #[derive(Debug)]
 pub enum LocalScanEnd {
-    /// It was asked to stop; the same command goes on from here.
+    /// It was stopped. The same command continues it.
     Stopped,
-    /// The scan has ended.
+    /// The scan has finished.
     Ended {
-        /// The URL of the published site.
+        /// URL of the published site.
         site: String,
-        /// One line about the discarded jobs, if there are any.
+        /// A message about the discarded jobs. `None` if there are none.
         discards: Option<String>,
     },
 }
 
-/// A scan in a folder.
+/// A scan in a directory.
 #[derive(Debug)]
 pub struct LocalScan {
     folder: LocalFolder,
 }
 
-/// The crawl and the stores that the options mean.
+/// The crawl and the stores selected by the options.
 struct LocalPlan {
     crawl: String,
     stores: ScanStores,
 }
 
 impl LocalScan {
-    /// Opens the folder `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the scan: the server ends with it.
+    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
+    /// long as the scan, because the server stops with it.
     ///
     /// # Errors
-    /// When the options name nothing to scan, the folder cannot be written, another process has it,
-    /// or there is no Postgres. Nothing is made then where the options are at fault.
+    /// Returns an error if the options name nothing to scan, the directory is not writable, another
+    /// process uses it, or Postgres is not installed. If the options are invalid, nothing is
+    /// created.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
         options.check(dir)?;
         if let Some(file) = options.sites.as_ref().and_then(|sites| sites.file.as_ref()) {
-            // A list that cannot be read is told before anything is made.
+            // Report an unreadable list before anything is created.
             std::fs::File::open(file).map_err(|error| {
                 OperationError::usage(format!("--sites {}: {error}", file.display()))
             })?;
@@ -126,17 +128,17 @@ impl LocalScan {
     /// Stops Postgres.
     ///
     /// # Errors
-    /// When it does not stop.
+    /// Returns an error if it does not stop.
     pub fn close(self) -> Result<(), OperationError> {
         self.folder.close()
     }
 
-    /// Starts or goes on with the scan, watches it, and gives its summary as lines of data.
-    /// `worker_arguments` makes a worker's options for fetching, with those that reach the small
+    /// Starts or continues the scan, watches it, and writes its summary as lines of data.
+    /// `worker_arguments` builds a worker's fetch options, including those to reach the small
     /// internet if there is one.
     ///
     /// # Errors
-    /// When a part cannot be started, or the folder holds another unfinished scan.
+    /// Returns an error if a part cannot be started, or the directory has another unfinished scan.
     pub async fn run(
         &self,
         options: &LocalOptions,
@@ -193,7 +195,7 @@ impl LocalScan {
         Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
     }
 
-    /// Has workers crawl until the crawl has ended and is indexed; none if they were asked to stop.
+    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` turned true before.
     async fn crawl(
         &self,
         options: &LocalOptions,
@@ -234,7 +236,7 @@ impl LocalScan {
     }
 }
 
-/// The crawl and the stores that the options mean; `crawled` is the crawl of a list of sites.
+/// Determines the crawl and the stores from the options. `crawled` is the crawl of a site list.
 async fn plan(
     options: &LocalOptions,
     dir: &Path,
@@ -268,7 +270,8 @@ async fn plan(
     Ok(LocalPlan { crawl, stores })
 }
 
-/// The scan to work on: the one that the folder holds, if it is the same, else a new one.
+/// Returns the number of the directory's scan if it has the same settings. Otherwise starts a new
+/// one.
 async fn find_or_start(
     options: &LocalOptions,
     coordinator: &Coordinator,
@@ -292,7 +295,7 @@ async fn find_or_start(
         }
         let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
-            // The cause of a discarded job may have been mended since.
+            // The cause of a discarded job may have been fixed since.
             let again = coordinator.retry_jobs(newest, None, None, None).await?;
             if again > 0 {
                 sink.note(format_args!("{again} discarded jobs are done again"));
@@ -309,7 +312,7 @@ async fn find_or_start(
     Ok(number)
 }
 
-/// One line about the discarded jobs of a scan that ended with some.
+/// Describes the discarded jobs of a finished scan. `None` if there are none.
 fn discards(status: &ScanStatus) -> Option<String> {
     if status.state != ScanState::FinishedWithDiscards {
         return None;

@@ -1,7 +1,8 @@
-//! The crawl service in a folder: its database and its crawl workers. The caller serves HTTP.
+//! Runs the crawl service in a directory: its database and its crawl workers. The caller serves
+//! HTTP.
 //!
-//! Stopped or killed at any moment, crawls go on from there when it is started again in the same
-//! folder. Does not depend on HTTP or on keys.
+//! Crawls that are stopped or killed at any moment continue when the service is started again in
+//! the same directory. Does not depend on HTTP or on keys.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,70 +22,70 @@ use crate::{
     worker_processes::{WorkerProcesses, WorkerStart},
 };
 
-/// The role that the HTTP service signs in as.
+/// Role with which the HTTP service signs in.
 const API_ROLE: &str = "everytab_api";
-/// How often it is checked whether a process has ended.
+/// Interval between checks whether a process has exited.
 const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A crawl service in a folder.
+/// A crawl service in a directory.
 #[derive(Debug)]
 pub struct LocalService {
     folder: LocalFolder,
 }
 
-/// A small internet that runs, for a service that crawls no other.
+/// A running small internet, for a service that crawls nothing else.
 #[derive(Debug)]
 pub struct ServiceSample {
     /// How a worker reaches it.
     pub network: SampleNetwork,
-    /// The home page of a host that answers well. `None` if the content is recorded.
+    /// Home page of a host that responds well. `None` if the content is recorded.
     pub page: Option<String>,
     _running: Running,
 }
 
 impl LocalService {
-    /// Opens the folder `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the service: the server ends with it.
+    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
+    /// long as the service, because the server stops with it.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be written, another process has it, or there is no
-    /// Postgres.
+    /// Returns an error if the directory is not writable, another process uses it, or Postgres is
+    /// not installed.
     pub fn open(dir: &Path) -> Result<Self, OperationError> {
         Ok(Self { folder: LocalFolder::open(dir)? })
     }
 
-    /// Makes and migrates the database, and connects to it as its owner.
+    /// Creates and migrates the database, and connects to it as its owner.
     ///
     /// # Errors
-    /// Returns an error if Postgres refuses.
+    /// Returns an error if Postgres rejects a statement.
     pub async fn prepare(&self) -> Result<Coordinator, OperationError> {
         self.folder.prepare_database().await
     }
 
-    /// Returns the store of crawls in the folder.
+    /// Returns the store for crawls in the directory.
     pub fn own_store(&self) -> PathBuf {
         self.folder.dir().join(CRAWLS)
     }
 
-    /// Returns the folder of temporary files.
+    /// Returns the directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         folder::temporary_in(self.folder.dir())
     }
 
-    /// Returns the URL of the database for the HTTP service.
+    /// Returns the database URL for the HTTP service.
     pub fn api_url(&self) -> String {
         self.folder.url(API_ROLE)
     }
 
-    /// Checks that a store in a folder can be written.
+    /// Checks that a store in a directory is writable.
     ///
     /// # Errors
-    /// Returns an error if it cannot.
+    /// Returns an error if it is not.
     pub fn prepare_store(&self, option: &str, store: &str) -> Result<(), OperationError> {
         folder::prepare_store(option, store)
     }
 
-    /// Starts the small internet that `options` mean.
+    /// Starts the small internet for `options`.
     ///
     /// # Errors
     /// Returns an error if there is no such recording or mix.
@@ -98,7 +99,7 @@ impl LocalService {
         Ok(ServiceSample { network: sample::network(&running)?, page, _running: running })
     }
 
-    /// Starts the workers that crawl, with these more arguments of `run`.
+    /// Starts the crawl workers, with additional arguments of `run`.
     ///
     /// # Errors
     /// Returns an error if the program cannot be started.
@@ -118,7 +119,7 @@ impl LocalService {
     /// Watches the processes until `stop` turns true.
     ///
     /// # Errors
-    /// Returns an error that names the process that has ended without being told to.
+    /// Returns an error that names a process that exited by itself.
     pub async fn watch(
         &self,
         processes: &WorkerProcesses,
@@ -126,7 +127,7 @@ impl LocalService {
     ) -> Result<(), OperationError> {
         while !*stop.borrow() {
             if let Some(log) = self.folder.log_of_ended_server() {
-                // Without their database workers can record nothing more.
+                // Without their database, workers cannot record anything.
                 processes.kill();
                 return Err(OperationError::new(format!(
                     "Postgres has ended, and so does this service; its last messages are in {}",
@@ -147,7 +148,7 @@ impl LocalService {
         Ok(())
     }
 
-    /// Stops the workers, which record what they have, then Postgres.
+    /// Stops the workers, which record their results first, and then Postgres.
     ///
     /// # Errors
     /// Returns an error if Postgres does not stop.

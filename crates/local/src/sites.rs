@@ -1,6 +1,6 @@
-//! A live crawl of a list of sites in a folder: the one that is scanned there afterwards.
+//! Crawls a list of sites in a directory, so that a scan can read the crawl afterwards.
 //!
-//! Must not know: the scan.
+//! Does not depend on the scan.
 
 use std::{
     fs::File,
@@ -20,36 +20,36 @@ use uuid::Uuid;
 
 use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
-/// The folder of the records in the scan's folder.
+/// Directory of the crawls' records, below the local directory.
 pub(crate) const CRAWLS: &str = "crawls";
-/// The folder with a file for each crawl, which says of which list it is.
+/// Directory with a file per crawl. The file's name identifies the list, its content the crawl.
 const LISTS: &str = "sites";
-/// Greatest size of a list in bytes: one machine has no room for more sites.
+/// Maximum size of a list in bytes. One machine has no room for more sites.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// What is said where there is neither a list nor a small internet.
+/// The error if there is neither a list nor a small internet.
 pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
-/// Refused lines of a list that are shown.
+/// Maximum number of rejected lines to show.
 const MAX_SHOWN: usize = 10;
 
-/// The sites that are crawled before the scan.
+/// The sites to crawl before the scan.
 #[derive(Debug, Clone)]
 pub struct SitesOptions {
-    /// The file with a URL or hostname a line; without it, all hosts of the small internet.
+    /// File with one URL or hostname per line. `None` for all hosts of the small internet.
     pub file: Option<PathBuf>,
-    /// Links from a site's home page at most; 0: the home pages only.
+    /// Maximum number of links from a site's home page. 0 for home pages only.
     pub depth: u16,
 }
 
-/// A crawl that has ended, as a scan reads it.
+/// A finished crawl, as a scan reads it.
 pub(crate) struct CrawledSites {
     pub(crate) name: String,
     pub(crate) store: String,
 }
 
-/// The bytes of the list.
+/// Returns the bytes of the list.
 ///
 /// # Errors
-/// When the file cannot be read, or there is neither a file nor a small internet.
+/// Returns an error if the file cannot be read, or there is neither a file nor a small internet.
 pub(crate) fn read_list(
     sites: &SitesOptions,
     internet: Option<&Running>,
@@ -75,10 +75,11 @@ pub(crate) fn read_list(
     Ok(list)
 }
 
-/// The id of the crawl of this list and depth that the folder holds, or of a new one.
+/// Returns the ID of the directory's crawl of this list and depth. Starts one if there is none.
 ///
 /// # Errors
-/// When no line of the list is a site, or the database or the folder refuses.
+/// Returns an error if no line of the list is a site, or the database or directory cannot be
+/// written.
 pub(crate) async fn find_or_start(
     coordinator: &Coordinator,
     dir: &Path,
@@ -95,7 +96,7 @@ pub(crate) async fn find_or_start(
         if !status.seeding {
             return Ok(id);
         }
-        // Its sites were not all added when this ended.
+        // The last run stopped before it had added all sites.
         coordinator.move_crawl(id, CrawlVerb::Cancel).await?;
     }
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
@@ -144,10 +145,11 @@ pub(crate) async fn find_or_start(
     Ok(crawl.id)
 }
 
-/// Watches until the crawl has ended and its indexes are written, or `stop` turns true (then none).
+/// Watches until the crawl has ended and its indexes are written. `None` if `stop` turns true
+/// before.
 ///
 /// # Errors
-/// When workers keep crashing, the database is gone, or the crawl was cancelled.
+/// Returns an error if workers keep crashing, Postgres is unreachable, or the crawl was cancelled.
 pub(crate) async fn watch_crawl(
     coordinator: &Coordinator,
     id: Uuid,
@@ -179,7 +181,7 @@ pub(crate) async fn watch_crawl(
             return Ok(None);
         }
         if processes.restart_crashed()? {
-            // They may have finished it since the status was read.
+            // The workers may have finished the crawl since the status was read.
             let found = coordinator.crawl_status(Some(id)).await?.pop();
             let word = found.and_then(|status| status.indexes);
             if !matches!(word.as_deref(), Some("written" | "incomplete")) {

@@ -1,16 +1,16 @@
-//! `restore --verify`: loads a backup's rows into a private Postgres, and compares.
+//! Implements `restore --verify`: loads a backup's rows into a private Postgres, and compares them.
 
 use std::path::Path;
 
 use everytab_operations::{LineSink, OperationError, backup::Verification};
 use everytab_postgres::PrivatePostgres;
 
-/// Reads every object of the backup at the URL `from`, loads its rows into a Postgres that is
-/// erased afterwards, and compares. One line of data for each fault.
+/// Reads every object of the backup at the URL `from`, loads its rows into a temporary Postgres,
+/// and compares them. Reports each fault as a line of data.
 ///
 /// # Errors
-/// When there are faults, the list itself is damaged, or no Postgres can be started below the
-/// folder `temporary`.
+/// Returns an error if there are faults, the list itself is damaged, or no Postgres can be started
+/// below `temporary`.
 pub async fn verify_backup(
     from: &str,
     temporary: &Path,

@@ -1,4 +1,4 @@
-//! Shows where a local scan stands, until it ends.
+//! Shows the progress of a local scan until it ends.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use tokio::sync::watch;
 
 use crate::worker_processes::WorkerProcesses;
 
-/// How often the picture is painted again: twice a second looks alive, and costs one query each.
+/// Interval between repaints: twice per second looks alive, and each costs one query.
 pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Watches until the scan has ended or `stop` turns true; answers the last status.
+/// Watches until the scan has ended or `stop` turns true. Returns the last status.
 ///
 /// # Errors
-/// When workers keep crashing, or the database is gone.
+/// Returns an error if workers keep crashing, or Postgres is unreachable.
 pub(crate) async fn watch_scan(
     coordinator: &Coordinator,
     number: i32,
@@ -42,7 +42,7 @@ pub(crate) async fn watch_scan(
             return Ok(status);
         }
         if processes.restart_crashed()? {
-            // They may have finished it since the status was read.
+            // The workers may have finished the scan since the status was read.
             let status = coordinator.scan_status(number).await?;
             if status.state.is_open() {
                 return Err(OperationError::new(

@@ -1,8 +1,8 @@
 //! The worker processes of a local scan.
 //!
-//! Invariants: a worker never outlives this process, however it ends (the kernel sends SIGKILL);
-//! a worker that crashes is started again; a terminal's Ctrl-C reaches this process alone, which
-//! asks the workers to drain.
+//! Invariants: a worker never outlives this process, however that ends, because the kernel sends
+//! SIGKILL. A worker that crashes is restarted. Ctrl-C in a terminal reaches only this process,
+//! which makes the workers drain.
 
 use std::{
     ffi::OsString,
@@ -21,13 +21,13 @@ use tokio::{
 
 use crate::parent_death;
 
-/// Crashes of workers after which this process gives up: a cause that starting a worker again
-/// mends, such as the kernel's choice when memory is short, does not come back this often.
+/// Number of worker crashes after which this process gives up. A cause that a restart fixes, such
+/// as the out-of-memory killer, does not recur this often.
 const MAX_CRASHES: u32 = 20;
-/// How often a process that waits for its workers to end looks whether they have.
+/// Interval between checks whether the workers have exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The worker processes of a scan; clones share them.
+/// The worker processes of a scan. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerProcesses {
     shared: Arc<Mutex<Processes>>,
@@ -40,20 +40,20 @@ struct Processes {
     crashes: u32,
 }
 
-/// How a worker is started.
+/// How to start a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerStart {
-    /// The program of a worker.
+    /// Path of the worker's program.
     pub(crate) program: PathBuf,
-    /// The arguments of its command line.
+    /// Arguments of its command line.
     pub(crate) arguments: Vec<OsString>,
-    /// The database of the scan.
+    /// Database URL of the scan.
     pub(crate) database_url: String,
-    /// How many workers there are.
+    /// Number of workers.
     pub(crate) workers: u16,
-    /// What workers log unless the environment says otherwise.
+    /// What workers log, unless the environment sets it.
     pub(crate) log: &'static str,
-    /// Takes the log lines of workers; without it, they share this process's standard error.
+    /// Receives the log lines of workers. `None` if they share this process's standard error.
     pub(crate) log_writer: Option<fn(&[u8])>,
 }
 
@@ -61,7 +61,7 @@ impl WorkerProcesses {
     /// Starts the workers. Must be called on a thread that lives as long as they do.
     ///
     /// # Errors
-    /// When the program cannot be started.
+    /// Returns an error if the program cannot be started.
     pub(crate) fn start(&self, start: WorkerStart) -> Result<(), OperationError> {
         let mut shared = self.shared.lock();
         for _ in 0..start.workers {
@@ -71,7 +71,7 @@ impl WorkerProcesses {
         Ok(())
     }
 
-    /// Starts workers again that crashed. True: all workers have ended, none by a crash.
+    /// Restarts crashed workers. Returns true if all workers have exited without a crash.
     pub(crate) fn restart_crashed(&self) -> Result<bool, OperationError> {
         let mut shared = self.shared.lock();
         let mut crashed: Vec<ExitStatus> = Vec::new();
@@ -79,7 +79,7 @@ impl WorkerProcesses {
         for mut child in std::mem::take(&mut shared.running) {
             match child.try_wait()? {
                 None => alive.push(child),
-                // 0 and 3: the scan has ended. 4: this worker alone was asked to drain.
+                // Exit codes 0 and 3: the scan has ended. 4: only this worker was told to drain.
                 Some(status) if matches!(status.code(), Some(0 | 3 | 4)) => {}
                 Some(status) => crashed.push(status),
             }
@@ -100,7 +100,8 @@ impl WorkerProcesses {
         Ok(shared.running.is_empty())
     }
 
-    /// Returns how a worker ended, if one has. Such a worker counts as running no more.
+    /// Returns the exit status of a worker that has exited, and stops tracking it. `None` if all
+    /// are running.
     pub(crate) fn first_ended(&self) -> Result<Option<ExitStatus>, OperationError> {
         let mut shared = self.shared.lock();
         let mut ended = None;
@@ -115,7 +116,7 @@ impl WorkerProcesses {
         Ok(ended)
     }
 
-    /// Asks all workers to drain, waits for them up to `patience`, and kills what is left.
+    /// Makes all workers drain, waits for them up to `patience`, and kills the rest.
     pub(crate) async fn stop(&self, patience: Duration) {
         for child in &self.shared.lock().running {
             parent_death::terminate(child);
@@ -178,7 +179,7 @@ impl WorkerStart {
     }
 }
 
-/// Passes what a worker logs on, a line at a time, until it closes its standard error.
+/// Forwards a worker's log, line by line, until it closes its standard error.
 async fn pass_log_lines(stderr: ChildStderr, write: fn(&[u8])) {
     let mut lines = BufReader::new(stderr).split(b'\n');
     while let Ok(Some(mut line)) = lines.next_segment().await {
