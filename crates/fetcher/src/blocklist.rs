@@ -1,12 +1,12 @@
-//! Hosts that must not be asked for anything: their owners opted out, or an operator listed them.
+//! Hosts that must not be requested, because their owners opted out or an operator listed them.
 //!
-//! The rule is that of a scan's hosts (`coordinator.host_blocked`): a hostname blocks itself, a
-//! suffix blocks a domain with all names below it.
-//! Must not know: who keeps the list, why a host is on it.
+//! The rule is the same as for a scan's hosts (`coordinator.host_blocked`): a hostname blocks only
+//! itself, and a suffix blocks a domain with all names below it. Does not depend on who maintains
+//! the list, or why a host is on it.
 
 use std::collections::HashSet;
 
-/// The list of one scan.
+/// The blocklist of one scan.
 #[derive(Clone, Debug, Default)]
 pub struct Blocklist {
     /// Hostnames, each of which blocks itself only.
@@ -16,7 +16,8 @@ pub struct Blocklist {
 }
 
 impl Blocklist {
-    /// Whether a host, in lower case and without a dot at its end, is on the list.
+    /// Returns whether a host is on the list. The host must be in lower case, without a trailing
+    /// dot.
     pub(crate) fn blocks(&self, host: &str) -> bool {
         if self.hostnames.contains(host) {
             return true;

@@ -1,26 +1,26 @@
-//! The open files and the memory of this machine, and how many requests in flight they allow.
+//! Limits the number of requests in flight by this system's open files and memory.
 //!
-//! Invariant: too little of either means fewer requests in flight, never a request that fails.
-//! Must not know: what is fetched.
+//! Invariant: too little of either means fewer requests in flight, never a failed request. Does not
+//! depend on what is fetched.
 
 use std::fs;
 
 use crate::settings::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 
-/// Open files for each request in flight: its connection, its look-up, and two for all else.
+/// Open files per request in flight: its connection, its DNS lookup, and two for everything else.
 const FILES_A_REQUEST: u64 = 4;
-/// Open files that are assumed where the system does not tell the limit.
+/// Assumed limit of open files if the system does not report one.
 const OPEN_FILES_AT_LEAST: u64 = 256;
-/// Requests and the bodies of their answers may take three of four parts of the machine's memory.
-/// The fourth is for everything else that a worker does, and for the system.
+/// Requests and their response bodies may take three quarters of the system's memory. The rest is
+/// for the worker's other work and the operating system.
 const PARTS: (u64, u64) = (3, 4);
 
-/// One resource that requests need.
+/// A resource that requests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// The name of the resource, for messages.
+    /// Name of the resource, for messages.
     pub name: &'static str,
-    /// How an operator gets more of it.
+    /// How an operator can get more of it.
     pub remedy: &'static str,
     unit: &'static str,
     has: u64,
@@ -29,13 +29,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The requests in flight that it is enough for; at least one.
+    /// Returns the number of requests in flight for which it suffices, at least one.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     }
 
-    /// What there is, and what this many requests in flight need, in words.
+    /// Describes the available amount, and the amount that this many requests in flight need.
     pub fn said(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Self { has, unit, .. } = self;
@@ -43,8 +43,8 @@ impl Capacity {
     }
 }
 
-/// The open files, after the soft limit was raised to the hard one, and the memory if the system
-/// tells it.
+/// Raises the soft limit of open files to the hard limit. Returns the capacity of open files, and
+/// of memory if the system reports it.
 pub fn capacities() -> Vec<Capacity> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
     let files = Capacity {
@@ -59,13 +59,13 @@ pub fn capacities() -> Vec<Capacity> {
     [Some(files), memory].into_iter().flatten().collect()
 }
 
-/// The requests in flight that this much memory in bytes is enough for.
+/// Returns the number of requests in flight for which this much memory in bytes suffices.
 pub fn requests_in(machine_bytes: u64) -> usize {
     memory_capacity(machine_bytes).requests()
 }
 
-/// The memory in bytes that this many requests in flight take at most, with bodies and waiting
-/// origins.
+/// Returns the maximum memory in bytes for this many requests in flight, including bodies and
+/// waiting origins.
 pub fn memory_of(requests: u64) -> u64 {
     let room = memory_capacity(0);
     (room.fixed + requests * room.each) * 1_024
@@ -83,10 +83,10 @@ fn memory_capacity(machine_bytes: u64) -> Capacity {
     }
 }
 
-/// The memory in bytes of the machine, or of the control group of this process if that is less.
+/// Returns the system's memory in bytes, or the limit of this process's cgroup if that is lower.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(of_meminfo);
-    // Both versions of control groups, seen from inside a container or from a unit of systemd.
+    // Both cgroup versions, as seen from a container or a systemd unit.
     let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = group_files(&group).into_iter().filter_map(|file| {
         let text = fs::read_to_string(file).ok()?;
@@ -100,8 +100,8 @@ fn of_meminfo(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1_024)
 }
 
-/// The files that may hold a limit, from the text of `/proc/self/cgroup` (cgroups(7)): that of the
-/// group and those of the groups around it.
+/// Returns the files that may contain a limit, from the content of `/proc/self/cgroup`
+/// (cgroups(7)): one for the process's own group and one for each of its ancestors.
 fn group_files(group: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in group.lines() {
@@ -126,7 +126,7 @@ fn group_files(group: &str) -> Vec<String> {
 }
 
 mod rlimit {
-    //! The system call for limits of a process, which std does not offer.
+    //! The system calls for process limits, which std does not have.
     #![allow(unsafe_code)]
 
     pub(super) fn raise() -> Option<u64> {

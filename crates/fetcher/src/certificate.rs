@@ -1,22 +1,22 @@
-//! What is recorded about the certificate of a server.
+//! The recorded state of a server's certificate.
 //!
-//! Must not know: TLS.
+//! Does not depend on TLS.
 
 use crate::closed_list::closed_list;
 
 closed_list! {
-    /// What was found about a server's certificate.
+    /// The state of a server's certificate.
     Certificate: "The stable name, in snake case."
 
-    /// A known root vouches for it, for this name and at this time.
+    /// A known root issued it, for this name and this time.
     Verified = "verified",
-    /// Its period of validity is over, or has not begun.
+    /// It has expired, or is not valid yet.
     Expired = "expired",
     /// It is self-signed.
     SelfSigned = "self_signed",
     /// It is for another name.
     WrongName = "wrong_name",
-    /// No known root vouches for it.
+    /// It was not issued by a known root.
     UnknownIssuer = "unknown_issuer",
     /// It has another fault.
     Faulty = "faulty",

@@ -1,6 +1,6 @@
-//! Closed lists of things that are recorded by a stable name.
+//! Closed lists of values that are recorded by a stable name.
 //!
-//! Must not know: what is listed.
+//! Does not depend on what is listed.
 
 /// Declares an enum with the stable name of each variant.
 macro_rules! closed_list {
@@ -15,7 +15,7 @@ macro_rules! closed_list {
         }
 
         impl $type {
-            /// Every one, in the order of declaration.
+            /// Every variant, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             #[doc = $names]

@@ -1,8 +1,8 @@
-//! The content types whose bodies a request reads.
+//! The content types of bodies that a request reads.
 //!
-//! The `Content-Type` field alone decides, since the body is not read before. An answer without a
-//! readable one is accepted: what its bytes are is for the reader of the body to say.
-//! Must not know: what is done with a body.
+//! Only the `Content-Type` field decides, because the body is not read before. A response without a
+//! valid type is accepted; the reader of the body must determine its type. Does not depend on the
+//! use of a body.
 
 use std::sync::Arc;
 
@@ -13,44 +13,44 @@ const XHTML: &str = "application/xhtml+xml";
 const TEXT: &str = "text/plain";
 const PDF: &str = "application/pdf";
 const IMAGES: &str = "image/*";
-/// The words of options, and the types that they stand for.
+/// Names in options, with the types for which they stand.
 const WORDS: [(&str, &str); 5] =
     [("html", HTML), ("xhtml", XHTML), ("text", TEXT), ("pdf", PDF), ("images", IMAGES)];
-/// Most types of a list: an option is read by people.
+/// Maximum number of types in a list. Options are written by people.
 const MAX_TYPES: usize = 32;
 
 /// A list of content types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentTypes {
-    /// Types in lower case, such as `text/html` or `image/*`; none for all types.
+    /// Types in lower case, such as `text/html` or `image/*`. `None` for all types.
     listed: Option<Arc<[String]>>,
 }
 
-/// Why a text is no list of content types.
+/// The list has an invalid content type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no content type (html, xhtml, text, pdf, images, or one such as image/svg+xml)")]
 pub struct UnknownContentType(String);
 
 impl ContentTypes {
-    /// All types.
+    /// Accepts all types.
     pub fn any() -> Self {
         Self { listed: None }
     }
 
-    /// The types of pages: HTML, XHTML, plain text and PDF.
+    /// Accepts the types of pages: HTML, XHTML, plain text and PDF.
     pub fn pages() -> Self {
         Self::listed([HTML, XHTML, TEXT, PDF])
     }
 
-    /// The types of pictures.
+    /// Accepts the types of images.
     pub fn images() -> Self {
         Self::listed([IMAGES])
     }
 
-    /// Reads a list such as `html,pdf,image/*`.
+    /// Parses a list such as `html,pdf,image/*`.
     ///
     /// # Errors
-    /// The first item that is no type; the whole text if there are none or too many.
+    /// Returns the first invalid item, or the whole list if it has too many items.
     pub fn parse(text: &str) -> Result<Self, UnknownContentType> {
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
         if items.len() > MAX_TYPES {
@@ -64,7 +64,7 @@ impl ContentTypes {
         Self { listed: Some(types.map(str::to_owned).into()) }
     }
 
-    /// Whether the list has the type that the head of an answer declares.
+    /// Returns whether the type in a response's head is accepted.
     pub(crate) fn accept(&self, headers: &HeaderMap) -> bool {
         let (Some(listed), Some(declared)) = (&self.listed, essence(headers)) else { return true };
         listed.iter().any(|one| match one.strip_suffix('*') {
@@ -86,8 +86,7 @@ fn one(item: &str) -> Result<String, UnknownContentType> {
     }
 }
 
-/// The type and subtype in lower case that the head declares: those of the last field that has
-/// both.
+/// Returns the type and subtype in lower case from the last `Content-Type` field that has both.
 pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     let fields = headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
     let mut essences = fields.filter_map(|value| {
@@ -98,7 +97,7 @@ pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     essences.next_back()
 }
 
-/// Whether a text is a token of HTTP (RFC 9110 5.6.2).
+/// Returns whether a string is an HTTP token (RFC 9110 5.6.2).
 fn is_token(text: &str) -> bool {
     let is_token_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

@@ -1,44 +1,44 @@
-//! The counts of one fetched shard.
+//! The counters of one fetched shard.
 //!
-//! Must not know: how the events are counted, and under which names statistics keep them.
+//! Does not depend on how events are counted, or on the names under which statistics store them.
 
-/// The upper bounds in milliseconds of all but the last count of look-ups by duration.
+/// Upper bounds in milliseconds of all but the last counter of lookups by duration.
 const LOOKUP_BOUNDS_MS: [u64; 4] = [1, 10, 100, 1_000];
-/// The number of counts of look-ups by duration; the last is for those over all bounds.
+/// Number of counters of lookups by duration. The last one is for lookups over all bounds.
 pub(crate) const LOOKUP_BUCKETS: usize = LOOKUP_BOUNDS_MS.len() + 1;
 
-/// The index of the count for a look-up that took this many milliseconds.
+/// Returns the index of the counter for a lookup that took this many milliseconds.
 pub(crate) fn lookup_bucket(took_ms: u64) -> usize {
     LOOKUP_BOUNDS_MS.partition_point(|bound| *bound < took_ms)
 }
 
-/// What fetching one shard took.
+/// The cost of fetching one shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchCounts {
-    /// Look-ups by duration: within 1 ms, 10 ms, 100 ms, 1 s, and slower.
+    /// DNS lookups by duration: up to 1 ms, 10 ms, 100 ms, 1 s, and slower.
     pub lookups_by_duration: [u64; LOOKUP_BUCKETS],
-    /// Milliseconds of all look-ups together.
+    /// Milliseconds of all lookups together.
     pub lookups_ms: u64,
-    /// Connections that were tried.
+    /// Number of attempted connections.
     pub connections_tried: u64,
-    /// Requests over a connection that was open already.
+    /// Number of requests over a connection that was already open.
     pub connections_reused: u64,
-    /// Complaints of addresses.
+    /// Number of rate-limit signals from addresses.
     pub slowed_down: u64,
-    /// Requests for robots.txt.
+    /// Number of requests for robots.txt.
     pub robots_requests: u64,
-    /// Milliseconds of all fetches together, without the resolver.
+    /// Milliseconds of all fetches together, without DNS.
     pub on_the_wire_ms: u64,
-    /// Milliseconds of the fetches in which the peer was silent, without the resolver.
+    /// Milliseconds of fetches in which the peer was silent, without DNS.
     pub timed_out_ms: u64,
-    /// The largest number of concurrent requests to one hostname.
+    /// Maximum number of concurrent requests to one hostname.
     pub most_per_host: usize,
-    /// The largest number of concurrent requests to one address.
+    /// Maximum number of concurrent requests to one address.
     pub most_per_address: usize,
 }
 
 impl FetchCounts {
-    /// All look-ups.
+    /// Returns the number of lookups.
     pub fn lookups(&self) -> u64 {
         self.lookups_by_duration.iter().sum()
     }

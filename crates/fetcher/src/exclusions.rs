@@ -1,8 +1,8 @@
-//! What must not be asked from now on: added while shards are fetched, and obeyed by requests that
-//! are under way.
+//! Hosts and networks that must no longer be requested. They are added while shards are fetched,
+//! and also apply to requests in flight.
 //!
-//! Invariant: an exclusion is never taken back, so adding one twice changes nothing.
-//! Must not know: who excludes, and of which scan.
+//! Invariant: an exclusion is never removed, so adding one twice changes nothing. Does not depend
+//! on who excludes, or on scans.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -11,14 +11,14 @@ use tokio::sync::watch;
 
 use crate::blocklist::Blocklist;
 
-/// One thing that must not be asked any more.
+/// A host, domain or network that must no longer be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     /// A hostname.
     Hostname(String),
     /// A domain with all hosts below it.
     Suffix(String),
-    /// All addresses of a network, under whatever name.
+    /// All addresses of a network, under any name.
     Network(IpNet),
 }
 
@@ -36,18 +36,18 @@ impl Excluded {
     }
 }
 
-/// What must not be asked from now on. Clones share it.
+/// The current exclusions. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Exclusions(Arc<watch::Sender<Excluded>>);
 
 impl Exclusions {
-    /// The version that was given with the latest exclusion; 0 at first.
+    /// Returns the version given with the last exclusion, or 0 at first.
     pub fn version(&self) -> i32 {
         self.0.borrow().version
     }
 
-    /// Adds exclusions, with which their list has come to `version`. Requests under way to what
-    /// they cover end at once.
+    /// Adds exclusions, with which their list has reached `version`. Requests in flight that they
+    /// cover end immediately.
     pub fn add(&self, exclusions: impl IntoIterator<Item = Exclusion>, version: i32) {
         self.0.send_if_modified(|excluded| {
             let mut is_modified = false;
@@ -67,19 +67,19 @@ impl Exclusions {
         });
     }
 
-    /// Whether a host, or one of its addresses, must not be asked.
+    /// Returns whether a host, or one of its addresses, is excluded.
     pub(crate) fn cover(&self, host: &str, addresses: &[IpAddr]) -> bool {
         self.0.borrow().covers(host, addresses)
     }
 
-    /// Waits until a host or one of its addresses must not be asked.
+    /// Waits until a host or one of its addresses is excluded.
     pub(crate) async fn until_covered(&self, host: &str, addresses: &[IpAddr]) {
         let mut excluded = self.0.subscribe();
         // The sender lives as long as this value, so the wait ends with a match or never.
         let _ = excluded.wait_for(|excluded| excluded.covers(host, addresses)).await;
     }
 
-    /// Whether a clone of this value exists besides it.
+    /// Returns whether another clone of this value exists.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

@@ -1,6 +1,6 @@
-//! What a fetch gives back: outcome, hops, times and bytes.
+//! The result of a fetch: outcome, hops, times and bytes.
 //!
-//! Must not know: how it was fetched, whether the bytes are an image.
+//! Does not depend on how it was fetched, or on whether the bytes are an image.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,26 +14,26 @@ use crate::{certificate::Certificate, outcome::Outcome};
 pub struct Hop {
     /// The URL of the request.
     pub url: String,
-    /// The address that was dialled; none if the hop ended before that.
+    /// The dialled address. `None` if the hop ended before that.
     pub address: Option<SocketAddr>,
-    /// The status of the answer; none if there was no answer.
+    /// The status of the response. `None` if there was none.
     pub status: Option<u16>,
 }
 
-/// Milliseconds spent, added up over the hops. Waiting for permits is in none of them.
+/// Milliseconds spent, summed over the hops. Waiting for permits does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Milliseconds of waiting for the resolver.
+    /// Waiting for the resolver.
     pub dns: u32,
-    /// Milliseconds of connecting by TCP, over all addresses tried.
+    /// Connecting by TCP, over all addresses that were tried.
     pub connect: u32,
     /// Milliseconds of TLS handshakes.
     pub tls: u32,
-    /// Milliseconds from the requests to the heads of their answers.
+    /// From the requests to the heads of their responses.
     pub first_byte: u32,
-    /// Milliseconds of reading bodies.
+    /// Reading bodies.
     pub body: u32,
-    /// The sum of the others.
+    /// Sum of the others.
     pub total: u32,
 }
 
@@ -49,41 +49,41 @@ pub(crate) fn add_ms(field: &mut u32, spent: Duration) {
     *field = field.saturating_add(u32::try_from(spent.as_millis()).unwrap_or(u32::MAX));
 }
 
-/// How the fetch of one URL ended. `outcome` is [`Outcome::Ok`] if there is a body; whether the
-/// body is an image is decided by [`judge`](crate::judge).
+/// The result of fetching one URL. `outcome` is [`Outcome::Ok`] if there is a body.
+/// [`judge`](crate::judge) then decides whether the body is an image.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The URL as the caller gave it.
+    /// The URL as the caller specified it.
     pub url: String,
     /// The URL of the last request.
     pub final_url: String,
-    /// How the fetch ended.
+    /// The outcome of the fetch.
     pub outcome: Outcome,
-    /// The status of the last answer; none if no answer came.
+    /// The status of the last response. `None` if there was none.
     pub status: Option<u16>,
     /// Every request, in order.
     pub hops: Vec<Hop>,
     /// Whether a redirect led from https to http.
     pub was_downgraded: bool,
-    /// What was found about the certificate of the last https connection; none over http.
+    /// The certificate of the last https connection. `None` over http.
     pub certificate: Option<Certificate>,
-    /// Where the time went.
+    /// The time spent per phase.
     pub timings: Timings,
-    /// `Content-Type` of the last answer as sent, with invalid UTF-8 replaced.
+    /// `Content-Type` of the last response as sent, with invalid UTF-8 replaced.
     pub content_type_header: Option<String>,
-    /// The head of the last answer as the archive keeps it. The body is kept decoded, so fields
-    /// about codings and length carry an `X-Crawler-` prefix, as in Common Crawl's archives, and
-    /// `Content-Length` is that of `body`.
+    /// The head of the last response for the archive. The body is stored decoded, so the fields for
+    /// codings and length get the prefix `X-Crawler-`, as in Common Crawl's archives, and
+    /// `Content-Length` is the length of `body`.
     pub http_head: Vec<u8>,
-    /// `Date` of the last answer, as sent.
+    /// `Date` of the last response, as sent.
     pub http_date: Option<String>,
-    /// The decoded body; empty unless the outcome is ok.
+    /// The decoded body. Empty unless the outcome is ok.
     pub body: Bytes,
-    /// The time that the server asked to wait, where it refused for now.
+    /// How long the server asked the client to wait, if it rejected the request for now.
     pub retry_after: Option<Duration>,
-    /// The origin that turned out to be dead, and its outcome.
+    /// The origin that turned out to be dead, with its outcome.
     pub(crate) dead_origin: Option<(String, Outcome)>,
-    /// The permit for the memory of the body, for as long as this value lives.
+    /// The permit for the memory of the body, which this value holds while it lives.
     pub(crate) memory: Option<OwnedSemaphorePermit>,
 }
 

@@ -1,4 +1,5 @@
-//! What is known to be dead, and whether a failure is the fault of this machine.
+//! Dead origins and endpoints, and checks whether a failure was caused by this process or its
+//! network.
 
 pub(crate) mod breaker;
 pub(crate) mod clock;

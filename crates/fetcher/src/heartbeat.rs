@@ -1,6 +1,6 @@
 //! A counter that grows while a job makes progress.
 //!
-//! Must not know: who reads it, and what a standstill leads to.
+//! Does not depend on who reads it, or on how a stalled job is handled.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,7 @@ impl Heartbeat {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The number of steps so far.
+    /// Returns the number of steps so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! One host of a crawl: how long it is left alone between requests, and whose turn it is.
+//! One host of a crawl: the delay between its requests, and their order.
 
 pub(crate) mod delay;
 pub(crate) mod gates;

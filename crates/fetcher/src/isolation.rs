@@ -1,54 +1,55 @@
-//! Poison-item isolation: which items of a job ended a worker's process, and which is handled now.
+//! Isolation of poison items: tracks which items of a job ended a worker's process.
 //!
-//! A job that keeps ending the process that performs it is performed in isolation: it handles one
-//! item at a time and checkpoints each before handling it, so that the item which was current at
-//! the death is known.
-//! Invariant: in isolation an item is handled only after its checkpoint is recorded; an item that
-//! was current at two deaths is not handled again.
-//! Must not know: what an item is, where checkpoints are recorded.
+//! If a job keeps ending the process that runs it, it runs in isolation: it handles one item at a
+//! time and checkpoints each before handling it, so that the current item is known when the process
+//! dies.
+//!
+//! Invariants: in isolation an item is handled only after its checkpoint is recorded. An item that
+//! was current at two deaths is not handled again. Does not depend on what an item is, or on where
+//! checkpoints are recorded.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// An item that was current at this many deaths of a process has crashed.
+/// Number of process deaths after which their current item counts as crashed.
 const DEATHS_OF_A_CRASHED_ITEM: u32 = 2;
 
-/// Where a job in isolation records its current item. Items are numbers that stay the same however
-/// often the job is performed.
+/// Records the current item of an isolated job. Items are numbers, which must be the same in every
+/// run of the job.
 pub trait ItemJournal: Send + Sync {
-    /// How often a process ended while it performed the job with this item as the current one.
+    /// Returns how often a process died while this was the current item.
     fn deaths(&self, item: i64) -> u32;
 
-    /// Records that this item is the current one, in place of the item before it. Never returns if
-    /// that cannot be recorded: the job is then ended from outside, with its lease.
+    /// Records the current item, which replaces the previous one. If it cannot be recorded, this
+    /// never returns: the lease expires, and the job is ended from outside.
     fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()>;
 }
 
-/// Whether a job is isolated, and by which journal. The default is no isolation: the job handles
-/// any number of items at a time and records nothing.
+/// Whether a job is isolated, and its journal. The default is no isolation: the job handles any
+/// number of items at a time and records nothing.
 #[derive(Clone, Default)]
 pub struct ItemIsolation(Option<Arc<dyn ItemJournal>>);
 
 impl ItemIsolation {
-    /// Isolates a job by this journal.
+    /// Isolates a job with this journal.
     pub fn by(journal: Arc<dyn ItemJournal>) -> Self {
         Self(Some(journal))
     }
 
-    /// Whether items are handled one at a time.
+    /// Returns whether items are handled one at a time.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether a process ended while this item was current. Such items come first, so that a job
-    /// whose process is killed for another reason is unlikely to have one of them as its current
-    /// item again.
+    /// Returns whether a process died while this item was current. Such items are handled first, so
+    /// that a process that is killed for another reason is unlikely to have one of them as its
+    /// current item again.
     pub fn is_suspect(&self, item: i64) -> bool {
         self.deaths(item) > 0
     }
 
-    /// Whether the item is not to be handled any more.
+    /// Returns whether the item must not be handled again.
     pub fn has_crashed(&self, item: i64) -> bool {
         self.deaths(item) >= DEATHS_OF_A_CRASHED_ITEM
     }
@@ -57,8 +58,8 @@ impl ItemIsolation {
         self.0.as_ref().map_or(0, |journal| journal.deaths(item))
     }
 
-    /// Records that this item is the current one. Returns immediately without isolation; never
-    /// returns if the item cannot be recorded.
+    /// Records the current item. Without isolation this returns immediately. If the item cannot be
+    /// recorded, it never returns.
     pub async fn checkpoint_item(&self, item: i64) {
         if let Some(journal) = &self.0 {
             journal.checkpoint_item(item).await;

@@ -1,25 +1,25 @@
-//! Fetches URLs of the live web: politely, safely, each to one outcome.
+//! Fetches URLs from the live web, politely and safely, each with one outcome.
 //!
-//! [`fetch_shard`] takes the icon candidates of a shard of hosts and returns one result for each.
-//! [`Fetcher::fetch_one`] fetches a single URL. [`HostTurns`] asks one host of a live crawl, for
-//! what a [`Purpose`] says, and gives back all that the records of an archive need.
-//! [`Fetcher::deliver`] sends a webhook. The folders:
+//! [`fetch_shard`] fetches the icon candidates of a shard of hosts and returns one result for each.
+//! [`Fetcher::fetch_one`] fetches a single URL. [`HostTurns`] sends the requests of a live crawl to
+//! one host, each for a [`Purpose`], and returns all that an archive's records need.
+//! [`Fetcher::deliver`] sends a webhook. The directories:
 //!
-//! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may have
-//!   been passing;
+//! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may be
+//!   temporary;
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
-//! - `page/`: one request of a crawl, and all that its records need;
-//! - `host/`: the delay of one host, and its turns;
+//! - `page/`: one request of a crawl, and the data for its records;
+//! - `host/`: the delay of one host, and its requests in order;
 //! - `names/`: the resolver and its DNS client;
-//! - `permits/`: limits per hostname, per address, in total, per second, and of memory;
-//! - `signing/`: signatures by which sites recognise our requests;
-//! - `health/`: what is known to be dead, and whether a failure is the fault of this machine.
+//! - `permits/`: limits per hostname, per address, in total, per second, and on memory;
+//! - `signing/`: signatures with which sites can recognise our requests;
+//! - `health/`: dead origins and endpoints, and checks whether a failure was caused locally.
 //!
-//! Invariants: every address that is dialled was checked against the guard, on every hop;
-//! everything that a peer can make grow is bounded; an outcome depends on answers about its own
-//! URL, name and address alone; a failure of this machine is a [`Trouble`], never an [`Outcome`].
+//! Invariants: every dialled address was checked against the guard, on every hop. Everything that a
+//! peer can make grow is bounded. An outcome depends only on responses about its own URL, name and
+//! address. A local failure is a [`Trouble`], never an [`Outcome`].
 //!
-//! Must not know: jobs, Postgres, where shards come from.
+//! Does not depend on jobs, Postgres, or the source of shards.
 //!
 //! ```
 //! use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};

@@ -1,8 +1,8 @@
-//! What fetching a shard took: requests, look-ups, time on the wire, and how many were concurrent.
+//! Measures the fetching of a shard: requests, lookups, time on the wire, and concurrency.
 //!
-//! Every count adds up over shards and workers. So do the maxima: a shard adds one to the count
-//! that carries its maximum in its name. Each event is also recorded in the process's metrics.
-//! Must not know: who reads them.
+//! Counters can be summed over shards and workers. Maxima are stored as counters too: a shard adds
+//! one to the counter that has its maximum in its name. Each event is also recorded in the
+//! process's metrics. Does not depend on who reads them.
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -17,7 +17,7 @@ use crate::{
     purpose::PurposeKind,
 };
 
-/// The counts of one shard while it is fetched.
+/// The counters of a shard that is being fetched.
 #[derive(Default)]
 pub(crate) struct FetchMeter {
     lookups: [AtomicU64; LOOKUP_BUCKETS],
@@ -33,7 +33,7 @@ pub(crate) struct FetchMeter {
 }
 
 impl FetchMeter {
-    /// Records that the resolver was asked for a name.
+    /// Records a DNS lookup.
     pub(crate) fn looked_up(&self, took: Duration) {
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         add(&self.lookups[lookup_bucket(took_ms)], 1);
@@ -41,35 +41,35 @@ impl FetchMeter {
         instruments().lookup_duration.record(took_ms as f64 / 1e3, &[]);
     }
 
-    /// Records that a connection was tried.
+    /// Records an attempted connection.
     pub(crate) fn dialled(&self) {
         add(&self.dials, 1);
         instruments().connections.add(1, &[label("how", "tried")]);
     }
 
-    /// Records that a request was sent over a connection that was open already.
+    /// Records a request over a connection that was already open.
     pub(crate) fn reused(&self) {
         add(&self.reuses, 1);
         instruments().connections.add(1, &[label("how", "reused")]);
     }
 
-    /// Records that an address complained.
+    /// Records a rate-limit signal from an address.
     pub(crate) fn slowed_down(&self) {
         add(&self.slowdowns, 1);
         instruments().slowdowns.add(1, &[]);
     }
 
-    /// Records how many requests to one hostname are under way, this one included.
+    /// Records the number of requests in flight to a hostname, including this one.
     pub(crate) fn concurrent_per_host(&self, count: usize) {
         self.most_per_host.fetch_max(count, Ordering::Relaxed);
     }
 
-    /// Records how many requests to one address are under way, this one included.
+    /// Records the number of requests in flight to an address, including this one.
     pub(crate) fn concurrent_per_address(&self, count: usize) {
         self.most_per_address.fetch_max(count, Ordering::Relaxed);
     }
 
-    /// Records the end of a fetch.
+    /// Records a finished fetch.
     pub(crate) fn fetched(&self, purpose: PurposeKind, fetched: &Fetched) {
         record_metrics(purpose, fetched);
         let timings = fetched.timings;
@@ -83,7 +83,7 @@ impl FetchMeter {
         }
     }
 
-    /// The counts so far.
+    /// Returns the current counters.
     pub(crate) fn counts(&self) -> FetchCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         FetchCounts {
@@ -114,7 +114,7 @@ fn record_metrics(purpose: PurposeKind, fetched: &Fetched) {
         ("body", timings.body),
         ("total", timings.total),
     ] {
-        // A phase that a fetch did not have took no time and would only hide the others.
+        // Skip phases that a fetch did not have, because zeros would hide the other values.
         if ms > 0 || phase == "total" {
             instruments().fetch_duration.record(f64::from(ms) / 1e3, &[label("phase", phase)]);
         }

@@ -1,9 +1,8 @@
-//! The fetcher's OpenTelemetry instruments, and the words that describe a metric.
+//! The fetcher's OpenTelemetry instruments, and the types that describe a metric.
 //!
-//! Invariants: [`METRICS`] and the instruments are one list; labels take their values from closed
-//! lists and never from what a peer sends, so the number of series is bounded. Recording costs next
-//! to nothing in a process that exports no metrics.
-//! Must not know: which exporter reads the instruments.
+//! Invariants: [`METRICS`] and the instruments are declared as one list. Label values are from
+//! closed lists, never from a peer, so the number of series is bounded. Recording costs almost
+//! nothing in a process that exports no metrics. Does not depend on the exporter.
 
 use std::sync::OnceLock;
 
@@ -13,12 +12,12 @@ use crate::{
     outcome::Outcome, permits::politeness::InFlight, purpose::PurposeKind, trouble::Trouble,
 };
 
-/// How a metric behaves.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Only grows.
+    /// A value that only grows.
     Counter,
-    /// Goes up and down.
+    /// A value that goes up and down.
     Gauge,
     /// A distribution.
     Histogram,
@@ -27,20 +26,20 @@ pub enum MetricKind {
 /// The description of one metric, as docs/metrics.md lists it.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// The name in OpenTelemetry.
+    /// Name in OpenTelemetry.
     pub name: &'static str,
-    /// How it behaves.
+    /// Kind of the metric.
     pub kind: MetricKind,
-    /// The unit in UCUM: `s`, `By`, or what is counted in braces.
+    /// Unit in UCUM: `s`, `By`, or the counted thing in braces.
     pub unit: &'static str,
-    /// The names of its labels.
+    /// Names of its labels.
     pub labels: &'static [&'static str],
-    /// What it measures, in one sentence without a full stop.
+    /// The meaning, in one sentence without a full stop.
     pub meaning: &'static str,
 }
 
 impl Metric {
-    /// The name in Prometheus's text format.
+    /// Returns the name in Prometheus's text format.
     pub fn prometheus_name(&self) -> String {
         let unit = match self.unit {
             "s" => "_seconds",
@@ -52,7 +51,7 @@ impl Metric {
     }
 }
 
-/// The bounds in seconds of a histogram of requests, look-ups or database calls.
+/// Bucket bounds in seconds for histograms of requests, lookups or database calls.
 pub const LATENCY_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -68,7 +67,7 @@ macro_rules! instruments {
     ($instruments:ident $table:ident
      $($field:ident: $instrument:ident($($bounds:ident)?) $name:literal $unit:literal
        [$($label:literal)*] $meaning:literal;)+) => {
-        /// The instruments that code records into.
+        /// The instruments to record values with.
         #[derive(Debug)]
         pub struct $instruments {
             $(#[doc = $meaning] pub $field: $crate::instruments!(@type $instrument),)+
@@ -81,7 +80,7 @@ macro_rules! instruments {
         },)+];
 
         impl $instruments {
-            /// Makes the instruments with the provider of this meter.
+            /// Creates the instruments with this meter.
             pub fn new(meter: &::opentelemetry::metrics::Meter) -> Self {
                 Self {$(
                     $field: $crate::instruments!(
@@ -128,7 +127,7 @@ instruments! { Instruments METRICS
         "Fetches that trouble of our own voided; they run again";
 }
 
-/// The gauge of the requests on the wire, which is read whenever metrics are exported.
+/// The gauge of requests on the wire, which is read whenever metrics are exported.
 pub const SLOTS: Metric = Metric {
     name: "everytab.fetch.slots",
     kind: MetricKind::Gauge,
@@ -139,7 +138,7 @@ pub const SLOTS: Metric = Metric {
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// The fetcher's instruments. The first call takes the global meter provider that is set by then.
+/// Returns the fetcher's instruments. The first call uses the current global meter provider.
 pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&meter()))
 }
@@ -148,13 +147,13 @@ fn meter() -> Meter {
     global::meter("everytab")
 }
 
-/// Makes one label of a recorded value.
+/// Creates a label for a recorded value.
 pub fn label(name: &'static str, value: &'static str) -> KeyValue {
     KeyValue::new(name, value)
 }
 
-/// Adds 0 to every series of the fetcher's counters, for requests of these purposes. A series that
-/// does not exist before its first event hides that event from queries for its rate.
+/// Adds 0 to every series of the fetcher's counters, for requests with these purposes. Otherwise a
+/// rate query would miss the first event of a new series.
 pub fn begin_at_zero(purposes: &[PurposeKind]) {
     let instruments = instruments();
     for purpose in purposes {

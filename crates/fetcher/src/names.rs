@@ -1,4 +1,4 @@
-//! Hostnames to addresses: the resolver and its DNS client.
+//! Resolves hostnames: the resolver and its DNS client.
 
 pub(crate) mod dns_client;
 pub(crate) mod resolver;

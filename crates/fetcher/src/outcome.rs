@@ -1,34 +1,33 @@
-//! The closed list of ways in which fetching one URL ends, and all that the fetcher makes of each.
+//! The closed list of outcomes of fetching one URL, and the rules that depend on each.
 //!
-//! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it);
-//! every outcome adds to exactly one counter of the published statistics. Each rule that depends on
-//! the outcome is a column of the one table below, so a new row does not compile before every
-//! column has a value.
-//! Must not know: how a fetch is made.
+//! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it).
+//! Every outcome adds to exactly one counter of the published statistics. Each rule that depends on
+//! the outcome is a column in the table below, so a new row does not compile before every column
+//! has a value. Does not depend on how a fetch is made.
 
 use std::fmt;
 
-/// A counter of the published statistics; each outcome adds to exactly one.
+/// A counter of the published statistics. Each outcome adds to exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatsCounter {
-    /// The name has no address, or the resolver gave no answer.
+    /// The name has no address, or the resolver sent no answer.
     FailedDns,
     /// Connecting, the handshake, the first byte or the whole fetch took too long.
     FailedTimeout,
-    /// The server answered with a refusal.
+    /// The server rejected the request.
     FailedHttpError,
-    /// The server answered with something that is not a usable image.
+    /// The response is not a usable image.
     FailedInvalidImage,
-    /// The body or the image is over the limits.
+    /// The body or the image exceeds a limit.
     FailedTooLarge,
-    /// Everything else: a refused connection, a broken protocol, a forbidden URL.
+    /// Any other failure: a refused connection, a protocol error, a forbidden URL.
     FailedOther,
-    /// The fetch gave an icon.
+    /// The fetch returned an icon.
     Completed,
 }
 
 impl StatsCounter {
-    /// The name in `stats.json`.
+    /// Returns the name in `stats.json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FailedDns => "failed_dns",
@@ -42,96 +41,96 @@ impl StatsCounter {
     }
 }
 
-/// Whether the later pass of a shard fetches the URL once more.
+/// Whether a shard's later pass retries the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// The answer was clear; asking again would only be impolite.
+    /// Do not retry: the response was clear, and another request would only be impolite.
     Never,
-    /// Once, in the later pass.
+    /// Retry once, in the later pass.
     LaterPass,
-    /// Once, in the later pass and not before the server's `Retry-After`.
+    /// Retry once, in the later pass, but not before the server's `Retry-After`.
     AfterRetryAfter,
 }
 
-/// Whether a live crawl fetches a page again that ended so.
+/// Whether a live crawl retries a page with this outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// The outcome is final.
     No,
-    /// The failure may pass. It may be about the URL, or about its origin.
+    /// The failure may be temporary. Its cause may be the URL or its origin.
     Url,
-    /// The failure may pass. No connection could be made, so it is not about the URL.
+    /// The failure may be temporary. No connection was made, so its cause is not the URL.
     Origin,
-    /// The failure may pass if its status is one that [`Outcome::passing`] lists.
+    /// The failure may be temporary if its status is in the list of [`Outcome::passing`].
     ByStatus,
 }
 
-/// What an outcome of fetching robots.txt means for the URLs of its origin (RFC 9309, 2.3.1).
+/// The effect of a robots.txt outcome on the URLs of its origin (RFC 9309, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RobotsAnswer {
-    /// The body holds the rules.
+    /// The body has the rules.
     Rules,
-    /// The origin has no rules. After a redirect to the robots.txt of another origin, neither has
-    /// that one.
+    /// The origin has no rules. After a redirect to the robots.txt of another origin, that origin
+    /// has none either.
     NoRules,
-    /// Everything is allowed, but nothing is learnt about another origin.
+    /// Everything is allowed, but nothing is known about another origin.
     Allowed,
-    /// Everything is forbidden: there may be rules, and they cannot be read.
+    /// Everything is forbidden, because there may be rules that could not be read.
     Forbidden,
-    /// No answer came. If it is this origin that did not answer, its URLs get the same outcome
-    /// without being asked for; otherwise everything is forbidden.
+    /// There was no response. If this origin did not respond, its URLs get the same outcome without
+    /// a request. Otherwise everything is forbidden.
     NoAnswer,
 }
 
-/// What an outcome shows to be dead, so that it need not be tried again for other URLs.
+/// What an outcome shows to be dead, so that it need not be tried for other URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
-    /// Nothing: it is about one URL.
+    /// Nothing, because the outcome is about one URL.
     Nothing,
-    /// The origin: its name, its address or its server.
+    /// The origin, because of its name, its address or its server.
     Origin,
     /// The address and port, and with them the origin.
     Endpoint,
 }
 
-/// Whether an outcome may be the fault of this machine's own network.
+/// Whether an outcome may be caused by the local network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalFault {
-    /// The peer, or a router, was heard.
+    /// No: the peer, or a router, responded.
     No,
-    /// Nothing came back after connecting; a link that drops packets looks the same.
+    /// Nothing was received after connecting. A link that drops packets has the same effect.
     Silence,
-    /// Nothing came back before there was a connection. Many of these in a row are the fault of
-    /// this machine's resolver or link.
+    /// Nothing was received before there was a connection. Many of these in a row are caused by the
+    /// local resolver or link.
     Network,
 }
 
-/// Whether an outcome still counts after this process was stalled during the fetch.
+/// Whether an outcome is still valid if this process stalled during the fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterStall {
-    /// It does: it does not depend on time.
+    /// Valid, because it does not depend on time.
     Counts,
-    /// It does not: a deadline passed, or a peer gave up, while this process stood still.
+    /// Invalid: a deadline passed, or a peer gave up, while this process was stalled.
     Void,
 }
 
-/// Whether an outcome is what an address gives that gets too many requests.
+/// Whether an outcome is a sign that an address gets too many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
-    /// It is not.
+    /// It is not a sign.
     No,
-    /// It is.
+    /// It is a sign.
     Yes,
-    /// It is if the status of the answer was 503.
+    /// It is a sign if the status was 503.
     If503,
 }
 
-/// Whether the host of a URL was asked before its fetch ended.
+/// Whether the host of a URL was contacted before its fetch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostWas {
-    /// Its name was looked up, and unless that failed, a request was sent or tried.
+    /// Its name was resolved and, unless that failed, a request was sent or attempted.
     Asked,
-    /// Nothing was sent to it: the outcome was known before.
+    /// Nothing was sent to it, because the outcome was known before.
     Spared,
 }
 
@@ -139,7 +138,7 @@ macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident $passing:ident
        [$($status:pat)?]
        $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident $host:ident;)+) => {
-        /// How one fetch ended. The list is closed; the names are stable.
+        /// The outcome of a fetch. The list is closed, and the names are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Outcome { $($(#[$doc])* $variant,)+ }
 
@@ -147,22 +146,22 @@ macro_rules! outcomes {
             /// Every outcome, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The stable name, in snake case.
+            /// Returns the stable name, in snake case.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// The outcome of this name, if there is one.
+            /// Returns the outcome with this name. `None` if there is none.
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
             }
 
-            /// The one counter of the published statistics that this outcome adds to.
+            /// Returns the counter of the published statistics to which this outcome adds.
             pub fn stats_counter(self) -> StatsCounter {
                 match self { $(Self::$variant => StatsCounter::$counter,)+ }
             }
 
-            /// Whether the later pass of a shard fetches the URL once more.
+            /// Returns whether a shard's later pass retries the URL.
             pub fn retry(self) -> Retry {
                 match self { $(Self::$variant => Retry::$retry,)+ }
             }
@@ -171,38 +170,38 @@ macro_rules! outcomes {
                 match self { $(Self::$variant => Passing::$passing,)+ }
             }
 
-            /// The outcome of an answer with this status, which is neither a success nor a redirect
-            /// with a target. The rows are tried from the first to the last.
+            /// Returns the outcome of a response with this status, which is neither a success nor a
+            /// redirect with a target. The first matching row counts.
             pub(crate) fn of_refusal(status: u16) -> Self {
                 match status { $($($status => Self::$variant,)?)+ }
             }
 
-            /// What this outcome of fetching robots.txt means for the URLs of its origin.
+            /// Returns the effect of this robots.txt outcome on the URLs of its origin.
             pub fn robots_answer(self) -> RobotsAnswer {
                 match self { $(Self::$variant => RobotsAnswer::$robots,)+ }
             }
 
-            /// What need not be tried again after this outcome.
+            /// Returns what need not be tried again after this outcome.
             pub(crate) fn dead(self) -> Dead {
                 match self { $(Self::$variant => Dead::$dead,)+ }
             }
 
-            /// Whether this outcome may be the fault of this machine's own network.
+            /// Returns whether this outcome may be caused by the local network.
             pub(crate) fn local_fault(self) -> LocalFault {
                 match self { $(Self::$variant => LocalFault::$fault,)+ }
             }
 
-            /// Whether this outcome still counts after a stall of this process.
+            /// Returns whether this outcome is still valid after a stall of this process.
             pub(crate) fn after_stall(self) -> AfterStall {
                 match self { $(Self::$variant => AfterStall::$stall,)+ }
             }
 
-            /// Whether an address that gets too many requests gives this outcome.
+            /// Returns whether this outcome is a sign that an address gets too many requests.
             pub(crate) fn complaint(self) -> Complaint {
                 match self { $(Self::$variant => Complaint::$complaint,)+ }
             }
 
-            /// Whether the host was asked for something.
+            /// Returns whether the host was contacted.
             pub(crate) fn host_was_asked(self) -> HostWas {
                 match self { $(Self::$variant => HostWas::$host,)+ }
             }
@@ -210,94 +209,94 @@ macro_rules! outcomes {
     };
 }
 
-// The columns: name, counter of the statistics, later pass of an icon, whether a failure of a page
-// may pass, HTTP statuses (none for most), and on
-// the second line what it means as the outcome of robots.txt, what is dead, whether this machine
-// may be at fault, whether it counts after a stall, whether the address complains, whether the host
-// was asked.
+// Columns: name, counter of the statistics, retry in an icon's later pass, retry of a crawl's page,
+// HTTP statuses (mostly empty). On the second line: effect as the outcome of robots.txt, what is
+// dead, whether the cause may be local, whether it is valid after a stall, whether the address is
+// overloaded, whether the host was contacted.
 outcomes! {
     /// The name does not exist, or cannot exist.
     DnsNxdomain "dns_nxdomain" FailedDns Never No []
         NoAnswer Origin No Counts No Asked;
-    /// The resolver answered with a failure.
+    /// The resolver reported a failure.
     DnsServfail "dns_servfail" FailedDns LaterPass Origin []
         NoAnswer Origin Network Counts No Asked;
-    /// The resolver is alive and gave no answer for this name in time.
+    /// The resolver works, but sent no answer for this name in time.
     DnsTimeout "dns_timeout" FailedDns LaterPass Origin []
         NoAnswer Origin Network Void No Asked;
-    /// The name exists and has neither an IPv4 nor an IPv6 address.
+    /// The name exists, but has neither an IPv4 nor an IPv6 address.
     DnsNoAddress "dns_no_address" FailedDns Never No []
         NoAnswer Origin No Counts No Asked;
     /// The URL, or one of its name's addresses, is not on the public internet.
     IpBlocked "ip_blocked" FailedOther Never No []
         NoAnswer Origin No Counts No Spared;
-    /// The endpoint is known to be dead without a more exact class; kept for rows of other sources.
+    /// The endpoint is known to be dead, without a more specific outcome. Kept for rows from other
+    /// sources.
     EndpointDead "endpoint_dead" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The address refuses connections on this port.
     ConnectRefused "connect_refused" FailedOther Never Origin []
         NoAnswer Endpoint No Counts No Asked;
-    /// A router reports that the address cannot be reached.
+    /// A router reports that the address is unreachable.
     ConnectUnreachable "connect_unreachable" FailedOther LaterPass Origin []
         NoAnswer Origin Network Counts No Asked;
-    /// There was no TCP connection in time.
+    /// No TCP connection was made in time.
     ConnectTimeout "connect_timeout" FailedTimeout LaterPass Origin []
         NoAnswer Endpoint Network Void No Asked;
-    /// The peer closed the connection before the first byte of an answer.
+    /// The peer closed the connection before the first byte of a response.
     ConnectReset "connect_reset" FailedOther LaterPass Url []
         NoAnswer Nothing No Void Yes Asked;
-    /// The TLS handshake failed; a faulty certificate alone does not make it fail.
+    /// The TLS handshake failed. A faulty certificate alone does not cause this.
     TlsHandshake "tls_handshake" FailedOther Never No []
         NoAnswer Origin No Void No Asked;
-    /// The peer speaks only versions or ciphers of TLS that are no longer in use.
+    /// The peer only supports obsolete TLS versions or ciphers.
     TlsUnsupported "tls_unsupported" FailedOther Never No []
         NoAnswer Origin No Counts No Asked;
-    /// The TLS handshake did not end in time.
+    /// The TLS handshake did not complete in time.
     TlsTimeout "tls_timeout" FailedTimeout LaterPass Origin []
         NoAnswer Origin Silence Void No Asked;
-    /// The answer is not HTTP/1.1.
+    /// The response is not HTTP/1.1.
     H1Parse "h1_parse" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The answer violates HTTP/2.
+    /// The response violates HTTP/2.
     H2Protocol "h2_protocol" FailedOther Never No []
         NoAnswer Nothing No Void No Asked;
-    /// The head has more than 256 fields or 64 KiB, or the interim answers (1xx) do not end.
+    /// The head has more than 256 fields or 64 KiB, or there are too many interim responses (1xx).
     HeaderTooLarge "header_too_large" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The head of an answer did not come in time.
+    /// The head of a response did not arrive in time.
     FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass Url []
         NoAnswer Origin Silence Void No Asked;
-    /// The whole fetch, redirects and body included, took too long.
+    /// The whole fetch, including redirects and body, took too long.
     TotalTimeout "total_timeout" FailedTimeout LaterPass Url []
         NoAnswer Origin Silence Void No Asked;
-    /// The connection broke within the body.
+    /// The connection broke during the body.
     BodyReset "body_reset" FailedOther LaterPass Url []
         Forbidden Nothing No Void Yes Asked;
     /// The body ended before its declared length.
     BodyTruncated "body_truncated" FailedOther Never Url []
         Forbidden Nothing No Void No Asked;
-    /// The decoded body is over the limit.
+    /// The decoded body exceeds the limit.
     BodyTooLarge "body_too_large" FailedTooLarge Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The content codings cannot be undone.
+    /// The content codings cannot be decoded.
     ContentDecode "content_decode" FailedOther Never No []
         Forbidden Nothing No Counts No Asked;
-    /// The redirects came back to a URL that was asked for before.
+    /// A redirect led to a URL that was already requested.
     RedirectLoop "redirect_loop" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// There were more redirects than allowed.
     RedirectLimit "redirect_limit" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
-    /// A redirect led to something that is not an http or https URL.
+    /// A redirect led to a URL that is not http or https.
     RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
-    /// A redirect led to something that is not on the public internet.
+    /// A redirect led to an address that is not on the public internet.
     RedirectBlocked "redirect_blocked" FailedOther Never No []
         Allowed Nothing No Counts No Asked;
     /// The status was 401 or 403.
     Http401403 "http_401_403" FailedHttpError Never No [401 | 403]
         NoRules Nothing No Counts No Asked;
-    /// The answer is a challenge meant for a person in front of a browser.
+    /// The response is a challenge for a person at a browser.
     HttpChallenge "http_challenge" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
     /// The status was 404 or 410.
@@ -306,61 +305,62 @@ outcomes! {
     /// The status was 429.
     Http429 "http_429" FailedHttpError AfterRetryAfter Url [429]
         Forbidden Nothing No Counts Yes Asked;
-    /// Any other status that is no success, no redirect with a target and no server error.
+    /// Any other status that is not a success, a redirect with a target, or a server error.
     Http4xx "http_4xx" FailedHttpError Never ByStatus [0..=499]
         Allowed Nothing No Counts No Asked;
-    /// The status was 500 or higher; only 503 is tried again.
+    /// The status was 500 or higher. For icons only 503 is retried, for pages those of
+    /// [`Outcome::passing`].
     Http5xx "http_5xx" FailedHttpError AfterRetryAfter ByStatus [500..]
         Forbidden Nothing No Counts If503 Asked;
-    /// The server answered with success and without a byte of content.
+    /// The response was a success without any content.
     EmptyBody "empty_body" FailedInvalidImage Never No []
         NoRules Nothing No Counts No Asked;
-    /// The body is an HTML page where an icon should be.
+    /// The body is an HTML page instead of an icon.
     NotImageHtml "not_image_html" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The body is neither an image nor HTML.
     NotImageOther "not_image_other" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The body begins as an image and then is not one.
+    /// The body starts like an image, but is corrupt.
     ImageCorrupt "image_corrupt" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
     /// The image has more pixels than any icon needs.
     ImageTooBig "image_too_big" FailedTooLarge Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The SVG breaks the rules for SVGs of unknown origin.
+    /// The SVG violates the rules for untrusted SVGs.
     SvgRejected "svg_rejected" FailedInvalidImage Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The content type is not one that the request accepts; the body was not read.
+    /// The content type is not accepted by the request, so the body was not read.
     TypeRefused "type_refused" FailedOther Never No []
         NoAnswer Nothing No Counts No Asked;
-    /// The answer is a redirect, which is reported and not followed.
+    /// The response is a redirect, which is reported instead of followed.
     Redirected "redirected" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
-    /// The answer is that the earlier copy is still good (304).
+    /// The earlier copy is still valid (304).
     NotModified "not_modified" FailedHttpError Never No []
         Allowed Nothing No Counts No Asked;
-    /// The text is no absolute URL.
+    /// The string is not an absolute URL.
     UrlUnparsable "url_unparsable" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
-    /// The URL is longer than any that is asked for.
+    /// The URL is longer than the limit.
     UrlTooLong "url_too_long" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The scheme is neither http nor https.
     UrlScheme "url_scheme" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
-    /// The port is not one that web servers use.
+    /// The port is not allowed.
     UrlPort "url_port" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The URL has a user name or a password.
     UrlCredentials "url_credentials" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
-    /// robots.txt forbids it, or could not be read for a reason that forbids it.
+    /// robots.txt forbids the URL, or could not be read for a reason that forbids it.
     RobotsDisallowed "robots_disallowed" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
-    /// The owner asked to be left out.
+    /// The owner opted out.
     OptedOut "opted_out" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
-    /// It was the current item when a process ended, twice.
+    /// The URL was the current item at two process deaths.
     Crashed "crashed" FailedOther Never No []
         NoAnswer Nothing No Counts No Spared;
     /// The body is an image.
@@ -375,8 +375,9 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Whether a page that ended so, with this status if a response came, may be had later. Of
-    /// statuses those of passing trouble: of the server, or of a proxy before it (520 to 527).
+    /// Returns whether a page with this outcome, and this status if there was a response, may be
+    /// fetched later. The statuses in the list are temporary failures of the server, or of a proxy
+    /// in front of it (520 to 527).
     pub fn passing(self, status: Option<u16>) -> Passing {
         match (self.passing_column(), status) {
             (Passing::ByStatus, Some(408 | 500 | 502 | 503 | 504 | 520..=527)) => Passing::Url,
@@ -385,13 +386,13 @@ impl Outcome {
         }
     }
 
-    /// Whether the name, the address or the server is dead, so that another URL of the same origin
-    /// need not be tried.
+    /// Returns whether the name, the address or the server is dead, so that other URLs of the
+    /// origin need not be tried.
     pub(crate) fn kills_origin(self) -> bool {
         self.dead() != Dead::Nothing
     }
 
-    /// Whether nothing came back from the peer, which a dead link of this machine would explain.
+    /// Returns whether the peer was silent, which a dead local link would also explain.
     pub(crate) fn is_silence(self) -> bool {
         self.local_fault() != LocalFault::No
     }

@@ -1,8 +1,8 @@
-//! The networks of this machine: its own addresses, and those that it reaches without a gateway.
+//! The networks of this host: its own addresses, and those that it reaches without a gateway.
 //!
-//! What listens there was not meant for the public, although an address may be: a packet to an
-//! address of this machine never passes the firewall before it. They are read once, from the tables
-//! of the kernel in /proc/net. Must not know: what is allowed all the same.
+//! Services on these networks are not meant for the public, even if an address is public: a packet
+//! to the host's own address does not pass the firewall in front of it. The networks are read once,
+//! from the kernel's tables in /proc/net. Does not depend on the operator's exceptions.
 
 use std::{
     fs,
@@ -12,21 +12,22 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// A shorter prefix is no network of neighbours: some tunnels route halves of the internet so.
+/// Minimum prefix length of a connected network. Some tunnels route halves of the internet with
+/// shorter ones.
 const MIN_V4_PREFIX: u8 = 8;
-/// The same for IPv6, where a provider's whole network has 32.
+/// Minimum prefix length for IPv6, where a provider's whole network has 32.
 const MIN_V6_PREFIX: u8 = 32;
 
-/// `RTF_GATEWAY` and `RTF_REJECT` of the kernel's `route.h`: a route to somewhere else, or nowhere.
+/// `RTF_GATEWAY` and `RTF_REJECT` of the kernel's `route.h`: the route has a gateway, or rejects.
 const NOT_CONNECTED: u32 = 0x0002 | 0x0200;
 
-/// The addresses and connected networks of this machine. What cannot be read is left out, with a
-/// line in the log.
+/// Returns the addresses and connected networks of this host. Skips tables that cannot be read, and
+/// logs the missing IPv4 ones.
 pub(crate) fn own_networks() -> Vec<IpNet> {
     let read = |name: &str| {
         let path = Path::new("/proc/net").join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| {
-            // A machine without IPv6 has no tables of it.
+            // A host without IPv6 has no tables for it.
             if !name.ends_with('6') && !name.starts_with("ipv6") {
                 tracing::warn!(
                     "{}: {error}; --deny-range keeps the fetcher off this machine's own \
@@ -54,8 +55,8 @@ fn v6(address: Ipv6Addr, prefix: u8) -> Option<IpNet> {
     (prefix >= MIN_V6_PREFIX).then(|| Ipv6Net::new(address, prefix).ok())?.map(|n| n.trunc().into())
 }
 
-/// The addresses that `fib_trie` has as local: a line with the address, then one such as
-/// `/32 host LOCAL`.
+/// Returns the local addresses in `fib_trie`: a line with the address, then one such as `/32 host
+/// LOCAL`.
 fn local_v4(table: &str) -> Vec<IpNet> {
     let mut address = Ipv4Addr::UNSPECIFIED;
     let mut found = Vec::new();
@@ -72,8 +73,9 @@ fn local_v4(table: &str) -> Vec<IpNet> {
     found
 }
 
-/// The networks that `route` has without a gateway: interface, destination, gateway, flags, three
-/// numbers, mask; numbers in hexadecimal, addresses in the machine's order of bytes.
+/// Returns the networks in `route` without a gateway. Its fields are interface, destination,
+/// gateway, flags, three numbers, and mask; numbers are hexadecimal, addresses in native byte
+/// order.
 fn connected_v4(table: &str) -> Vec<IpNet> {
     let network = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -87,14 +89,14 @@ fn connected_v4(table: &str) -> Vec<IpNet> {
     table.lines().skip(1).filter_map(network).collect()
 }
 
-/// The addresses in `if_inet6`: an address of 32 digits, then the interface.
+/// Returns the addresses in `if_inet6`: an address of 32 digits, then the interface.
 fn local_v6(table: &str) -> Vec<IpNet> {
     let address = |line: &str| Some(IpAddr::V6(hex_v6(line.split_whitespace().next()?)?).into());
     table.lines().filter_map(address).collect()
 }
 
-/// The networks that `ipv6_route` has without a gateway: destination, prefix, source, prefix, next
-/// hop, metric, two counters, flags.
+/// Returns the networks in `ipv6_route` without a gateway. Its fields are destination, prefix,
+/// source, prefix, next hop, metric, two counters, and flags.
 fn connected_v6(table: &str) -> Vec<IpNet> {
     let network = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();

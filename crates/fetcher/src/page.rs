@@ -1,6 +1,6 @@
-//! One request of a crawl and all that its records need.
+//! One request of a crawl, and the data for its records.
 //!
-//! Must not know: crawls, hosts beside the one that is asked.
+//! Does not depend on crawls, or on other hosts.
 
 pub(crate) mod exchange;
 pub(crate) mod options;

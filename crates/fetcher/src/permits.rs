@@ -1,4 +1,4 @@
-//! Limits that requests wait for: per hostname, per address, in total, per second, of memory.
+//! Limits on requests: per hostname, per address, in total, per second, and on memory.
 
 pub(crate) mod address_spacing;
 pub(crate) mod keyed_semaphore;

@@ -1,7 +1,7 @@
-//! What a request is for, and what follows from that: the answers that it accepts, how much of
-//! them, for how long, and what becomes of redirects.
+//! The purpose of a request, which determines the accepted responses, the limits on size and time,
+//! and the handling of redirects.
 //!
-//! Must not know: how requests are made, which URLs are asked for.
+//! Does not depend on how requests are made, or on which URLs are requested.
 
 use std::time::Duration;
 
@@ -9,41 +9,41 @@ use everytab_webpage::robots::MAX_ROBOTS_BYTES;
 
 use crate::{content_types::ContentTypes, settings::FetchSettings};
 
-/// Bytes of a page unless the crawl says otherwise: of a thousand pages, a few are longer.
+/// Default size limit of a page in bytes. Of a thousand pages, a few are longer.
 pub const DEFAULT_PAGE_BYTES: usize = 2 << 20;
-/// Most bytes of a page that a crawl may ask for: what one body may take of a worker's memory.
+/// Maximum size limit of a page in bytes that a crawl may set: what one body may take of a worker's
+/// memory.
 pub const MAX_PAGE_BYTES: usize = 16 << 20;
-/// Bytes of a picture or other part of a page unless the crawl says otherwise.
+/// Default size limit in bytes of an image or other requisite of a page.
 pub const DEFAULT_MEDIA_BYTES: usize = 4 << 20;
-/// Most bytes of a part of a page that a crawl may ask for.
+/// Maximum size limit of a requisite in bytes that a crawl may set.
 pub const MAX_MEDIA_BYTES: usize = 32 << 20;
-/// Bytes of a sitemap that are read: 50,000 URLs, which is the most that one may list, of 200
-/// bytes.
+/// Size limit of a sitemap in bytes: 50,000 URLs, the maximum for a sitemap, of 200 bytes.
 pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 
 const _: () = assert!(DEFAULT_PAGE_BYTES <= MAX_PAGE_BYTES);
 const _: () = assert!(DEFAULT_MEDIA_BYTES <= MAX_MEDIA_BYTES);
 
-/// Redirects of a robots.txt that are followed: what RFC 9309 2.3.1.2 asks for.
+/// Maximum number of redirects of a robots.txt, as required by RFC 9309 2.3.1.2.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
-/// The time for a page or a robots.txt: servers that answer slowly under load still answer.
+/// Time limits for a page or a robots.txt. Servers that are slow under load still respond.
 const PAGE_TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(10),
     total: Duration::from_secs(30),
 };
-/// The time for media and sitemaps, whose bodies are longer.
+/// Time limits for media and sitemaps, whose bodies are longer.
 const MEDIA_TIMES: TimeLimits = TimeLimits { total: Duration::from_secs(60), ..PAGE_TIMES };
 
-/// The kinds of purposes.
+/// The kind of a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PurposeKind {
-    /// The icon of a tab, and its origin's robots.txt is another request.
+    /// A tab's icon. The robots.txt of its origin is a separate request.
     Icon,
     /// A page of a crawl.
     Page,
-    /// A part of a page: a picture, a style sheet, a font.
+    /// A requisite of a page: an image, a style sheet, a font.
     Media,
     /// A robots.txt.
     Robots,
@@ -52,7 +52,7 @@ pub enum PurposeKind {
 }
 
 impl PurposeKind {
-    /// The stable name.
+    /// Returns the stable name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Icon => "icon",
@@ -64,36 +64,36 @@ impl PurposeKind {
     }
 }
 
-/// How long a request may take. Waiting for permits and for the resolver does not count.
+/// Time limits of a request. Waiting for permits and for the resolver does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimits {
-    /// Connecting by TCP over all addresses, and TLS.
+    /// For connecting by TCP over all addresses, and for TLS.
     pub connect: Duration,
-    /// From the request to the head of the answer.
+    /// From the request to the head of the response.
     pub first_byte: Duration,
-    /// Connections, heads, bodies, and redirects that are followed.
+    /// For connections, heads, bodies, and followed redirects together.
     pub total: Duration,
 }
 
-/// What happens when a body reaches its limit.
+/// How a body that exceeds its limit is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtLimit {
-    /// The fetch ends in `BodyTooLarge`: a truncated image is no image.
+    /// The outcome is `BodyTooLarge`, because a truncated image is unusable.
     Refuse,
-    /// The bytes read so far are used: a truncated robots.txt still holds rules.
+    /// The bytes up to the limit are used, because a truncated robots.txt still has rules.
     Cut,
 }
 
-/// What becomes of a redirect.
+/// How a redirect is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirects {
     /// It is followed, up to this many in a row.
     Follow(usize),
-    /// The fetch ends in `Redirected`, and the caller is told where to.
+    /// The outcome is `Redirected`, and the caller gets the target.
     Report,
 }
 
-/// What a request is for. Clones are cheap.
+/// The purpose of a request. Clones are cheap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Purpose {
     pub(crate) kind: PurposeKind,
@@ -101,15 +101,15 @@ pub struct Purpose {
     pub(crate) accept: &'static str,
     pub(crate) max_bytes: usize,
     pub(crate) at_limit: AtLimit,
-    /// The content types whose bodies are read.
+    /// Content types of bodies to read.
     pub(crate) types: ContentTypes,
     pub(crate) times: TimeLimits,
     pub(crate) redirects: Redirects,
 }
 
 impl Purpose {
-    /// A page of a crawl: a body of another type than `types` is not read, one of more than
-    /// `max_bytes` (at most [`MAX_PAGE_BYTES`]) is cut, and redirects are reported.
+    /// Creates the purpose of a crawl's page. A body of a type not in `types` is not read, one of
+    /// more than `max_bytes` (at most [`MAX_PAGE_BYTES`]) is cut, and redirects are reported.
     pub fn page(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Page,
@@ -122,8 +122,8 @@ impl Purpose {
         }
     }
 
-    /// A part of a page: a body of another type than `types` is not read, one of more than
-    /// `max_bytes` (at most [`MAX_MEDIA_BYTES`]) is refused, and redirects are reported.
+    /// Creates the purpose of a requisite. A body of a type not in `types` is not read, one of more
+    /// than `max_bytes` (at most [`MAX_MEDIA_BYTES`]) is rejected, and redirects are reported.
     pub fn media(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Media,
@@ -136,8 +136,8 @@ impl Purpose {
         }
     }
 
-    /// The robots.txt of an origin: five redirects are followed, also to other hosts, and a body
-    /// of more than [`MAX_ROBOTS_BYTES`] is cut.
+    /// Creates the purpose of a robots.txt. Five redirects are followed, also to other hosts, and a
+    /// body of more than [`MAX_ROBOTS_BYTES`] is cut.
     pub fn robots() -> Self {
         Self {
             kind: PurposeKind::Robots,
@@ -150,7 +150,8 @@ impl Purpose {
         }
     }
 
-    /// A sitemap: redirects are reported, and a body of more than [`MAX_SITEMAP_BYTES`] is cut.
+    /// Creates the purpose of a sitemap. Redirects are reported, and a body of more than
+    /// [`MAX_SITEMAP_BYTES`] is cut.
     pub fn sitemap() -> Self {
         Self {
             kind: PurposeKind::Sitemap,
@@ -162,13 +163,13 @@ impl Purpose {
         }
     }
 
-    /// The same purpose with other time limits.
+    /// Returns the same purpose with other time limits.
     #[must_use]
     pub fn within(self, times: TimeLimits) -> Self {
         Self { times, ..self }
     }
 
-    /// An icon of a tab.
+    /// Creates the purpose of a tab's icon.
     pub(crate) fn icon(settings: &FetchSettings) -> Self {
         Self {
             kind: PurposeKind::Icon,
@@ -185,13 +186,14 @@ impl Purpose {
         }
     }
 
-    /// The robots.txt of an icon's origin, with the time limits and redirects of icons.
+    /// Creates the purpose of an icon origin's robots.txt, with the time limits and redirects of
+    /// icons.
     pub(crate) fn robots_of_icon(settings: &FetchSettings) -> Self {
         let icon = Self::icon(settings);
         Self { times: icon.times, redirects: icon.redirects, ..Self::robots() }
     }
 
-    /// What the purpose is.
+    /// Returns the kind of the purpose.
     pub fn kind(&self) -> PurposeKind {
         self.kind
     }

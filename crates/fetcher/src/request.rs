@@ -1,4 +1,4 @@
-//! One URL: its redirects, its robots.txt, and each request on its way.
+//! Fetches one URL: its redirects, its robots.txt, and each of its requests.
 
 pub(crate) mod answer;
 pub(crate) mod body;

@@ -1,32 +1,32 @@
-//! What a shard asks of the web, request by request, as it is asked.
+//! Logs the requests of a shard when they are sent.
 //!
-//! A request is written down before it is sent, so that one whose fetch is dropped or voided is in
-//! the log too. Must not know: how requests are made, where the log is kept.
+//! A request is logged before it is sent, so that it is also logged if its fetch is dropped or
+//! voided. Does not depend on how requests are made, or on where the log is stored.
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
 use crate::outcome::Outcome;
 
-/// Bytes that the log of a shard takes at most; the requests of a usual shard (4,200 of about 130
+/// Maximum size of a shard's log in bytes. The requests of a typical shard (4,200 of about 130
 /// bytes) take half a megabyte.
 const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEnd {
-    /// The fetch ended with it.
+    /// The fetch ended with this outcome.
     Outcome(Outcome),
-    /// It was answered by a redirect, and the fetch went on.
+    /// The response was a redirect, and the fetch continued.
     Redirected,
-    /// It failed on a connection that had been used before, and was sent again on a new one.
+    /// It failed on a reused connection, and was sent again on a new one.
     SentAgain,
-    /// Nobody waited for the answer any more, or trouble of this machine voided it.
+    /// The fetch was dropped before the response, or a local failure voided it.
     Unfinished,
 }
 
 impl RequestEnd {
-    /// The name, which never changes once used.
+    /// Returns the name, which never changes once it is in use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outcome(outcome) => outcome.as_str(),
@@ -37,20 +37,20 @@ impl RequestEnd {
     }
 }
 
-/// A request, or a connection that did not come about.
+/// A request, or a failed attempt to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedRequest {
-    /// What was asked for.
+    /// The requested URL.
     pub url: String,
     /// When the request was sent or the connection failed.
     pub asked_at: DateTime<Utc>,
-    /// False: no connection came about, so that nothing was sent on it.
+    /// False if no connection was made, so that nothing was sent.
     pub was_sent: bool,
-    /// What came of it.
+    /// The result of the request.
     pub end: RequestEnd,
-    /// The status of the answer; none if there was no answer.
+    /// The status of the response. `None` if there was none.
     pub status: Option<u16>,
-    /// Bytes of the decoded body, as far as it was wanted.
+    /// Bytes of the decoded body that were read.
     pub bytes: u32,
 }
 
@@ -59,12 +59,12 @@ pub struct LoggedRequest {
 pub struct LoggedRequests {
     /// The requests, in the order in which they were sent.
     pub requests: Vec<LoggedRequest>,
-    /// The number of requests for which there was no room.
+    /// Number of requests that were not logged because the log was full.
     pub left_out: u64,
     bytes: usize,
 }
 
-/// The log of a shard while it is fetched.
+/// The log of a shard that is being fetched.
 #[derive(Debug, Default)]
 pub(crate) struct RequestLog(Mutex<LoggedRequests>);
 
@@ -94,11 +94,11 @@ impl RequestLog {
     }
 }
 
-/// The request of a fetch that is under way, in the log.
+/// The log entry of a fetch's current request.
 #[derive(Debug)]
 pub(crate) struct CurrentRequest<'a> {
     log: &'a RequestLog,
-    /// None before the first, and where there was no room.
+    /// `None` before the first request, and if the log was full.
     number: Option<usize>,
 }
 
@@ -107,24 +107,24 @@ impl<'a> CurrentRequest<'a> {
         Self { log, number: None }
     }
 
-    /// A request is about to be sent.
+    /// Logs a request that is about to be sent.
     pub(crate) fn send(&mut self, url: &str) {
         self.number = self.log.add(url, true);
     }
 
-    /// A connection did not come about.
+    /// Logs a failed attempt to connect.
     pub(crate) fn no_connection(&mut self, url: &str) {
         self.number = self.log.add(url, false);
     }
 
-    /// The head of the answer is there.
+    /// Records the status when the head of the response has arrived.
     pub(crate) fn answered(&self, status: u16) {
         if let Some(number) = self.number {
             self.log.change(number, |request| request.status = Some(status));
         }
     }
 
-    /// What came of the request, which is over.
+    /// Records the result of the finished request.
     pub(crate) fn end(&mut self, end: RequestEnd, body_bytes: usize) {
         let bytes = u32::try_from(body_bytes).unwrap_or(u32::MAX);
         if let Some(number) = self.number.take() {

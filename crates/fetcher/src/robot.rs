@@ -1,6 +1,6 @@
-//! The robot as sites see it, and the internet that it may ask.
+//! The identity of the robot for sites, and the addresses that it may request.
 //!
-//! Must not know: who chose its name.
+//! Does not depend on who chose its name.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use http::HeaderValue;
 
 use crate::settings::SettingsError;
 
-/// As whom requests are made, and of which addresses.
+/// The identity with which requests are made, and whether they are confined to allowed addresses.
 #[derive(Clone, Debug)]
 pub struct Robot {
     user_agent: HeaderValue,
@@ -18,10 +18,10 @@ pub struct Robot {
 }
 
 impl Robot {
-    /// A robot that sends `user_agent` and may ask the public internet.
+    /// Creates a robot that sends `user_agent` and may request the public internet.
     ///
     /// # Errors
-    /// When no header can carry the name.
+    /// Returns an error if the user agent is not a valid header value.
     pub fn new(user_agent: &str) -> Result<Self, SettingsError> {
         let is_token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
         let end = user_agent.find(|c| !is_token(c)).unwrap_or(user_agent.len());
@@ -30,24 +30,24 @@ impl Robot {
         Ok(Self { user_agent, product, is_confined: false })
     }
 
-    /// The same robot, which asks only the addresses that the settings allow although they are not
-    /// public: nothing else belongs to a small internet.
+    /// Returns the same robot, confined to addresses that the settings allow although they are not
+    /// public. A small internet has no others.
     #[must_use]
     pub fn confined(self) -> Self {
         Self { is_confined: true, ..self }
     }
 
-    /// The value of `User-Agent`.
+    /// Returns the value of `User-Agent`.
     pub(crate) fn user_agent(&self) -> &HeaderValue {
         &self.user_agent
     }
 
-    /// The product token, by which robots.txt names the robot.
+    /// Returns the product token, which identifies the robot in robots.txt.
     pub fn product(&self) -> &str {
         &self.product
     }
 
-    /// Whether the robot may ask an address that `guard` allows.
+    /// Returns whether the robot may request an address that `guard` allows.
     pub(crate) fn may_ask(&self, guard: &Guard, address: IpAddr) -> bool {
         !self.is_confined || guard.is_in_allow(address)
     }

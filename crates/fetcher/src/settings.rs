@@ -1,8 +1,7 @@
-//! The bounds of the fetcher, with defaults that are safe on the open internet.
+//! The limits of the fetcher, with defaults that are safe on the open internet.
 //!
-//! An operator changes some of them by options and environment variables; the others are for tests
-//! and benchmarks.
-//! Must not know: where the values come from.
+//! An operator sets some of them by options and environment variables. The others are for tests and
+//! benchmarks. Does not depend on where the values are from.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -11,106 +10,110 @@ use ipnet::IpNet;
 
 use crate::signing::SigningKey;
 
-/// The memory in bytes that one request takes at most besides the body of its answer: a head of
-/// 64 KiB, windows of HTTP/2 of 128 KiB, a TLS record each way, its tasks, and four origins that
-/// wait behind it. 5,000 slow answers together took 120 KiB each (docs/benchmarks.md).
+/// Maximum memory in bytes of a request, without its response body: a head of 64 KiB, HTTP/2
+/// windows of 128 KiB, a TLS record each way, its tasks, and four origins that wait behind it.
+/// 5,000 concurrent slow responses took 120 KiB each (docs/benchmarks.md).
 pub const REQUEST_BYTES: usize = 256 * 1024;
 
-/// Origins that are begun together unless the settings say otherwise: enough for those of several
-/// shards that wait for one address.
+/// Default number of origins that are in progress at a time: enough for several shards whose
+/// origins wait for one address.
 const CONCURRENT_ORIGINS: usize = 8_192;
 
-/// The memory in bytes that begun and waiting origins take, at 16 KiB each (13 KiB were measured).
+/// Memory in bytes of origins that are in progress or waiting, at 16 KiB each (measured: 13 KiB).
 pub const WAITING_BYTES: usize = CONCURRENT_ORIGINS * 16 * 1024;
 
-/// Whether robots.txt is read and obeyed.
+/// Whether robots.txt is obeyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RobotsPolicy {
     /// It is read before an origin's first icon, and obeyed (RFC 9309).
     #[default]
     Obey,
-    /// It is never read; for comparisons with programs that ignore it.
+    /// It is never read, for comparison with programs that ignore it.
     Ignore,
 }
 
-/// Every adjustable bound of the fetcher.
+/// All limits of the fetcher that can be adjusted.
 #[derive(Clone, Debug)]
 pub struct FetchSettings {
-    /// The resolver to ask; without it the machine's own (`/etc/resolv.conf`).
+    /// Address of the resolver. `None` for the system's own (`/etc/resolv.conf`).
     pub dns: Option<SocketAddr>,
-    /// A PEM file with more roots. It only decides what is recorded about a certificate.
+    /// A PEM file with additional roots. It only affects what is recorded about certificates, and
+    /// which webhook receivers are trusted.
     pub ca_file: Option<PathBuf>,
-    /// Address ranges that count as public although they are not.
+    /// Address ranges that are treated as public although they are not.
     pub allow_ranges: Vec<IpNet>,
     /// Address ranges that are never dialled although they are public.
     pub deny_ranges: Vec<IpNet>,
-    /// Address ranges of the operator's own services, which are dialled only where `allow_ranges`
-    /// has them; the networks of this machine are added.
+    /// Address ranges of the operator's own services, which are dialled only if they are in
+    /// `allow_ranges`. The networks of this host are added.
     pub own_ranges: Vec<IpNet>,
-    /// The ports of URLs that may be requested.
+    /// Ports that URLs may have.
     pub ports: PortList,
-    /// The port to dial, by the port of the URL; the checked address stays what it is.
+    /// The port to dial for each port of a URL. The checked address does not change.
     pub dial_ports: BTreeMap<u16, u16>,
-    /// Requests on the wire together, over all shards.
+    /// Maximum number of requests on the wire, over all shards.
     pub in_flight: usize,
-    /// Origins begun together, on the wire or waiting for names and permits. The larger of this and
-    /// 4 times `in_flight` is used: room for those of several shards that wait for one address, and
-    /// a bound where names or the processor are slow.
+    /// Maximum number of origins in progress, on the wire or waiting for names and permits. At
+    /// least 4 times `in_flight` is used: this leaves room for several shards whose origins wait
+    /// for one address, and is a bound if DNS or the CPU are slow.
     pub concurrent_origins: usize,
-    /// Requests together to one hostname.
+    /// Maximum number of concurrent requests to one hostname.
     pub per_host: usize,
-    /// Requests together to one address, for the whole fleet.
+    /// Maximum number of concurrent requests to one address, for the whole fleet.
     pub per_address: usize,
-    /// Requests together to an address that a CDN publishes as its own, for the whole fleet.
+    /// Maximum number of concurrent requests to an address that a CDN publishes as its own, for the
+    /// whole fleet.
     pub per_cdn_address: usize,
-    /// The time between two requests of crawls to one address, for the whole fleet. Addresses that
-    /// a CDN publishes as its own and requests for icons keep no distance.
+    /// Minimum time between two crawl requests to one address, for the whole fleet. It does not
+    /// apply to addresses that a CDN publishes as its own, or to icons.
     pub address_distance: Duration,
-    /// The name of the robot, with the address of a page about it.
+    /// The robot's User-Agent, with the address of a page about it.
     pub user_agent: String,
     /// Whether only addresses in `allow_ranges` are requested, because all sites are the operator's
-    /// own. A robot that a shard names has its own rule.
+    /// own. A robot that a shard names has its own setting.
     pub is_confined: bool,
-    /// The key that signs requests of shards that name a site; without it none is signed.
+    /// Key that signs the requests of shards that name a site. `None` to sign none.
     pub signing_key: Option<Arc<SigningKey>>,
-    /// The time for one question to the resolver, which is asked twice at most.
+    /// Time limit for a DNS query. Each question is retried once.
     pub dns_timeout: Duration,
-    /// The time for connecting by TCP over all addresses, and for TLS.
+    /// Time limit for connecting by TCP over all addresses, and for TLS.
     pub connect_timeout: Duration,
-    /// The time from the request to the head of the answer.
+    /// Time limit from the request to the head of the response.
     pub first_byte_timeout: Duration,
-    /// The time for connections, redirects and body. Waiting for permits and for the resolver does
-    /// not count.
+    /// Time limit for connections, redirects and body together. Waiting for permits and for the
+    /// resolver does not count.
     pub total_timeout: Duration,
-    /// Bytes of one decoded body.
+    /// Maximum size of a decoded body in bytes.
     pub max_body_bytes: usize,
-    /// Redirects of one icon.
+    /// Maximum number of redirects of an icon.
     pub max_redirects: usize,
-    /// Bytes of all bodies in memory together.
+    /// Maximum total size of the bodies in memory, in bytes.
     pub body_budget_bytes: usize,
-    /// The longest `Retry-After` that is waited for.
+    /// Maximum `Retry-After` for which the fetcher waits.
     pub retry_after_max: Duration,
-    /// A name that every working resolver answers in some way; asked when the resolver may be dead.
+    /// A name for which every working resolver has some answer, to check a resolver that may be
+    /// dead.
     pub canary_name: String,
-    /// Whether answers of names and dead endpoints are remembered, which only saves requests.
+    /// Whether DNS answers and dead endpoints are cached, which only saves requests.
     pub remembers: bool,
-    /// Origins that the circuit breaker looks back on, or `in_flight` if that is more.
+    /// Number of recent origins that the circuit breaker evaluates, or `in_flight` if that is
+    /// larger.
     pub breaker_window: usize,
-    /// Origins that the circuit breaker needs before it judges.
+    /// Minimum number of origins for the circuit breaker to open.
     pub breaker_minimum: usize,
 }
 
-/// Why there is no fetcher with some settings, in one line.
+/// Invalid settings, with a message of one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The user agent cannot be sent in a header.
+    /// The user agent is not a valid header value.
     #[error("the user agent holds control characters")]
     UserAgent,
-    /// The file of certificate authorities cannot be read or holds none; the text begins with its
+    /// The file of certificate authorities cannot be read, or has none. The message starts with its
     /// path.
     #[error("{0}")]
     CaFile(String),
-    /// This machine's resolver or TLS cannot be set up.
+    /// The system's resolver or TLS cannot be set up.
     #[error("{0}")]
     System(String),
 }

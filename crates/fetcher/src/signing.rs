@@ -1,8 +1,9 @@
-//! Signatures by which sites can tell our requests from those of impostors: HTTP Message Signatures
-//! (RFC 9421) as Web Bot Auth uses them (draft-ietf-webbotauth-httpsig-protocol).
+//! Signatures with which sites can distinguish our requests from those of impostors: HTTP Message
+//! Signatures (RFC 9421) as used by Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol).
 //!
-//! Invariant: the private half of a key leaves this module in one way only, as the file that
-//! [`SigningKey::generate`] is asked for. Must not know: where keys are kept, when to send what.
+//! Invariant: the private half of a key leaves this module only as the file that
+//! [`SigningKey::generate`] returns. Does not depend on where keys are stored, or on when requests
+//! are sent.
 
 mod request_signer;
 mod signing_key;

@@ -1,6 +1,6 @@
-//! Failures of this machine. They void the fetch they touched and are never an outcome.
+//! Local failures. They void the fetch that they affected, and are never an outcome.
 //!
-//! Must not know: what was being fetched.
+//! Does not depend on what is fetched.
 
 use std::io;
 
@@ -8,16 +8,16 @@ use crate::outcome::Outcome;
 
 macro_rules! troubles {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal;)+) => {
-        /// A failure of this machine. It voids the fetch that it touched, which runs again; it is
-        /// never an outcome.
+        /// A local failure. It voids the fetch that it affected, which then runs again. It is never
+        /// an outcome.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
         pub enum Trouble { $($(#[$doc])* #[error($message)] $variant,)+ }
 
         impl Trouble {
-            /// Every trouble, in the order of declaration.
+            /// Every local failure, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The stable name, in snake case.
+            /// Returns the stable name, in snake case.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
@@ -26,34 +26,35 @@ macro_rules! troubles {
 }
 
 troubles! {
-    /// The process or the system has no file descriptor left (EMFILE, ENFILE).
+    /// The process or the system has no free file descriptor (EMFILE, ENFILE).
     FileDescriptors "file_descriptors"
         "no file descriptor left (raise the open-file limit, or lower the fetches in flight)";
     /// The kernel has no memory for a socket (ENOBUFS, ENOMEM).
     Memory "memory"
         "the kernel has no memory left for sockets";
-    /// The machine has no route to the network (ENETUNREACH, ENETDOWN).
+    /// The host has no route to the network (ENETUNREACH, ENETDOWN).
     NetworkUnreachable "network_unreachable"
         "this machine has no route to the network";
     /// There is no local port or address to dial from (EADDRNOTAVAIL).
     LocalPorts "local_ports"
         "no local port left to dial from";
-    /// The resolver answers no question at all.
+    /// The resolver does not respond at all.
     ResolverUnreachable "resolver_unreachable"
         "the resolver does not answer";
-    /// The process was frozen or asleep while a fetch was under way.
+    /// The process was frozen or asleep during a fetch.
     Stalled "stalled"
         "this process was stalled while fetching";
-    /// Most of the last origins failed in ways that a broken network of this machine would explain.
+    /// Most of the recent origins failed in ways that a broken local network would explain.
     MostOriginsFail "most_origins_fail"
         "most of the last origins failed to resolve or to connect";
-    /// The folder for temporary files gave an error, or the spool reached its bound.
+    /// A write to the directory for temporary files failed, or the spool is full.
     Spool "spool"
         "the spool of icon bodies is full or cannot be written";
 }
 
 impl Trouble {
-    /// The trouble that an operating-system error stands for; none if the peer caused the error.
+    /// Returns the local failure for an operating-system error. `None` if the peer caused the
+    /// error.
     pub fn of_io(error: &io::Error) -> Option<Self> {
         match error.raw_os_error()? {
             libc::EMFILE | libc::ENFILE => Some(Self::FileDescriptors),
@@ -65,7 +66,7 @@ impl Trouble {
     }
 }
 
-/// Why a step of a fetch did not go on.
+/// Why a fetch stops at some step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The fetch has its outcome.

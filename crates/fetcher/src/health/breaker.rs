@@ -1,10 +1,10 @@
-//! The circuit breaker: most of the last distinct origins failed, so the cause is probably here.
+//! The circuit breaker, which opens if most of the recent distinct origins failed.
 //!
-//! When more than half of the last few hundred origins fail in the resolver or while connecting,
-//! the network of this machine is more likely to blame than the peers. Origins that were dialled
-//! together time out together, five seconds after the others ended, so the window is at least as
-//! long as the number of fetches in flight.
-//! Must not know: what is done about it.
+//! If more than half of the last few hundred origins fail in the resolver or while connecting, the
+//! local network is a more likely cause than the peers. Origins that were dialled at the same time
+//! also time out at the same time, five seconds after the others finished. The window is therefore
+//! at least as long as the number of fetches in flight. Does not depend on how an open breaker is
+//! handled.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -18,7 +18,7 @@ use crate::{
     settings::FetchSettings,
 };
 
-/// Looks back on the last distinct origins of all shards.
+/// Tracks the most recent distinct origins of all shards.
 pub(crate) struct Breaker {
     window: usize,
     minimum: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Breaker {
     hasher: RandomState,
 }
 
-/// Distinct origins, as hashes, in the order in which they ended, and whether each failed.
+/// Distinct origins, as hashes, in the order in which they finished, and whether each failed.
 #[derive(Default)]
 struct RecentOrigins {
     origins: VecDeque<(u64, bool)>,
@@ -56,7 +56,7 @@ impl Breaker {
         Self { window, minimum, recent: Mutex::default(), hasher: RandomState::new() }
     }
 
-    /// Records how the first fetch from an origin ended.
+    /// Records the outcome of the first fetch from an origin.
     pub(crate) fn record(&self, origin: &str, outcome: Outcome) {
         let origin = self.hasher.hash_one(origin);
         let mut recent = self.recent.lock();
@@ -70,7 +70,7 @@ impl Breaker {
         }
     }
 
-    /// Whether more than half of the recent origins failed as if this machine's network were
+    /// Returns whether more than half of the recent origins failed as if the local network were
     /// broken.
     pub(crate) fn is_open(&self) -> bool {
         let recent = self.recent.lock();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn time_outs_of_origins_that_were_dialled_together_do_not_open_it() {
         let breaker = breaker(1_000);
-        // All are dialled together: those that answer have ended before the first time-out comes.
+        // All are dialled at the same time. Those that respond finish before the first timeout.
         for number in 0..1_000 {
             let outcome = if number < 880 { Outcome::Ok } else { Outcome::ConnectTimeout };
             breaker.record(&format!("https://{number}.example"), outcome);

@@ -1,6 +1,6 @@
-//! The time that one fetch has: a deadline that moves on while the fetch waits for permits.
+//! The time limit of a fetch: a deadline that moves while the fetch waits for permits.
 //!
-//! Must not know: what is done in that time.
+//! Does not depend on what is done in that time.
 
 use std::{future::Future, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::outcome::Outcome;
 
-/// The deadline of one fetch, redirects and body included.
+/// The deadline of a fetch, including redirects and body.
 pub(crate) struct Clock {
     deadline: Instant,
 }
@@ -19,23 +19,23 @@ impl Clock {
         Self { deadline: Instant::now() + total }
     }
 
-    /// A clock that has at most `most` of the time that is left.
+    /// Returns a clock with at most `most` of the remaining time.
     pub(crate) fn at_most(&self, most: Duration) -> Self {
         Self { deadline: self.deadline.min(Instant::now() + most) }
     }
 
-    /// Runs a wait that is not the peer's fault; the time that it takes does not count.
+    /// Runs a wait that the peer did not cause. Its time does not count.
     pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();
-        // An `async` block would hold the inner future twice, and so on with each layer.
+        // An `async` block would hold the inner future twice, and so on at each layer.
         waiting.map(move |done| {
             self.deadline += began.elapsed();
             done
         })
     }
 
-    /// Runs one step that has the time `step`. Errors: `late` if that is over; `TotalTimeout` if
-    /// the time of the whole fetch is over first.
+    /// Runs a step with the time limit `step`. Returns `late` if the step exceeds it, or
+    /// `TotalTimeout` if the whole fetch exceeds its time first.
     pub(crate) fn within<T>(
         &self,
         step: Duration,
@@ -51,7 +51,7 @@ impl Clock {
         timeout_at(deadline, running).map(move |done| done.map_err(|_elapsed| late))
     }
 
-    /// Runs one step that may take all the time that is left.
+    /// Runs a step that may take all the remaining time.
     pub(crate) fn until_deadline<T>(
         &self,
         running: impl Future<Output = T>,

@@ -1,10 +1,10 @@
-//! Whether this machine's own link works: it does if a connection was made in the last second, or
-//! if one can be made now to an address that accepted one before.
+//! Checks whether the local link works: a connection was made in the last second, or can be made
+//! now to an address that accepted one before.
 //!
-//! A link that drops packets looks like a silent peer. A time-out while no known address can be
-//! reached is a failure of this machine and no outcome. While too few addresses are known to be
-//! good, nothing can be concluded and the peer is to blame.
-//! Must not know: what timed out, names.
+//! A link that drops packets looks like a silent peer. If a fetch times out while no known address
+//! can be reached, that is a local failure and not an outcome. While too few good addresses are
+//! known, nothing can be concluded and the peer is assumed to be the cause. Does not depend on what
+//! timed out, or on names.
 
 use std::{
     collections::VecDeque,
@@ -18,29 +18,29 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::trouble::Trouble;
 
-/// The age up to which a connection shows that the link works.
+/// Maximum age of a connection that shows that the link works.
 const FRESH: Duration = Duration::from_secs(1);
-/// The number of good addresses that are remembered, the latest first.
+/// Number of good addresses that are remembered, the latest first.
 const MAX_GOOD_ADDRESSES: usize = 8;
-/// The number of good addresses that a check needs: fewer may have gone away themselves.
+/// Minimum number of good addresses for a check. Fewer may have gone away themselves.
 const MIN_GOOD_ADDRESSES: usize = 3;
-/// The time for the connections of a check: less than a connect deadline, so that the answer is
-/// about now; long enough for one lost packet.
+/// Time limit for the connections of a check. It is shorter than a connect deadline, so that the
+/// result is current, and long enough for one lost packet.
 pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Default)]
 struct GoodAddresses {
     last_connected: Option<Instant>,
-    /// The end of the last time of more than [`FRESH`] in which no connection was made.
+    /// The end of the last interval longer than [`FRESH`] without a connection.
     last_quiet: Option<Instant>,
     endpoints: VecDeque<SocketAddr>,
 }
 
-/// What one fetcher knows about the link of its machine.
+/// What one fetcher knows about the local link.
 #[derive(Default)]
 pub(crate) struct Connectivity {
     good: Mutex<GoodAddresses>,
-    /// Held by the one that checks, for all that want to know at the same time.
+    /// Held by the task that checks, on behalf of all that wait for the result.
     checking: tokio::sync::Mutex<()>,
 }
 
@@ -60,7 +60,7 @@ impl Connectivity {
 
     /// Checks whether anything can be reached. Concurrent calls share one check.
     ///
-    /// Errors: no good address can be reached, and there are enough of them.
+    /// Returns an error if no good address can be reached although enough are known.
     pub(crate) async fn check(&self) -> Result<(), Trouble> {
         let asked = Instant::now();
         if self.has_connected_since(asked.checked_sub(FRESH)) {
@@ -90,8 +90,8 @@ impl Connectivity {
         Err(Trouble::NetworkUnreachable)
     }
 
-    /// Whether the link may have been cut at any time after `began`: there was a second in which no
-    /// connection was made, and enough addresses are known to tell.
+    /// Returns whether the link may have been down at any time after `began`: there was a second
+    /// without a connection, and enough addresses are known to tell.
     pub(crate) fn was_quiet_since(&self, began: Instant) -> bool {
         let good = self.good.lock();
         let is_known = good.endpoints.len() >= MIN_GOOD_ADDRESSES;
@@ -110,13 +110,13 @@ mod tests {
 
     use super::*;
 
-    /// An endpoint that refuses connections.
+    /// Returns an endpoint that refuses connections.
     fn closed() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address")
     }
 
-    /// Forgets when the last connection was made, as if that were long ago.
+    /// Makes the last connection appear to be long ago.
     fn age(connectivity: &Connectivity) {
         connectivity.good.lock().last_connected = None;
     }

@@ -1,10 +1,10 @@
-//! Dead endpoints (address and port): remembered, so that the next host there costs no time-out.
+//! Remembers dead endpoints (address and port), so that other hosts there cost no timeout.
 //!
 //! An endpoint is dead once it refused or did not accept connections for two different hosts, and
-//! for ten minutes only. That is where skipping equals trying: the outcome kept is the one that
-//! trying gave. An endpoint that was silent is tried once more by the first later pass that needs
-//! it, for all of them. Memory is bounded; forgetting costs requests, never a different outcome.
-//! Must not know: URLs; of names, more than whether two are the same.
+//! only for ten minutes. Skipping it then has the same result as trying it, because the outcome is
+//! the one of that attempt. The first later pass that needs a silent endpoint tries it once more,
+//! on behalf of all. Memory is bounded. Forgetting an endpoint costs requests, but never changes an
+//! outcome. Does not depend on URLs; of names it only needs whether two are equal.
 
 use std::{
     future::Future,
@@ -23,9 +23,9 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Endpoints that are remembered, at about 200 bytes each.
+/// Maximum number of endpoints that are remembered, at about 200 bytes each.
 const MAX_ENDPOINTS: usize = 65_536;
-/// The time after which an endpoint is forgotten, since it may be repaired.
+/// Time after which an endpoint is forgotten, because it may have been repaired.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);
 
 struct EndpointFailure {
@@ -33,11 +33,11 @@ struct EndpointFailure {
     by_two_hosts: bool,
     outcome: Outcome,
     seen: Instant,
-    /// Whether it accepted a connection when it was tried once more.
+    /// Whether it accepted a connection at the second attempt.
     tried_again: Arc<OnceCell<bool>>,
 }
 
-/// The dead endpoints of one fetcher, over all its shards.
+/// The dead endpoints of one fetcher, for all its shards.
 pub(crate) struct DeadEndpoints {
     failures: Mutex<LruCache<SocketAddr, EndpointFailure>>,
     remembers: bool,
@@ -49,7 +49,7 @@ impl DeadEndpoints {
         Self { failures: Mutex::new(LruCache::new(size)), remembers }
     }
 
-    /// The outcome that dialling `endpoint` would have, if it is known to be dead.
+    /// Returns the outcome of dialling `endpoint`. `None` unless it is known to be dead.
     pub(crate) fn verdict(&self, endpoint: SocketAddr) -> Option<Outcome> {
         let mut failures = self.failures.lock();
         let failure = failures.get(&endpoint)?;
@@ -60,7 +60,7 @@ impl DeadEndpoints {
         failure.by_two_hosts.then_some(failure.outcome)
     }
 
-    /// Records how dialling `endpoint` for `host` failed. Outcomes that say nothing about the
+    /// Records a failure to dial `endpoint` for `host`. Outcomes that say nothing about the
     /// endpoint itself are ignored.
     pub(crate) fn failed(&self, endpoint: SocketAddr, host: &str, outcome: Outcome) {
         if outcome.dead() != Dead::Endpoint || !self.remembers {
@@ -73,7 +73,7 @@ impl DeadEndpoints {
                 failure.by_two_hosts |= failure.first_host != host;
                 failure.seen = seen;
             }
-            // With another outcome than before, its two hosts are counted from the beginning.
+            // If the outcome differs from the last one, start counting hosts again.
             _ => {
                 let failure = EndpointFailure {
                     first_host: host.to_owned(),
@@ -87,9 +87,9 @@ impl DeadEndpoints {
         }
     }
 
-    /// Whether a dead endpoint accepts a connection now, and whether this call found that out by
-    /// running `attempt`. Concurrent calls share one attempt, whose result stays until the endpoint
-    /// is forgotten. An endpoint that refused is never tried again.
+    /// Returns whether a dead endpoint accepts a connection now, and whether this call ran
+    /// `attempt` to find out. Concurrent calls share one attempt, whose result is kept until the
+    /// endpoint is forgotten. An endpoint that refused is never tried again.
     pub(crate) async fn try_again(
         &self,
         endpoint: SocketAddr,

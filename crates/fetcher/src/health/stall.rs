@@ -1,8 +1,7 @@
-//! Stalls of this process, which show as a timer that fires late.
+//! Detects stalls of this process by a timer that fires late.
 //!
-//! A process that was frozen, starved or asleep sees deadlines pass that no peer missed. Fetches
-//! that were under way then are void and run again.
-//! Must not know: what was under way.
+//! In a process that was frozen, starved or asleep, deadlines pass that no peer missed. Fetches
+//! that were in flight then are void and run again. Does not depend on what was in flight.
 
 use std::{
     sync::Arc,
@@ -12,10 +11,10 @@ use std::{
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The time between two ticks.
+/// Interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// A tick that is this late is a stall: far above scheduling noise, far below the shortest
-/// deadline.
+/// Minimum delay of a tick that counts as a stall: far above scheduling noise, far below the
+/// shortest deadline.
 const STALL_MIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Copy)]
@@ -26,8 +25,8 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Records one tick by the monotonic clock (which stops while the machine sleeps) and by the
-    /// wall clock (which does not stop, but may be set; that only makes a fetch run twice).
+    /// Records a tick with the monotonic clock, which stops while the system sleeps, and with the
+    /// wall clock, which does not stop but may be set. Setting it only makes a fetch run twice.
     fn tick(&mut self, now: Instant, wall: SystemTime) {
         let passed = now.saturating_duration_since(self.last);
         let passed_by_wall = wall.duration_since(self.last_wall).unwrap_or_default();
@@ -39,7 +38,7 @@ impl Ticks {
     }
 }
 
-/// Watches the runtime that it was made in, for as long as it lives.
+/// Watches the runtime in which it was created, for as long as it lives.
 pub(crate) struct StallWatch {
     ticks: Arc<Mutex<Ticks>>,
     _ticker: AbortOnDropHandle<()>,
@@ -60,8 +59,8 @@ impl StallWatch {
         Self { ticks, _ticker: AbortOnDropHandle::new(ticker) }
     }
 
-    /// Whether there was a stall between `start` and now. After a thaw the caller may run before
-    /// the ticker does, so this call is a tick too.
+    /// Returns whether there was a stall between `start` and now. After a thaw the caller may run
+    /// before the ticker does, so this call also records a tick.
     pub(crate) fn since(&self, start: Instant) -> bool {
         let mut ticks = self.ticks.lock();
         ticks.tick(Instant::now(), SystemTime::now());

@@ -1,39 +1,40 @@
 //! The delay between two requests to one host.
 //!
-//! It is the longest of what the crawl sets, what robots.txt asks for, what the operator adds, and
-//! a multiple of the host's response time. An answer of 429 or 503 doubles it, unless it says with
-//! `Retry-After` for how long its origin is to be left alone, which the caller does.
-//! Invariant: no answer makes the delay shorter than the settings and robots.txt ask for, and what
-//! a server can ask for is bounded.
-//! Must not know: clocks (the caller says what time it is), URLs, crawls.
+//! It is the maximum of the crawl's setting, the Crawl-delay of robots.txt, the operator's setting,
+//! and a multiple of the host's response time. A 429 or 503 response doubles it, unless its
+//! `Retry-After` specifies a pause for its origin, which the caller keeps.
+//!
+//! Invariants: no response makes the delay shorter than the settings and robots.txt, and a server
+//! can only raise it up to a bound. Does not depend on clocks (the caller passes the time), URLs or
+//! crawls.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The longest `Crawl-delay` that is obeyed: at 12 requests an hour a host of a hundred pages takes
-/// a working day.
+/// Maximum `Crawl-delay` that is obeyed. At 12 requests per hour, a host of a hundred pages takes a
+/// working day.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(5 * 60);
-/// The longest delay to which 429 and 503 without a usable `Retry-After` raise it.
+/// Maximum delay after 429 and 503 responses without a usable `Retry-After`.
 pub const RAISED_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
-/// The shortest delay after a 429 or 503 without a usable `Retry-After`, also where the setting is
-/// no delay at all.
+/// Minimum delay after a 429 or 503 response without a usable `Retry-After`, even if the settings
+/// have no delay.
 const RAISED_DELAY_MIN: Duration = Duration::from_secs(1);
-/// The longest response time that counts; requests have shorter time limits.
+/// Maximum response time that counts. Requests have shorter time limits.
 const RESPONSE_MAX: Duration = Duration::from_secs(10 * 60);
-/// The weight of earlier response times against the latest one.
+/// Weight of earlier response times against the latest one.
 const SMOOTHING: u32 = 3;
 
-/// What a crawl and the operator ask for.
+/// Delay settings of the crawl and the operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelaySettings {
-    /// The delay that the crawl sets.
+    /// The delay of the crawl.
     pub delay: Duration,
-    /// The multiple of the response time that the delay is at least.
+    /// The delay is at least this many times the response time.
     pub factor: f64,
-    /// The most that the multiple of the response time makes of the delay.
+    /// Maximum delay that the multiple of the response time causes.
     pub max_delay: Duration,
-    /// A delay that is set for the host or site beside the crawl's; zero for none.
+    /// An additional delay for the host or site. Zero for none.
     pub override_delay: Duration,
 }
 
@@ -48,51 +49,51 @@ impl Default for DelaySettings {
     }
 }
 
-/// What is kept of a host's delay, as plain numbers.
+/// The state of a host's delay that is stored, as plain numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedDelay {
-    /// Milliseconds to which 429 and 503 raised the delay; 0 if they did not.
+    /// Milliseconds to which 429 and 503 responses raised the delay. 0 if there were none.
     pub delay_ms: u32,
-    /// The smoothed response time in milliseconds; 0 if none is known.
+    /// Smoothed response time in milliseconds. 0 if unknown.
     pub response_ms: u32,
-    /// The `Crawl-delay` of robots.txt in milliseconds; 0 if there is none.
+    /// `Crawl-delay` of robots.txt in milliseconds. 0 if there is none.
     pub crawl_delay_ms: u32,
-    /// Milliseconds from the saving until the next request may begin: the column `free_at`, by
-    /// whichever clock the caller has.
+    /// Milliseconds from the time of saving until the next request may start. This is the column
+    /// `free_at`, in the caller's clock.
     pub free_in_ms: u32,
 }
 
-/// How a request to a host ended.
+/// The result of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAnswer {
-    /// It answered.
+    /// The host responded.
     Answered {
-        /// The time that the server took.
+        /// How long the server took.
         took: Duration,
         /// Whether the status was 429 or 503.
         is_complaint: bool,
-        /// The `Retry-After` of such an answer.
+        /// The `Retry-After` of such a response.
         retry_after: Option<Duration>,
     },
-    /// No answer came, or the request was given up.
+    /// There was no response, or the request was cancelled.
     Void,
 }
 
-/// The delay of one host. The default is that of a host that was never asked.
+/// The delay of one host. The default is for a host that was never requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostDelay {
-    /// The delay to which complaints raised it.
+    /// The delay to which 429 and 503 responses raised it.
     raised: Duration,
     response: Duration,
     crawl_delay: Duration,
-    /// When the last request ended, and with which settings it was made.
+    /// When the last request ended, and the settings with which it was made.
     last: Option<(Instant, DelaySettings)>,
-    /// The end of what was loaded.
+    /// Earliest time of the next request, from the restored state.
     not_before: Option<Instant>,
 }
 
 impl HostDelay {
-    /// Takes up what was saved.
+    /// Restores the saved state.
     pub fn restore(saved: SavedDelay, now: Instant) -> Self {
         let time = |ms: u32| Duration::from_millis(ms.into());
         Self {
@@ -104,7 +105,7 @@ impl HostDelay {
         }
     }
 
-    /// What to keep of the delay.
+    /// Returns the state to save.
     pub fn save(&self, now: Instant) -> SavedDelay {
         let free_at = match &self.last {
             Some((_, settings)) => self.free_at(settings),
@@ -119,36 +120,37 @@ impl HostDelay {
         }
     }
 
-    /// Sets the `Crawl-delay` of robots.txt; none if it has none.
+    /// Sets the `Crawl-delay` of robots.txt. `None` if it has none.
     pub fn set_crawl_delay(&mut self, crawl_delay: Option<Duration>) {
         self.crawl_delay = crawl_delay.unwrap_or_default();
     }
 
-    /// Lets no request begin before `at`, as a new holder of the host does that knows nothing of
-    /// the requests of one that died.
+    /// Delays the next request until `at`. A new holder of the host calls this, because it does not
+    /// know the last requests of one that died.
     pub fn wait_until(&mut self, at: Instant) {
         self.not_before = self.not_before.max(Some(at));
     }
 
-    /// When the last request ended; none if none was made since the delay was taken up.
+    /// Returns when the last request ended. `None` if none was made since the state was restored.
     pub fn ended_at(&self) -> Option<Instant> {
         self.last.map(|(ended_at, _)| ended_at)
     }
 
-    /// Returns true if robots.txt asks for a delay over [`CRAWL_DELAY_MAX`]: then nothing more is
-    /// requested from the host.
+    /// Returns true if robots.txt has a delay over [`CRAWL_DELAY_MAX`]. The host is then not
+    /// requested any more.
     pub fn is_crawl_delay_too_long(&self) -> bool {
         self.crawl_delay > CRAWL_DELAY_MAX
     }
 
-    /// The delay between two requests that are made with these settings.
+    /// Returns the delay between two requests with these settings.
     pub fn delay(&self, settings: &DelaySettings) -> Duration {
         self.delay_without_complaints(settings).max(self.raised)
     }
 
-    /// When the next request may begin, if it is made with these settings; none for immediately.
-    /// After a request with a longer delay of its crawl, the shorter of both delays counts, so that
-    /// one crawl's long delay spaces that crawl's requests alone; its own caller keeps it.
+    /// Returns when the next request may start, if it is made with these settings. `None` for
+    /// immediately. If the crawl of the last request has a longer delay, the shorter of both delays
+    /// counts. A crawl's long delay therefore only affects its own requests, for which its caller
+    /// enforces it.
     pub fn free_at(&self, settings: &DelaySettings) -> Option<Instant> {
         let after_last = self.last.map(|(ended_at, before)| {
             let delay = settings.delay.min(before.delay);
@@ -157,7 +159,7 @@ impl HostDelay {
         after_last.max(self.not_before)
     }
 
-    /// A request that was made with these settings ended now.
+    /// Records the end of a request that was made with these settings.
     pub fn ended(&mut self, answer: HostAnswer, settings: &DelaySettings, now: Instant) {
         match answer {
             HostAnswer::Answered { took, is_complaint, retry_after } => {
@@ -176,13 +178,13 @@ impl HostDelay {
     fn delay_without_complaints(&self, settings: &DelaySettings) -> Duration {
         let multiple_ms = self.response.as_millis() as f64 * settings.factor;
         let max_ms = settings.max_delay.as_millis() as f64;
-        // The conversion takes what is no number or negative as 0.
+        // The conversion maps NaN and negative numbers to 0.
         let multiple_ms = if multiple_ms > max_ms { max_ms } else { multiple_ms };
         let multiple = Duration::from_millis(multiple_ms as u64);
         settings.delay.max(self.crawl_delay).max(settings.override_delay).max(multiple)
     }
 
-    /// Smooths the response time: the latest one counts for a quarter.
+    /// Smooths the response time. The latest one counts for a quarter.
     fn learn(&mut self, took: Duration) {
         let took = took.max(Duration::from_millis(1)).min(RESPONSE_MAX);
         self.response = match self.response {
@@ -191,7 +193,7 @@ impl HostDelay {
         };
     }
 
-    /// Doubles the delay, unless a `Retry-After` asks for a longer pause, which the caller keeps.
+    /// Doubles the delay, unless `Retry-After` specifies a longer pause, which the caller keeps.
     fn complained(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
         let delay = self.delay(settings);
         if retry_after.is_none_or(|wait| wait <= delay) {
@@ -199,7 +201,7 @@ impl HostDelay {
         }
     }
 
-    /// Halves the delay that complaints raised, and ends it where the settings ask for as much.
+    /// Halves the raised delay, and resets it once the settings require as much.
     fn relent(&mut self, settings: &DelaySettings) {
         self.raised /= 2;
         if self.raised < self.delay_without_complaints(settings).max(RAISED_DELAY_MIN) {
@@ -208,7 +210,8 @@ impl HostDelay {
     }
 }
 
-/// Milliseconds of a time, rounded up: what is saved never lets a request begin earlier.
+/// Returns the milliseconds of a duration, rounded up, so that a restored delay never starts a
+/// request earlier.
 fn whole_ms(time: Duration) -> u32 {
     u32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }

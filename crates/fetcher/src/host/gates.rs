@@ -1,11 +1,12 @@
-//! Redirects to other hosts keep the delay of a host that this process requests anyway.
+//! Makes redirects to other hosts obey the delay of a host that this process also crawls.
 //!
-//! A chain whose redirects are followed, such as that of a robots.txt, may lead to any host. That
-//! host may have its own turns in this process ([`HostTurns`](crate::HostTurns)), which know
-//! nothing of the chain. So each request of a crawl passes the gate of its host: one at a time, a
-//! guest only after the host's delay, and the host's own next request only after its delay again.
-//! Invariant: a chain is in one gate at most, so that no two wait for each other. Does not depend
-//! on turns, on which URL is next, or on other processes.
+//! A chain whose redirects are followed, such as that of a robots.txt, may lead to any host. This
+//! host may have its own [`HostTurns`](crate::HostTurns) in this process, which do not know about
+//! the chain. Each request of a crawl therefore passes the gate of its host: one at a time, a guest
+//! only after the host's delay, and the host's own next request only after another delay.
+//!
+//! Invariant: a chain is in at most one gate, so that no two chains wait for each other. Does not
+//! depend on the order of a host's requests, or on other processes.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -17,20 +18,20 @@ use tokio::{
 
 use crate::host::delay::RAISED_DELAY_MAX;
 
-/// Number of gates from which on those are dropped that no longer hold anything back; afterwards
-/// twice what remains. A gate takes some hundred bytes.
+/// Minimum number of gates before idle ones are dropped. After that, the threshold is twice the
+/// number that remained. A gate takes some hundred bytes.
 const MIN_GATES_DROPPED: usize = 1_024;
 
-/// Who requests something from a host.
+/// The source of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visitor {
-    /// The turns of the host, whose delay this is. They wait for their last request themselves.
+    /// The host's own requests, with this delay. They wait after their last request themselves.
     Own(Duration),
-    /// A chain that began on another host, whose delay this is.
+    /// A chain that started on another host, with this delay.
     Guest(Duration),
 }
 
-/// The gates of all hosts that crawls of this process have requested lately.
+/// The gates of all hosts that crawls of this process have requested recently.
 #[derive(Default)]
 pub(crate) struct HostGates(Mutex<Gates>);
 
@@ -45,14 +46,14 @@ type Gate = tokio::sync::Mutex<Ends>;
 /// When the last requests to a host ended.
 #[derive(Debug, Default)]
 struct Ends {
-    /// The last request of the host's own turns, with their delay.
+    /// The host's own last request, with its delay.
     own: Option<(Instant, Duration)>,
     /// The last request of a guest.
     guest: Option<Instant>,
 }
 
 impl Ends {
-    /// Returns from when on a visitor may send a request. `None` if now.
+    /// Returns when a visitor may send a request. `None` if now.
     fn free_at(&self, visitor: Visitor) -> Option<Instant> {
         match visitor {
             Visitor::Own(delay) => self.guest.map(|at| at + delay),
@@ -69,7 +70,7 @@ impl Ends {
     }
 }
 
-/// A request that is in a gate. When it is dropped, the request has ended.
+/// A request that has passed a gate. Dropping it marks the end of the request.
 pub(crate) struct Passage {
     ends: OwnedMutexGuard<Ends>,
     visitor: Visitor,
@@ -89,7 +90,8 @@ impl HostGates {
     /// Waits until a visitor may send a request to a host.
     pub(crate) async fn enter(&self, host: &str, visitor: Visitor) -> Passage {
         let ends = self.gate(host).lock_owned().await;
-        // Before it waits: one that is given up meanwhile has sent nothing.
+        // Create the passage after the wait: a visitor that is dropped while it waits has sent
+        // nothing.
         if let Some(at) = ends.free_at(visitor) {
             sleep_until(at).await;
         }
@@ -120,7 +122,7 @@ mod tests {
     const OWN: Visitor = Visitor::Own(Duration::from_secs(10));
     const GUEST: Visitor = Visitor::Guest(Duration::from_secs(1));
 
-    /// The seconds for which each visitor waits, one after the other.
+    /// Returns the seconds for which each visitor waits, in order.
     async fn waits(gates: &HostGates, visitors: &[Visitor]) -> Vec<u64> {
         let mut waits = Vec::new();
         for visitor in visitors {
@@ -134,7 +136,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guest_keeps_the_hosts_delay_and_so_does_the_host_after_it() {
         let gates = HostGates::default();
-        // Between two of its own the host's turns wait, and not the gate.
+        // Between two of its own requests the host waits itself, not the gate.
         assert_eq!(waits(&gates, &[GUEST, GUEST, OWN, OWN, GUEST]).await, [0, 1, 10, 0, 10]);
         drop(gates.enter("b.example", GUEST).await);
         let began = Instant::now();

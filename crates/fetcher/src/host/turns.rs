@@ -1,9 +1,8 @@
-//! The turns of one host: one request at a time, and the host's delay between the end of one and
+//! Sends the requests to one host: one at a time, with the host's delay between the end of one and
 //! the start of the next.
 //!
-//! Nothing of the fetcher is held between two turns but an open connection, and that only as long
-//! as servers keep one open.
-//! Must not know: which URL is next, other hosts.
+//! Between two requests it only keeps an open connection, and only for as long as servers keep one
+//! open. Does not depend on which URL is next, or on other hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,40 +15,41 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The time for which a connection is kept between two requests: Apache closes it after as long
-/// unless it is told otherwise, others later.
+/// Maximum time for which an idle connection is kept. By default, Apache closes it after this time,
+/// others later.
 const KEPT_OPEN_MAX: Duration = Duration::from_secs(5);
 
-/// The turns of one host. The holder of the host has one of these and no more.
+/// The requests to one host. The host's holder has exactly one of these.
 pub struct HostTurns {
     fetcher: Fetcher,
     options: Arc<PageOptions>,
     pool: ConnectionPool,
-    /// The delay of the host, and what is known of it.
+    /// The delay of the host and its state.
     pub delay: HostDelay,
 }
 
 impl HostTurns {
-    /// The turns of a host with this delay.
+    /// Creates the client of a host with this delay.
     pub fn new(fetcher: &Fetcher, options: Arc<PageOptions>, delay: HostDelay) -> Self {
         Self { fetcher: fetcher.clone(), options, pool: ConnectionPool::default(), delay }
     }
 
-    /// Waits until the next request may begin, if it is made with these settings.
+    /// Waits until the next request may start, if it is made with these settings.
     pub async fn ready(&self, settings: &DelaySettings) {
         if let Some(free_at) = self.delay.free_at(settings) {
             sleep_until(free_at).await;
         }
     }
 
-    /// Makes a request to the host when it may begin, and records how it ended. A future that is
-    /// dropped counts as a request that ended then.
+    /// Sends a request to the host when it may start, and records how it ended. Dropping the future
+    /// counts as the end of the request.
     ///
-    /// Redirects that are followed keep the delay of their hosts too: of this one, and of others as
-    /// far as they have turns of the same fetcher.
+    /// Redirects that are followed obey the delays of their hosts too: of this one, and of others
+    /// that the same fetcher crawls.
     ///
     /// # Errors
-    /// [`Trouble`] of this machine that did not pass within 15 seconds; the host was perhaps asked.
+    /// Returns a [`Trouble`] that lasted for more than 15 seconds. The host may have been
+    /// contacted.
     pub async fn fetch(
         &mut self,
         request: &PageRequest<'_>,
@@ -73,8 +73,8 @@ impl HostTurns {
     }
 }
 
-/// A request that is under way, and how it ends unless more is learnt; none if the host was not
-/// asked.
+/// A request in flight, and the result to record unless a better one is known. `None` if the host
+/// was not contacted.
 struct Turn<'a> {
     delay: &'a mut HostDelay,
     settings: &'a DelaySettings,

@@ -1,9 +1,9 @@
-//! A DNS client for one name server: many questions over few UDP sockets.
+//! A DNS client for one name server, which sends many queries over few UDP sockets.
 //!
-//! A resolver opens a socket for each question, which costs more than the question. Here each of a
-//! few connected sockets carries many: an answer finds its question by socket, random id, name and
-//! type; a message that matches no question is ignored. A truncated answer is returned as it is.
-//! Must not know: caches, deadlines, what an answer means.
+//! Opening a socket for each query, as resolvers do, costs more than the query. Here each of a few
+//! connected sockets carries many queries. A response is matched to its query by socket, random ID,
+//! name and type; others are ignored. A truncated response is returned as it is. Does not depend on
+//! caches, deadlines, or the meaning of a response.
 
 use std::{
     collections::HashMap,
@@ -27,10 +27,10 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// The number of sockets. Each has a port of its own, so a forged answer has to guess it.
+/// Number of sockets. Each has its own port, which a forged response would have to guess.
 const SOCKETS: usize = 8;
-/// The largest answer to accept over UDP, in bytes: it fits the answers of names with many
-/// addresses into one packet (DNS flag day 2020).
+/// UDP response size that queries advertise, in bytes. Responses for names with many addresses then
+/// fit into one packet (DNS flag day 2020).
 const MAX_ANSWER_BYTES: u16 = 1_232;
 
 type Pending = Arc<Mutex<HashMap<u16, (Query, oneshot::Sender<Message>)>>>;
@@ -49,7 +49,7 @@ pub(crate) struct DnsClient {
     random: RandomState,
 }
 
-/// Removes a question when the future that waits for its answer is dropped.
+/// Removes a query when the future that waits for its response is dropped.
 struct PendingQuestion<'a> {
     pending: &'a Pending,
     id: u16,
@@ -67,8 +67,8 @@ impl DnsClient {
         Self { server, sockets, asked: AtomicUsize::new(0), random: RandomState::new() }
     }
 
-    /// Asks once and waits for the answer, without a deadline. Errors: those of the socket, except
-    /// that no process listens at the server, which counts as silence.
+    /// Sends a query once and waits for the response, without a deadline. Returns socket errors,
+    /// except that a server without a listening process counts as silent.
     pub(crate) async fn ask(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let socket = &self.sockets[number % SOCKETS];
@@ -78,7 +78,7 @@ impl DnsClient {
         let (sender, answer) = oneshot::channel();
         let id = {
             let mut pending = pending.lock();
-            // There are fewer look-ups in flight than ids.
+            // There are fewer lookups in flight than IDs.
             let mut free = (0..=u16::MAX)
                 .map(|step| (random as u16).wrapping_add(step))
                 .filter(|id| !pending.contains_key(id));
@@ -98,7 +98,7 @@ impl DnsClient {
         let bytes = message.to_vec().map_err(io::Error::other)?;
         match socket.send(&bytes).await {
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return Err(error),
-            // The refusal is about an earlier question; this one was not sent.
+            // The refusal is about an earlier query, and this one was not sent.
             Err(_) => drop(socket.send(&bytes).await),
             Ok(_) => {}
         }
@@ -121,7 +121,7 @@ impl DnsClient {
 async fn read(socket: Arc<UdpSocket>, pending: Pending) {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
-        // An error is about something that was sent; its question ends at the caller's deadline.
+        // An error is about a sent query, which ends at its caller's deadline.
         let Ok(length) = socket.recv(&mut buffer).await else {
             tokio::task::yield_now().await;
             continue;
@@ -132,13 +132,13 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
         if question.is_some_and(|(query, _)| is_answer_to(&message, query))
             && let Some((_, sender)) = pending.remove(&message.metadata.id)
         {
-            // Sending fails only if the caller has just given up.
+            // Sending only fails if the caller has just given up.
             let _ = sender.send(message);
         }
     }
 }
 
-/// Whether a message answers exactly this question. Letter case does not count.
+/// Returns whether a message is the response to exactly this query. Case does not matter.
 fn is_answer_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()
@@ -159,7 +159,7 @@ mod tests {
         Name::from_ascii(text).expect("a name")
     }
 
-    /// A server that gives to each question the answers that `forge` makes of it.
+    /// Starts a server that responds to each query with the responses that `forge` makes from it.
     async fn server(
         forge: impl Fn(Message) -> Vec<Message> + Send + 'static,
     ) -> (SocketAddr, AbortOnDropHandle<()>) {

@@ -1,12 +1,12 @@
-//! Hostnames to addresses, through a resolver that the operator chose.
+//! Resolves hostnames through the operator's choice of resolver.
 //!
-//! Concurrent look-ups of one name share a flight (single flight). A question is asked twice at
-//! most, with a deadline each time: first over the few sockets of the DNS client, and by the
-//! resolver library where that gave no whole answer. Clear answers are kept in a bounded cache. If
-//! any address of a name is not allowed, the whole name is refused, because mixed answers are how
-//! DNS rebinding begins. A name that gets no answer is told from a resolver that answers nothing by
-//! asking for a canary.
-//! Must not know: URLs, connections, robots.txt.
+//! Concurrent lookups of one name share a flight (single flight). Each question has two attempts
+//! with a deadline each. The first uses the few sockets of the DNS client, and falls back to the
+//! resolver library if the response is incomplete; the second uses the library. Clear answers are
+//! kept in a bounded cache. If any address of a name is not allowed, the whole name is rejected,
+//! because mixed answers are how DNS rebinding starts. If a name gets no answer, a lookup of a
+//! canary name tells whether the resolver responds at all. Does not depend on URLs, connections or
+//! robots.txt.
 
 use std::{
     collections::HashMap,
@@ -39,23 +39,23 @@ use crate::{
     names::dns_client::DnsClient, outcome::Outcome, settings::FetchSettings, trouble::Trouble,
 };
 
-/// Look-ups on the wire together; each may cost one socket.
+/// Maximum number of lookups on the wire. Each may take one socket.
 const MAX_LOOKUPS: usize = 2_000;
-/// Names whose answers are kept; a crawl asks for most names once.
+/// Maximum number of cached names. A crawl looks up most names once.
 const MAX_CACHED_NAMES: usize = 16_384;
-/// Addresses that are kept of one answer; a name with more is tried at these.
+/// Maximum number of addresses kept per name. Only these are tried.
 const MAX_ADDRESSES: usize = 8;
-/// The shortest time that an answer is kept: icons of one shard ask for a name within it.
+/// Minimum time to cache an answer: the icons of one shard look up a name within it.
 const TTL_MIN: Duration = Duration::from_secs(60);
-/// The longest time that an answer is kept, whatever its time to live.
+/// Maximum time to cache an answer, whatever its TTL.
 const TTL_MAX: Duration = Duration::from_secs(3_600);
 
-/// What looking up a name gave.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
-    /// At least one address; all of them are allowed.
+    /// At least one address. All of them are allowed.
     Addresses(Arc<[IpAddr]>),
-    /// No address that may be dialled, and the reason.
+    /// The reason why there is no address to dial.
     Failed(Outcome),
 }
 
@@ -70,7 +70,7 @@ struct LookupCache {
 /// The resolver of one fetcher.
 pub(crate) struct Resolver {
     hickory: TokioResolver,
-    /// The client of the first name server; none where the machine's settings name no server.
+    /// The client for the first name server. `None` if the system's settings have no server.
     client: Option<DnsClient>,
     guard: Guard,
     attempt_timeout: Duration,
@@ -81,23 +81,23 @@ pub(crate) struct Resolver {
     cache: Mutex<LookupCache>,
 }
 
-/// What one question gave.
+/// The result of one DNS question.
 enum DnsAnswer {
-    /// Addresses, and until when they may be kept.
+    /// Addresses, and until when they may be cached.
     Addresses(Vec<IpAddr>, Instant),
     NoSuchName,
     NoSuchRecord,
-    /// The resolver answered that it failed.
+    /// The resolver reported a failure.
     Failure,
-    /// No answer came in time.
+    /// There was no response in time.
     Silence,
-    /// This machine could not ask.
+    /// A local failure prevented the query.
     Trouble(Trouble),
 }
 
 impl Resolver {
-    /// Makes a resolver. Errors: one line that names what is wrong with the machine's resolver
-    /// settings.
+    /// Creates a resolver. Returns a message of one line if the system's resolver settings are
+    /// invalid.
     pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Self, String> {
         let mut builder = match settings.dns {
             Some(address) => TokioResolver::builder_with_config(
@@ -128,11 +128,11 @@ impl Resolver {
         })
     }
 
-    /// The addresses of `host` (as the URL has it, a trailing dot allowed), and whether it was this
-    /// call that asked for them.
+    /// Returns the addresses of `host` (as in the URL, a trailing dot is allowed), and whether this
+    /// call looked them up.
     pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), Trouble> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        // This host must not be asked for (RFC 6761, 6.3).
+        // This host must not be looked up (RFC 6761, 6.3).
         if host == "localhost" || host.ends_with(".localhost") {
             return Ok((Resolved::Failed(Outcome::IpBlocked), false));
         }
@@ -146,7 +146,7 @@ impl Resolver {
             }
             Arc::clone(cache.flights.entry(host.clone()).or_default())
         };
-        // If the future that asks is dropped, the cell stays empty and the next one asks.
+        // If the future that looks up is dropped, the cell remains empty and the next one looks up.
         let asking = async {
             was_asked = true;
             self.ask_for_both(&host).await
@@ -165,8 +165,8 @@ impl Resolver {
         looked_up.map(|(resolved, _)| (resolved, was_asked))
     }
 
-    /// Takes up the addresses of a name that another worker learnt, for `left` and an hour at most.
-    /// They are checked as an answer of the resolver is; what is known already stays.
+    /// Caches the addresses of a name that another worker looked up, for `left` but at most an
+    /// hour. They are checked like the resolver's answers. An existing entry is kept.
     pub(crate) fn learn(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let resolved = self.check_addresses(addresses);
@@ -179,8 +179,8 @@ impl Resolver {
         }
     }
 
-    /// The addresses of a name that are known, and for how long they are; none if it has to be
-    /// looked up.
+    /// Returns the cached addresses of a name, and for how long they are valid. `None` if the name
+    /// has to be looked up.
     pub(crate) fn known(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         match self.cache().answers.peek(&host)? {
@@ -192,9 +192,9 @@ impl Resolver {
         }
     }
 
-    /// Asks whether the resolver answers anything at all. Concurrent calls share the question.
+    /// Checks whether the resolver responds at all. Concurrent calls share one query.
     ///
-    /// Errors: it does not.
+    /// Returns an error if it does not.
     pub(crate) async fn canary(&self) -> Result<(), Trouble> {
         let since = Instant::now();
         let _asking = self.asking_canary.lock().await;
@@ -208,7 +208,7 @@ impl Resolver {
         }
     }
 
-    /// Asks whether `name` has an address now, without the cache.
+    /// Looks up whether `name` has an address now, without the cache.
     pub(crate) async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
         match self.ask(name, RecordType::A).await {
             DnsAnswer::Addresses(..) => Ok(true),
@@ -219,7 +219,7 @@ impl Resolver {
 
     async fn ask_for_both(&self, host: &str) -> Result<(Resolved, Instant), Trouble> {
         let started = Instant::now();
-        // The semaphore is never closed. Waiting here does not count on the clock of the fetch.
+        // The semaphore is never closed. Waiting here does not count in the fetch's clock.
         let _permit = self.lookups.acquire().await.map_err(|_| Trouble::ResolverUnreachable)?;
         let mut answer = self.ask(host, RecordType::A).await;
         if matches!(answer, DnsAnswer::NoSuchRecord) {
@@ -254,7 +254,7 @@ impl Resolver {
         Resolved::Addresses(addresses.into())
     }
 
-    /// Asks one question, and a second time if nothing came back.
+    /// Sends one question, and retries it if there was no response.
     async fn ask(&self, host: &str, record_type: RecordType) -> DnsAnswer {
         let Ok(name) = Name::from_ascii(format!("{host}.")) else {
             return DnsAnswer::NoSuchName;
@@ -277,7 +277,7 @@ impl Resolver {
         last
     }
 
-    /// Asks over the few sockets of the DNS client. None if the answer is not whole.
+    /// Queries through the few sockets of the DNS client. `None` if the response is incomplete.
     async fn ask_client(
         &self,
         client: &DnsClient,
@@ -297,7 +297,7 @@ impl Resolver {
                 let ttl = message.answers.iter().map(|record| record.ttl).min().unwrap_or(0);
                 let left = Duration::from_secs(ttl.into());
                 let answer = of_records(&message.answers, Instant::now() + left);
-                // An alias (CNAME) whose target is not in the answer.
+                // Incomplete: an alias (CNAME) whose target is not in the response.
                 let is_whole =
                     message.answers.is_empty() || matches!(answer, DnsAnswer::Addresses(..));
                 is_whole.then_some(answer)
@@ -321,7 +321,7 @@ impl Resolver {
     }
 }
 
-/// The addresses among the records of an answer, under whatever alias.
+/// Returns the addresses in the records of a response, under any alias.
 fn of_records(records: &[Record], valid_until: Instant) -> DnsAnswer {
     let addresses = records.iter().filter_map(|record| match &record.data {
         RData::A(a) => Some(IpAddr::V4(a.0)),
@@ -374,7 +374,8 @@ fn set_options(options: &mut ResolverOpts, attempt_timeout: Duration) {
     options.attempts = 1;
     options.timeout = attempt_timeout;
     options.num_concurrent_reqs = 1;
-    // At its default of 32 the library answers "busy" when a few truncated answers go to TCP.
+    // With its default of 32, the library returns "busy" if a few truncated responses are retried
+    // over TCP.
     options.max_active_requests = 4_096;
     options.cache_size = 0;
     options.use_hosts_file = ResolveHosts::Never;

@@ -1,4 +1,4 @@
-//! The list of outcomes is a contract: names, counters and retries are pinned.
+//! Pins the list of outcomes, which is a contract: names, counters and retries.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
-//! One request on the wire and its answer, as the records of an archive need them.
+//! A request on the wire and its response, in the form that an archive's records need.
 //!
-//! Heads are text of HTTP/1.1, whichever version was spoken: what reads archives reads no other. A
-//! body is kept decoded, so that fields of an answer about codings and length carry an `X-Crawler-`
-//! prefix, as in Common Crawl's archives. One that cannot be decoded keeps `Content-Encoding`.
-//! Must not know: archives.
+//! Heads are text of HTTP/1.1, whichever version was used, because archive readers expect that. A
+//! body is stored decoded, so the response fields for codings and length get the prefix
+//! `X-Crawler-`, as in Common Crawl's archives. A body that cannot be decoded keeps
+//! `Content-Encoding`. Does not depend on archives.
 
 use std::{
     net::SocketAddr,
@@ -17,42 +17,42 @@ use url::Url;
 use crate::{closed_list::closed_list, request::message};
 
 closed_list! {
-    /// Why a body is not all that the server sent.
+    /// Why a body is incomplete.
     CutReason: "The value of `WARC-Truncated`."
 
-    /// It was longer than what is read of it: nothing of redirects and refused types, a little of
-    /// error pages, of others what the purpose allows.
+    /// The body exceeded the read limit, which is none for redirects and rejected types, small for
+    /// error pages, and otherwise set by the purpose.
     Length = "length",
-    /// It did not come in the time that the purpose allows.
+    /// The body did not arrive within the purpose's time limit.
     Time = "time",
-    /// It ended before its end: the connection did, or the bytes of its coding.
+    /// The connection, or the data of a coding, ended early.
     Disconnect = "disconnect",
 }
 
-/// A request that was sent, and its answer if one came.
+/// A request that was sent, with its response if there was one.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// What was asked for, without fragment.
+    /// The requested URL, without fragment.
     pub url: String,
     /// When the request was sent.
     pub asked_at: DateTime<Utc>,
-    /// The time from the request to the end of the answer, as far as it was read.
+    /// Time from the request to the end of the response, up to the part that was read.
     pub duration: Duration,
-    /// The address that was asked.
+    /// The address to which the request was sent.
     pub address: SocketAddr,
-    /// The request line and the fields as sent, with the empty line.
+    /// The request line and the fields as sent, including the empty line.
     pub request_head: Vec<u8>,
-    /// The status of the answer; none if none came.
+    /// The status of the response. `None` if there was none.
     pub status: Option<u16>,
-    /// The head of the answer as an archive keeps it, with the empty line and the length of the
-    /// body that is kept; empty if no answer came.
+    /// The head of the response for the archive, including the empty line, with the length of the
+    /// stored body. Empty if there was no response.
     pub response_head: Vec<u8>,
     began: Instant,
     is_over: bool,
 }
 
 impl Exchange {
-    /// An exchange that begins now.
+    /// Starts an exchange now.
     pub(crate) fn begin<B>(url: &Url, request: &Request<B>, address: SocketAddr) -> Self {
         let mut without_fragment = url.clone();
         without_fragment.set_fragment(None);
@@ -69,7 +69,7 @@ impl Exchange {
         }
     }
 
-    /// The exchange is over; the head of its answer is empty if none came.
+    /// Ends the exchange. The head is empty if there was no response.
     pub(crate) fn end(&mut self, response_head: Vec<u8>) {
         self.duration = self.began.elapsed();
         self.response_head = response_head;
@@ -81,7 +81,7 @@ impl Exchange {
     }
 }
 
-/// A request as HTTP/1.1 has it.
+/// Formats the head of a request as HTTP/1.1.
 fn request_head<B>(url: &Url, request: &Request<B>) -> Vec<u8> {
     let target = &url[url::Position::BeforePath..];
     let mut head = format!("{} {target} HTTP/1.1\r\n", request.method()).into_bytes();

@@ -1,21 +1,22 @@
-//! As whom a crawl asks, and what it must not ask for.
+//! The robot and the exclusions of a crawl's requests.
 //!
-//! Must not know: what is asked for.
+//! Does not depend on what is requested.
 
 use std::sync::Arc;
 
 use crate::{blocklist::Blocklist, exclusions::Exclusions, robot::Robot, signing::RequestSigner};
 
-/// How the requests of a crawl are made. The default is the fetcher's own robot, unsigned, with
-/// nothing excluded.
+/// Options of a crawl's requests. The default is the fetcher's own robot, unsigned, without
+/// exclusions.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
-    /// Hosts that must not be asked for anything, also where a redirect leads to them.
+    /// Hosts that must not be requested, also if a redirect leads to them.
     pub blocklist: Arc<Blocklist>,
-    /// What must not be asked any more; it may grow while requests are under way.
+    /// Hosts and networks that must no longer be requested. The list may grow while requests are in
+    /// flight.
     pub exclusions: Exclusions,
-    /// Signs every request; without it none is signed.
+    /// Signs every request. `None` to sign none.
     pub signer: Option<Arc<RequestSigner>>,
-    /// As whom the requests are made; none for the fetcher's own robot.
+    /// The robot that makes the requests. `None` for the fetcher's own.
     pub robot: Option<Robot>,
 }

@@ -1,6 +1,6 @@
-//! How one request of a crawl ended.
+//! The result of one request of a crawl.
 //!
-//! Must not know: what is made of it.
+//! Does not depend on how the result is used.
 
 use std::time::Duration;
 
@@ -21,54 +21,54 @@ use crate::{
     request::cookies::Cookies,
 };
 
-/// How one request of a crawl ended.
+/// The result of one request of a crawl.
 #[derive(Debug)]
 pub struct PageFetched {
-    /// How it ended.
+    /// The outcome of the request.
     pub outcome: Outcome,
-    /// Every request that was sent, in order: one, unless redirects were followed or a connection
-    /// had just been closed. None if nothing was sent. Body and header are those of the last.
+    /// Every request that was sent, in order. There is more than one if redirects were followed or
+    /// a reused connection had just been closed. Empty if nothing was sent. Body and header are
+    /// from the last one.
     pub exchanges: Vec<Exchange>,
-    /// The status of the last answer; none if no answer came.
+    /// The status of the last response. `None` if there was none.
     pub status: Option<u16>,
-    /// The fields of the last answer, as received.
+    /// The fields of the last response, as received.
     pub headers: HeaderMap,
-    /// The decoded body, as far as it came: also of one that ended early, whose outcome says so. Of
-    /// statuses from 400 what comes of the first 64 KiB within a second; empty for redirects,
-    /// refused types, and what is too large to be wanted.
+    /// The decoded body, or the part that arrived if it ended early, which the outcome then says.
+    /// For statuses from 400, what arrives of the first 64 KiB within a second. Empty for
+    /// redirects, rejected types, and bodies that exceed a purpose's limit if it rejects those.
     pub body: Bytes,
-    /// Why the body is not all that the server sent; none if it is, or if no answer came.
+    /// Why the body is incomplete. `None` if it is complete, or there was no response.
     pub truncated: Option<CutReason>,
-    /// Whether the body is as it came, with the codings of the head, because they could not be
-    /// undone.
+    /// Whether the body still has the content codings of the head, because it could not be decoded.
     pub is_coded: bool,
-    /// The absolute URL to which the answer redirects, where the outcome is `Redirected`.
+    /// The absolute URL to which the response redirects. `None` unless the outcome is `Redirected`.
     pub redirect: Option<String>,
-    /// The time that the server asked to wait, where it refused for now.
+    /// How long the server asked the client to wait, if it rejected the request for now.
     pub retry_after: Option<Duration>,
-    /// The cookies of the chain, for the request that follows a redirect on the same host.
+    /// The cookies of the chain, for the request to a redirect's target on the same host.
     pub cookies: Cookies,
-    /// Where the time went.
+    /// The time spent per phase.
     pub timings: Timings,
-    /// What was found about the certificate of the last https connection; none over http.
+    /// The certificate of the last https connection. `None` over http.
     pub certificate: Option<Certificate>,
-    /// The permit for the memory of the body, for as long as this value lives.
+    /// The permit for the memory of the body, which this value holds while it lives.
     pub(crate) _memory: Option<OwnedSemaphorePermit>,
 }
 
 impl PageFetched {
-    /// The type and subtype in lower case that the last answer declares; none if it declares none
-    /// that can be read.
+    /// Returns the type and subtype of the last response in lower case. `None` if it has no valid
+    /// one.
     pub fn content_type(&self) -> Option<String> {
         essence(&self.headers)
     }
 
-    /// Whether something is kept of the body of a success, although it may be cut.
+    /// Returns whether a success has at least a part of its body.
     pub fn has_body(&self) -> bool {
         self.is_success() && !self.body.is_empty()
     }
 
-    /// Whether the server sent a success of whose body nothing is kept.
+    /// Returns whether the response was a success with a body of which nothing was kept.
     pub fn has_lost_body(&self) -> bool {
         self.is_success() && self.body.is_empty() && self.truncated.is_some()
     }
@@ -77,12 +77,12 @@ impl PageFetched {
         self.status.is_some_and(|status| (200..=299).contains(&status))
     }
 
-    /// The validators of the last answer.
+    /// Returns the validators of the last response.
     pub fn validators(&self) -> Validators {
         Validators::of(&self.headers)
     }
 
-    /// What the request says about the host of its URL; none if that was not asked.
+    /// Returns the result for the delay of the URL's host. `None` if the host was not contacted.
     pub(crate) fn host_answer(&self) -> Option<HostAnswer> {
         match self.status {
             Some(status) => Some(HostAnswer::Answered {
@@ -95,8 +95,8 @@ impl PageFetched {
         }
     }
 
-    /// The time from the requests to the ends of their answers, without connecting: what the
-    /// server took.
+    /// Returns the server's response time: from the requests to the ends of their responses,
+    /// without connecting.
     fn response_time(&self) -> Duration {
         let ms = self.timings.first_byte.saturating_add(self.timings.body);
         Duration::from_millis(u64::from(ms))

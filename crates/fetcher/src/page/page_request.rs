@@ -1,6 +1,6 @@
-//! What a crawl asks for.
+//! A request of a crawl.
 //!
-//! Must not know: why.
+//! Does not depend on its reason.
 
 use everytab_webpage::PortList;
 
@@ -9,21 +9,21 @@ use crate::{page::validators::Validators, purpose::Purpose, request::cookies::Co
 /// One request of a crawl.
 #[derive(Clone, Debug)]
 pub struct PageRequest<'a> {
-    /// The URL to ask for.
+    /// The URL to request.
     pub url: &'a str,
-    /// What it is asked for.
+    /// The purpose of the request.
     pub purpose: &'a Purpose,
-    /// The validators of an earlier copy; with any, the answer may be `Outcome::NotModified`. They
-    /// are sent to the URL itself, not to what it redirects to.
+    /// The validators of an earlier copy. If there are any, the outcome may be
+    /// `Outcome::NotModified`. They are only sent to the URL itself, not to redirect targets.
     pub validators: Validators,
-    /// The cookies of the chain of redirects that led here; none at its start.
+    /// The cookies of the redirect chain that led here. Empty at its start.
     pub cookies: Cookies,
     /// The ports that may be requested. `None` for those of the fetcher's settings.
     pub ports: Option<&'a PortList>,
 }
 
 impl<'a> PageRequest<'a> {
-    /// A request without validators and cookies, to the ports of the settings.
+    /// Creates a request without validators and cookies, for the ports of the settings.
     pub fn new(url: &'a str, purpose: &'a Purpose) -> Self {
         let (validators, cookies) = (Validators::default(), Cookies::default());
         Self { url, purpose, validators, cookies, ports: None }

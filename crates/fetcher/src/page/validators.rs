@@ -1,13 +1,13 @@
-//! What makes a request conditional: the tag and date of an earlier copy.
+//! Conditional requests: the entity tag and date of an earlier copy.
 //!
-//! Must not know: where the earlier copy is.
+//! Does not depend on where the earlier copy is.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
 };
 
-/// Bytes of a validator that is kept and sent; real ones are below 100 bytes.
+/// Maximum size in bytes of a validator that is kept and sent. Real ones have less than 100 bytes.
 const MAX_VALIDATOR_BYTES: usize = 256;
 
 /// The validators of an earlier copy (RFC 9110 8.8), as the server sent them.
@@ -20,7 +20,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// The validators of an answer. What is too long or not plain text is left out.
+    /// Returns the validators of a response. Skips those that are too long or not plain text.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: HeaderName| {
             let value = headers.get(name)?.to_str().ok()?.trim();
@@ -30,7 +30,7 @@ impl Validators {
         Self { etag: text(ETAG), last_modified: text(LAST_MODIFIED) }
     }
 
-    /// Adds the fields of a conditional request. Returns whether there are any.
+    /// Adds the fields of a conditional request, and returns whether there are any.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) -> bool {
         let mut is_conditional = false;
         for (name, value) in [(IF_NONE_MATCH, &self.etag), (IF_MODIFIED_SINCE, &self.last_modified)]

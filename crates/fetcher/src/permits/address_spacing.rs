@@ -1,9 +1,8 @@
-//! The distance between two requests of a crawl to one address.
+//! The minimum time between two crawl requests to one address.
 //!
-//! Requests to an address begin one after the other, in the order in which they came. Memory is
-//! bounded; an address that is forgotten gets its next request without a distance. The distance
-//! only delays, it never decides an outcome.
-//! Must not know: which addresses keep a distance, how long it is.
+//! Requests to an address start one after another, in order of arrival. Memory is bounded: if an
+//! address is forgotten, its next request starts immediately. Spacing only delays requests, and
+//! never decides an outcome. Does not depend on which addresses are spaced, or how far.
 
 use std::{net::IpAddr, num::NonZeroUsize, time::Duration};
 
@@ -11,10 +10,10 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Addresses that are remembered: more than one worker asks in a minute.
+/// Maximum number of addresses that are remembered: more than one worker requests in a minute.
 const MAX_ADDRESSES: usize = 65_536;
 
-/// When the next request to each address may begin.
+/// The time when the next request to each address may start.
 pub(crate) struct AddressSpacing {
     next: Mutex<LruCache<IpAddr, Instant>>,
 }
@@ -27,8 +26,8 @@ impl Default for AddressSpacing {
 }
 
 impl AddressSpacing {
-    /// When a request to `address` may begin that asks now. The one after it may begin `distance`
-    /// later.
+    /// Reserves a start for a request to `address`, and returns when it may start. The next one may
+    /// start `distance` later.
     pub(crate) fn reserve(&self, address: IpAddr, distance: Duration, now: Instant) -> Instant {
         let mut next = self.next.lock();
         let begin = next.get(&address).map_or(now, |free_at| now.max(*free_at));

@@ -1,8 +1,7 @@
-//! A keyed semaphore: a bounded number of permits for each key, and a queue for more.
+//! A keyed semaphore: a limited number of permits per key, with a queue for each.
 //!
-//! Entries exist only while someone holds a permit or waits for one. The limit of a key may change
-//! at any time.
-//! Must not know: what the keys are.
+//! A key has an entry only while a permit of it is held or waited for. The limit of a key may
+//! change at any time. Does not depend on what the keys are.
 
 use std::{
     collections::HashMap,
@@ -16,7 +15,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Permits by key. The caller says how many a key has whenever it asks for one.
+/// Permits by key. The caller passes the limit of a key with each request for a permit.
 pub(crate) struct KeyedSemaphore<K: Hash + Eq + Clone> {
     entries: Mutex<HashMap<K, Arc<KeyState>>>,
 }
@@ -27,12 +26,12 @@ struct KeyState {
     released: Notify,
 }
 
-/// A permit of a key, or a place in the queue for one. Dropping it gives it back.
+/// A permit of a key, or a position in its queue. Dropping it releases it.
 pub(crate) struct KeyedPermit<K: Hash + Eq + Clone> {
     semaphore: Arc<KeyedSemaphore<K>>,
     entry: Arc<KeyState>,
     key: K,
-    /// Permits held when this one was acquired, this one included; 0 while it waits.
+    /// Number of permits held when this one was acquired, including it. 0 while it waits.
     held: usize,
 }
 
@@ -41,8 +40,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         Arc::new(Self { entries: Mutex::new(HashMap::new()) })
     }
 
-    /// Makes those that wait compare again, because limits may have changed. Permits that are held
-    /// stay held.
+    /// Wakes the waiting tasks, because limits may have changed. Held permits are not affected.
     pub(crate) fn limits_changed(&self) {
         for entry in self.entries.lock().values() {
             entry.released.notify_waiters();
@@ -61,12 +59,12 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         if permit.try_acquire(limit()) {
             return permit;
         }
-        // This clone is dropped before the permit, whose drop counts the owners of the entry.
+        // This clone is dropped before the permit, whose drop counts the references to the entry.
         let queue = Arc::clone(&permit.entry);
         loop {
             let released = queue.released.notified();
             tokio::pin!(released);
-            // It listens before it compares, so a permit that is released in between is not missed.
+            // Listen before comparing, so that a release in between is not missed.
             released.as_mut().enable();
             if permit.try_acquire(limit()) {
                 return permit;
@@ -75,7 +73,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         }
     }
 
-    /// Keys of which a permit is held or waited for.
+    /// Returns the number of keys with a permit that is held or waited for.
     #[cfg(test)]
     fn keys_in_use(&self) -> usize {
         self.entries.lock().len()
@@ -83,7 +81,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
 }
 
 impl<K: Hash + Eq + Clone> KeyedPermit<K> {
-    /// Permits of the key that were held when this one was acquired, this one included.
+    /// Returns the number of permits that were held when this one was acquired, including it.
     pub(crate) fn concurrent(&self) -> usize {
         self.held
     }
@@ -95,7 +93,7 @@ impl<K: Hash + Eq + Clone> KeyedPermit<K> {
         });
         let Ok(before) = acquired else { return false };
         self.held = before + 1;
-        // A release wakes one waiter only; if there are more permits, it wakes the next.
+        // A release wakes only one waiter. If there are more permits, wake the next.
         if self.held < limit {
             self.entry.released.notify_one();
         }
@@ -109,8 +107,8 @@ impl<K: Hash + Eq + Clone> Drop for KeyedPermit<K> {
         if self.held > 0 {
             self.entry.held.fetch_sub(1, Ordering::SeqCst);
         }
-        // Two owners are the map and this permit, so nothing else holds or waits. Clones are made
-        // under this lock.
+        // The two references are the map's and this permit's, so no other task holds a permit or
+        // waits. References are only cloned under this lock.
         if Arc::strong_count(&self.entry) == 2 {
             entries.remove(&self.key);
         }

@@ -1,10 +1,9 @@
-//! Every limit that a request waits for: per hostname, per address, in total, per second, of
-//! memory.
+//! All limits on requests: per hostname, per address, in total, per second, and on memory.
 //!
-//! A request acquires its permits in one fixed order (hostname, address, wire, rate, body memory),
-//! and a request that holds a later one never waits for an earlier one, so no circle of requests
-//! waits for each other. Permits only delay, they never decide an outcome.
-//! Must not know: what is fetched, how, and with what result.
+//! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory),
+//! and never waits for an earlier one while it holds a later one, so that requests cannot deadlock.
+//! Permits only delay requests, and never decide an outcome. Does not depend on what is fetched,
+//! how, or with what result.
 
 use std::{
     net::IpAddr,
@@ -32,19 +31,20 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Bytes of one permit of the memory for bodies: small against a body, and few enough permits.
+/// Bytes per permit of body memory: small compared with a body, but large enough to keep the number
+/// of permits low.
 const MEMORY_UNIT_BYTES: usize = 1_024;
 
-/// How many requests are on the wire.
+/// The number of requests on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlight {
-    /// The requests that are on the wire now.
+    /// Number of requests that are on the wire now.
     pub requests: usize,
-    /// The requests that may be on the wire together.
+    /// Maximum number of requests on the wire.
     pub limit: usize,
 }
 
-/// All the permits of one fetcher.
+/// All permits of one fetcher.
 pub(crate) struct Politeness {
     hosts: Arc<KeyedSemaphore<String>>,
     per_host: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Politeness {
     spacing: AddressSpacing,
     address_distance: Duration,
     pub(crate) rate_limiter: RateLimiter,
-    /// The permits for requests on the wire, over all shards.
+    /// Permits for requests on the wire, over all shards.
     wire: Arc<Semaphore>,
     max_in_flight: usize,
     memory: Arc<Semaphore>,
@@ -89,8 +89,8 @@ impl Politeness {
         }
     }
 
-    /// Sets the number of live workers. The limit per address belongs to the fleet, and each live
-    /// worker takes its share of it.
+    /// Sets the number of live workers. The limits per address apply to the whole fleet, and each
+    /// live worker takes its share.
     pub(crate) fn share_with(&self, live_workers: usize) {
         if self.live_workers.swap(live_workers.max(1), Ordering::SeqCst) != live_workers.max(1) {
             self.addresses.limits_changed();
@@ -110,9 +110,9 @@ impl Politeness {
             .await
     }
 
-    /// Waits until a request of a crawl to an address may begin: live workers keep their distance
-    /// together, so each keeps as many times its own. The addresses of CDNs serve any number of
-    /// sites, and keep none.
+    /// Waits until a crawl request to an address may start. The distance applies to all live
+    /// workers together, so each worker multiplies it by their number. Addresses of CDNs serve any
+    /// number of sites and are not spaced.
     pub(crate) async fn space_out(&self, address: IpAddr) {
         let workers = self.live_workers.load(Ordering::SeqCst).max(1);
         let distance = self.address_distance * u32::try_from(workers).unwrap_or(u32::MAX);
@@ -127,17 +127,17 @@ impl Politeness {
         self.slowdown.halve(address, full, Instant::now());
     }
 
-    /// The concurrent requests that one worker of the fleet may send to an address that does not
-    /// complain.
+    /// Returns how many concurrent requests one worker of the fleet may send to an address without
+    /// rate-limit signals.
     fn full_share(&self, address: IpAddr) -> impl Fn() -> usize {
         let is_of_a_cdn = is_of_a_cdn(address);
         let fleet = if is_of_a_cdn { self.per_cdn_address } else { self.per_address };
         move || (fleet / self.live_workers.load(Ordering::SeqCst).max(1)).max(1)
     }
 
-    /// Waits for the permit to have one request on the wire. The rate limit is waited for while the
-    /// permit is held, so a worker that is held back looks as busy as it is, and leases no more
-    /// jobs than it can do.
+    /// Waits for the permit to have one request on the wire. The permit is held while waiting for
+    /// the rate limit, so that a throttled worker appears busy and does not lease more jobs than it
+    /// can handle.
     pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, Trouble> {
         let wire = Arc::clone(&self.wire);
         let permit = wire.acquire_owned().await.map_err(|_closed| Trouble::Memory)?;
@@ -145,14 +145,14 @@ impl Politeness {
         Ok(permit)
     }
 
-    /// The requests on the wire, and their limit.
+    /// Returns the number of requests on the wire, and their limit.
     pub(crate) fn in_flight(&self) -> InFlight {
         let limit = self.max_in_flight;
         InFlight { requests: limit.saturating_sub(self.wire.available_permits()), limit }
     }
 
-    /// Waits for the memory of a body of at most `bytes`. For more than the whole budget it gives
-    /// the whole budget.
+    /// Waits for the memory of a body of at most `bytes`. A larger amount than the whole budget
+    /// gets the whole budget.
     pub(crate) async fn acquire_memory(
         &self,
         bytes: usize,
@@ -162,7 +162,7 @@ impl Politeness {
         Arc::clone(&self.memory).acquire_many_owned(units).await.map_err(|_closed| Trouble::Memory)
     }
 
-    /// Gives back the memory that a body of `bytes` did not need.
+    /// Releases the memory that a body of `bytes` did not need.
     pub(crate) fn shrink_memory(memory: &mut OwnedSemaphorePermit, bytes: usize) {
         let needed = bytes.div_ceil(MEMORY_UNIT_BYTES).max(1);
         if let Some(surplus) = memory.num_permits().checked_sub(needed) {
@@ -170,7 +170,7 @@ impl Politeness {
         }
     }
 
-    /// The permit to keep one connection open without a request on it, if one is left.
+    /// Returns a permit to keep one idle connection open. `None` if none is free.
     pub(crate) fn try_acquire_idle(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.idle_connections).try_acquire_owned().ok()
     }
@@ -180,7 +180,7 @@ impl Politeness {
 mod tests {
     use super::*;
 
-    /// The time that some requests to an address take to begin.
+    /// Returns how long some requests to an address take to start.
     async fn time_to_begin(politeness: &Politeness, address: &str, requests: usize) -> Duration {
         let (address, began) = (address.parse().expect("an address"), Instant::now());
         let waiting = (0..requests).map(|_| politeness.space_out(address));

@@ -1,8 +1,9 @@
-//! How many requests a second may begin: this worker's share of what an operator allows the fleet.
+//! Limits how many requests per second start: this worker's share of the operator's limit for the
+//! fleet.
 //!
-//! Requests begin evenly spaced, in the order in which they came. The limiter only delays, it never
-//! decides an outcome. A new rate also applies to requests that wait already.
-//! Must not know: who sets the rate, and why.
+//! Requests start evenly spaced, in order of arrival. The limiter only delays requests, and never
+//! decides an outcome. A new rate also applies to waiting requests. Does not depend on who sets the
+//! rate, or why.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The time within which a permit that was not used may be made up for. Older ones are lost, so a
-/// pause gives no burst; a timer that fires late by less than this costs no permit.
+/// Time within which an unused permit may be made up for. Older ones are lost, so that a pause
+/// causes no burst. A timer that fires late by less than this costs no permit.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
 /// The limiter that every request passes before it is sent.
@@ -21,20 +22,20 @@ const CATCH_UP: Duration = Duration::from_millis(20);
 pub(crate) struct RateLimiter {
     schedule: Mutex<Schedule>,
     changed: Notify,
-    /// The first in the queue waits for time, the others wait for the first.
+    /// The first in the queue waits for its time, the others for the first.
     queue: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Schedule {
-    /// The time between two requests; none without a limit.
+    /// Time between two requests. `None` without a limit.
     interval: Option<Duration>,
     next: Option<Instant>,
-    /// Whether no request may begin at all.
+    /// Whether no request may start at all.
     is_held_back: bool,
 }
 
-/// How long a request that is held back waits before it looks again; it is told when it may go.
+/// Interval at which a request that is held back checks again. It is notified when it may start.
 const HELD_BACK: Duration = Duration::from_secs(60 * 60);
 
 impl Schedule {
@@ -44,12 +45,12 @@ impl Schedule {
 }
 
 impl RateLimiter {
-    /// Sets the requests a second from now on; none takes the limit away.
+    /// Sets the requests per second from now on. `None` removes the limit.
     pub(crate) fn set(&self, per_second: Option<f64>) {
         let interval = per_second.map(|rate| Duration::from_secs_f64(1.0 / rate.clamp(1e-4, 1e9)));
         let mut schedule = self.schedule();
         if schedule.interval != interval {
-            // A wait that was long at the old rate is not owed at the new one.
+            // A long wait at the old rate does not apply at the new one.
             let next = schedule.next.zip(interval);
             schedule.next = next.map(|(next, interval)| next.min(Instant::now() + interval));
             schedule.interval = interval;
@@ -58,7 +59,7 @@ impl RateLimiter {
         self.changed.notify_waiters();
     }
 
-    /// Lets no request begin any more, or lets them begin again.
+    /// Holds all requests back, or lets them start again.
     pub(crate) fn hold_back(&self, hold: bool) {
         let was_held_back = std::mem::replace(&mut self.schedule().is_held_back, hold);
         if was_held_back != hold {
@@ -66,7 +67,7 @@ impl RateLimiter {
         }
     }
 
-    /// Waits until one more request may begin.
+    /// Waits until one more request may start.
     pub(crate) async fn acquire(&self) {
         if self.schedule().is_unlimited() {
             return;
@@ -75,7 +76,7 @@ impl RateLimiter {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // It listens before it reads the schedule, so a change in between is not missed.
+            // Listen before reading the schedule, so that a change in between is not missed.
             changed.as_mut().enable();
             let Some(next) = self.try_acquire() else { return };
             tokio::select! {
@@ -85,7 +86,7 @@ impl RateLimiter {
         }
     }
 
-    /// Takes the next permit; if there is none yet, the time when there will be one.
+    /// Takes the next permit. If none is due yet, returns when to retry.
     fn try_acquire(&self) -> Option<Instant> {
         let mut schedule = self.schedule();
         let now = Instant::now();
@@ -117,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// Spawns waiters, and counts those that got their permit.
+    /// Spawns waiting tasks, and counts those that got their permit.
     fn crowd(limiter: &Arc<RateLimiter>, waiters: usize) -> Arc<AtomicUsize> {
         let served: Arc<AtomicUsize> = Arc::default();
         for _ in 0..waiters {

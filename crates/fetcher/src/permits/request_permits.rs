@@ -1,6 +1,6 @@
-//! The permits that one request holds while it is on the wire.
+//! The permits that a request holds while it is on the wire.
 //!
-//! Must not know: what is asked.
+//! Does not depend on what is requested.
 
 use std::net::IpAddr;
 
@@ -13,14 +13,14 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The permits of a request for its address and for the wire. Dropping them gives them back.
+/// A request's permits for its address and for the wire. Dropping them releases them.
 pub(crate) struct WirePermits {
     _address: KeyedPermit<IpAddr>,
     _wire: OwnedSemaphorePermit,
 }
 
 impl WirePermits {
-    /// Waits for the permits to send one request to `address`. The wait does not count on `clock`.
+    /// Waits for the permits to send one request to `address`. The wait does not count in `clock`.
     pub(crate) async fn acquire(
         politeness: &Politeness,
         meter: &FetchMeter,
@@ -34,7 +34,7 @@ impl WirePermits {
     }
 }
 
-/// All the permits of a request: for its hostname, and to be on the wire.
+/// All permits of a request: for its hostname, and to be on the wire.
 pub(crate) struct RequestPermits {
     pub(crate) host: KeyedPermit<String>,
     pub(crate) wire: WirePermits,

@@ -1,9 +1,9 @@
-//! Addresses that complained: half as many concurrent requests, then one more for each minute
-//! without a complaint.
+//! Slows down requests to addresses that sent rate-limit signals: half as many concurrent requests,
+//! then one more per minute without a signal.
 //!
-//! Complaints within one second count as one. Memory is bounded; an address that is forgotten gets
-//! its full share back. Slowing down delays requests, it never decides an outcome.
-//! Must not know: what a complaint is.
+//! Signals within one second count as one. Memory is bounded: if an address is forgotten, it gets
+//! its full share again. Slowing down only delays requests, and never decides an outcome. Does not
+//! depend on what counts as a signal.
 
 use std::{
     net::IpAddr,
@@ -16,12 +16,13 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Addresses whose complaints are remembered: far more than complain in ten minutes of a scan.
+/// Maximum number of slowed addresses that are remembered: far more than send signals in ten
+/// minutes of a scan.
 const MAX_ADDRESSES: usize = 16_384;
-/// The time without a complaint after which an address gets one more concurrent request.
+/// Time without a signal after which an address gets one more concurrent request.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
-/// The time within which complaints count as one: the answers to requests that were under way
-/// together come together.
+/// Time within which signals count as one, because responses to concurrent requests arrive
+/// together.
 const COMPLAINT_WINDOW: Duration = Duration::from_secs(1);
 
 struct Reduction {
@@ -29,10 +30,10 @@ struct Reduction {
     since: Instant,
 }
 
-/// The complaints that one fetcher received, by address.
+/// The slowed addresses of one fetcher.
 pub(crate) struct Slowdown {
     reductions: Mutex<LruCache<IpAddr, Reduction>>,
-    /// Avoids the lock until the first complaint.
+    /// False until the first signal, which avoids the lock.
     any: AtomicBool,
 }
 
@@ -44,7 +45,7 @@ impl Default for Slowdown {
 }
 
 impl Slowdown {
-    /// The number of concurrent requests that `address` gets of its full share.
+    /// Returns the number of concurrent requests for `address`, at most its full share.
     pub(crate) fn limit(&self, address: IpAddr, full: usize, now: Instant) -> usize {
         if !self.any.load(Ordering::Relaxed) {
             return full;
@@ -59,7 +60,7 @@ impl Slowdown {
         limit
     }
 
-    /// Halves the limit of an address that complained.
+    /// Halves the limit of an address that sent a rate-limit signal.
     pub(crate) fn halve(&self, address: IpAddr, full: usize, now: Instant) {
         self.any.store(true, Ordering::Relaxed);
         let mut reductions = self.reductions.lock();

@@ -1,6 +1,7 @@
-//! The answer to one request: what its head decides, and its body as far as it is wanted.
+//! Handles the response to a request: decides by its head, and reads as much of its body as needed.
 //!
-//! Must not know: how the request was sent, redirects beyond recognising one, robots.txt.
+//! Does not depend on how the request was sent, or on robots.txt. Recognises redirects, but does
+//! not follow them.
 
 use std::time::{Duration, Instant};
 
@@ -27,14 +28,14 @@ use crate::{
     trouble::{Stop, Trouble},
 };
 
-/// Bytes of a refusal's body that are read to keep the connection, and with a crawl's records: most
-/// error pages are shorter.
+/// Maximum bytes of an error response's body to read, to keep the connection and for a crawl's
+/// records. Most error pages are shorter.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// The time for reading a refusal's body; a new connection costs about as much.
+/// Time limit for reading an error response's body. A new connection costs about as much.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RequestChain<'_> {
-    /// Understands the head, and reads the body if it is wanted.
+    /// Interprets the head, and reads the body if it is needed.
     pub(crate) async fn answer(
         &mut self,
         target: &Target,
@@ -52,7 +53,7 @@ impl RequestChain<'_> {
             add_ms(&mut self.fetched.timings.body, began.elapsed());
             let (body, memory) = read?;
             let outcome = body.outcome;
-            // What was cut is still to come over a connection of HTTP/1.1.
+            // Over HTTP/1.1, the part that was cut would still arrive on the connection.
             let is_usable = body.is_read || (outcome.is_none() && connection.speaks_http2());
             self.take_body(status, &headers, body, memory);
             if is_usable {
@@ -61,7 +62,8 @@ impl RequestChain<'_> {
             return outcome.map_or(Ok(NextStep::Body), |outcome| Err(outcome.into()));
         }
         self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
-        // A stream of HTTP/2 can be left; a connection of HTTP/1.1 must be read to be used again.
+        // An HTTP/2 stream can be abandoned. An HTTP/1.1 connection must be drained before it is
+        // reused.
         let is_read = match &verdict {
             Err(Outcome::TypeRefused) => false,
             Err(_) if self.page.is_some() && status.as_u16() >= 400 => {
@@ -79,7 +81,7 @@ impl RequestChain<'_> {
         verdict.map_err(Stop::Outcome)
     }
 
-    /// Writes down what the head says.
+    /// Records the content of the head.
     fn note(&mut self, target: &Target, status: StatusCode, headers: &HeaderMap) {
         self.cookies.take(&target.url, headers);
         self.fetched.status = Some(status.as_u16());
@@ -95,7 +97,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Decides by status and fields, and by what the request is for.
+    /// Decides by status, fields, and the request's purpose.
     fn judge(&self, status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
         let is_conditional = self.page.as_ref().is_some_and(|page| page.is_conditional);
         if is_conditional && status == StatusCode::NOT_MODIFIED {
@@ -107,7 +109,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Keeps the connection for the next URL of the origin, and the permits if that comes next.
+    /// Keeps the connection for the next URL of the origin, and the permits if that is next.
     fn keep(&self, target: &Target, connection: Connection, permits: RequestPermits) {
         self.scope.pool.keep(&target.origin, connection, &self.shared.politeness);
         if self.scope.is_sequential {
@@ -139,8 +141,8 @@ impl RequestChain<'_> {
         Ok((body, memory))
     }
 
-    /// Reads the beginning of an error page for its record. Returns whether that was all of it;
-    /// nothing that goes wrong with it changes the outcome.
+    /// Reads the first part of an error page for its record. Returns whether it was complete.
+    /// Errors do not change the outcome.
     async fn read_error_page(
         &mut self,
         status: StatusCode,
@@ -158,7 +160,7 @@ impl RequestChain<'_> {
         Ok(is_read)
     }
 
-    /// Keeps a body: of an icon one with which the fetch goes on, of a page what came of it.
+    /// Keeps a body. An incomplete one is only kept for a page, not for an icon.
     fn take_body(
         &mut self,
         status: StatusCode,

@@ -1,9 +1,9 @@
-//! Bodies: read piece by piece, decoded on the way, never more than the limit.
+//! Reads bodies piece by piece, decodes them on the way, and enforces the limit.
 //!
-//! The limit holds for decoded bytes and for wire bytes, so it stops a decompression bomb as well
-//! as a coding that carries nothing. A body that ends early, or whose coding breaks, is what came
-//! of it; one whose coding cannot be undone at all is kept as it came.
-//! Must not know: what the bytes mean.
+//! The limit applies to decoded bytes and to wire bytes, so it stops a decompression bomb as well
+//! as a coding that carries nothing. Of a body that ends early, or with corrupt coding, the decoded
+//! part is kept. A body that cannot be decoded at all is kept as received. Does not depend on what
+//! the bytes mean.
 
 use std::{error::Error, io};
 
@@ -21,10 +21,10 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The content codings of a body, the outermost first; none if one of them cannot be undone.
+/// The content codings of a body, outermost first. `None` if one of them is not supported.
 type Codings = Option<Vec<Coding>>;
 
-/// The codings that the head declares. Unknown names count as no coding, as in browsers.
+/// Returns the codings in the head. Unknown names count as no coding, as in browsers.
 pub(crate) fn codings(headers: &HeaderMap) -> Codings {
     let mut codings = Vec::new();
     let values = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
@@ -38,21 +38,21 @@ pub(crate) fn codings(headers: &HeaderMap) -> Codings {
     Some(codings).filter(|codings| codings.len() <= MAX_LAYERS)
 }
 
-/// The declared length on the wire in bytes, if there is one.
+/// Returns the declared length on the wire in bytes. `None` if there is none.
 pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// A body as far as it came and was wanted.
+/// The part of a body that arrived and was needed.
 #[derive(Debug)]
 pub(crate) struct ReadBody {
-    /// The decoded bytes; those that came where the coding could not be undone.
+    /// The decoded bytes, or the bytes as received if they could not be decoded.
     pub(crate) bytes: Bytes,
     /// Whether the bytes still have the codings of the head.
     pub(crate) is_coded: bool,
-    /// Why they are not all that the server has; none if they are.
+    /// Why the bytes are incomplete. `None` if they are complete.
     pub(crate) cut: Option<CutReason>,
-    /// The outcome of the fetch; none if the body is one to go on with.
+    /// The outcome of the fetch. `None` if it can continue with this body.
     pub(crate) outcome: Option<Outcome>,
     /// Whether the body was read to its end on the wire.
     pub(crate) is_read: bool,
@@ -83,8 +83,8 @@ pub(crate) async fn read(
     Ok(gathered.end(stopped, at_limit))
 }
 
-/// Reads and drops a body of at most `max_bytes`, so that its connection can carry the next
-/// request. Returns whether it was read to its end, which does not change the outcome of the fetch.
+/// Reads and drops a body of at most `max_bytes`, so that its connection can be reused. Returns
+/// whether it was read to its end, which does not affect the outcome of the fetch.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {
@@ -117,14 +117,14 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, Trouble> {
     Ok(if error.is_incomplete_message() { Outcome::BodyTruncated } else { Outcome::BodyReset })
 }
 
-/// What was read of a body.
+/// The part of a body that was read.
 struct Gathered {
-    /// One a coding, the outermost first; none if one cannot be undone.
+    /// One decoder per coding, outermost first. `None` if one coding is not supported.
     decoders: Option<Vec<Decoder>>,
-    /// The bytes as they came, for as long as it is not sure that they have the codings.
+    /// The bytes as received, until it is certain that they have the declared codings.
     wire: Vec<u8>,
     decoded: Vec<u8>,
-    /// Bytes that may still come.
+    /// Number of bytes that may still be received.
     wire_left: usize,
     is_empty: bool,
 }
@@ -141,7 +141,7 @@ impl Gathered {
         }
     }
 
-    /// Takes a piece. Returns whether it was within the limits.
+    /// Adds a piece. Returns whether it was within the limits.
     fn push(&mut self, piece: &[u8]) -> bool {
         let taken = piece.get(..self.wire_left).unwrap_or(piece);
         self.wire_left -= taken.len();
@@ -166,7 +166,7 @@ impl Gathered {
         self.decoders.iter().flatten().any(Decoder::is_over_limit)
     }
 
-    /// Decodes what is left of the pieces. Returns whether the body could be decoded, and how far.
+    /// Decodes the rest of the pieces. Returns whether the body could be decoded, and how far.
     fn finish(&mut self) -> (bool, Extent) {
         let Some(decoders) = self.decoders.as_deref_mut() else {
             return (self.is_empty, Extent::Whole);
@@ -187,7 +187,8 @@ impl Gathered {
         found
     }
 
-    /// The body, after its last piece; `stopped` says why that was not its end.
+    /// Returns the body after its last piece. `stopped` is the reason if reading stopped before its
+    /// end.
     fn end(mut self, stopped: Option<(Outcome, CutReason)>, at_limit: AtLimit) -> ReadBody {
         let (is_decoded, extent) = self.finish();
         let too_large = (Outcome::BodyTooLarge, CutReason::Length);
@@ -213,7 +214,7 @@ impl Gathered {
     }
 }
 
-/// Decodes bytes by each decoder in turn.
+/// Decodes bytes with each decoder in turn.
 fn decode(decoders: &mut [Decoder], bytes: Vec<u8>) -> Vec<u8> {
     decoders.iter_mut().fold(bytes, |bytes, decoder| {
         decoder.push(&bytes);

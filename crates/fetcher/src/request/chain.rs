@@ -1,9 +1,8 @@
-//! One URL with its redirects, every hop checked, to exactly one outcome.
+//! Fetches one URL with its redirects, and returns exactly one outcome.
 //!
-//! Nothing is dialled that the guard did not allow, on any hop. A failure of this machine (no
-//! descriptors, no route, a stall) voids a fetch; it runs again a few times, then the trouble is
-//! returned to the caller.
-//! Must not know: the candidates of hosts, images, jobs.
+//! Nothing is dialled that the guard did not allow, on any hop. A local failure (no descriptors, no
+//! route, a stall) voids a fetch. It runs again a few times, then the failure is returned to the
+//! caller. Does not depend on icon candidates, images or jobs.
 
 use std::{
     collections::HashSet,
@@ -29,13 +28,13 @@ use crate::{
     trouble::{Stop, Trouble},
 };
 
-/// Attempts at a fetch that trouble of this machine voids: with their pauses they take 15 seconds,
-/// and longer trouble is the caller's to handle.
+/// Maximum attempts at a fetch that local failures void. With their pauses they take 15 seconds;
+/// the caller must handle longer failures.
 const MAX_FETCH_ATTEMPTS: u32 = 6;
-/// The unit of the pause after a void attempt, which doubles with each.
+/// Unit of the pause after a void attempt. The pause doubles with each.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
 
-/// Fetches one URL, and again if trouble of this machine voided the attempt. Without `robots` no
+/// Fetches one URL, and retries if a local failure voided the attempt. Without `robots` no
 /// robots.txt is read.
 pub(crate) async fn fetch(
     shared: &Shared,
@@ -55,8 +54,8 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Makes one request of a crawl, and again if trouble of this machine voided the attempt. Two
-/// requests to one host are at least `pause` apart.
+/// Sends one request of a crawl, and retries if a local failure voided the attempt. Two requests to
+/// one host are at least `pause` apart.
 pub(crate) async fn fetch_page(
     shared: &Shared,
     scope: FetchScope<'_>,
@@ -123,7 +122,7 @@ fn start<'a>(
     }
 }
 
-/// Takes a chain to its outcome.
+/// Runs a chain to its outcome.
 async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Result<(), Trouble> {
     let began = Instant::now();
     let (shared, scope) = (chain.shared, chain.scope);
@@ -143,7 +142,7 @@ async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Resu
     Ok(())
 }
 
-/// What the caller is told of a request of a crawl that has its outcome.
+/// Creates the result of a crawl's request from a finished chain.
 fn page_fetched(chain: RequestChain<'_>) -> PageFetched {
     let RequestChain { fetched, cookies, page, .. } = chain;
     let page = page.map_or_else(PageChain::default, |page| *page);
@@ -164,7 +163,7 @@ fn page_fetched(chain: RequestChain<'_>) -> PageFetched {
     }
 }
 
-/// How a fetch ended, unless trouble of this machine voids it.
+/// Returns the outcome of a fetch, or an error if a local failure voids it.
 async fn outcome_of(
     shared: &Shared,
     began: Instant,
@@ -186,7 +185,7 @@ async fn outcome_of(
     Ok(outcome)
 }
 
-/// Whether an answer is what an address gives that gets too many requests.
+/// Returns whether a response is a sign that an address gets too many requests.
 fn is_complaint(fetched: &Fetched) -> bool {
     match fetched.outcome.complaint() {
         Complaint::No => false,
@@ -237,7 +236,7 @@ async fn follow_redirects(
         chain.fetched.was_downgraded |= target.is_https && !next.is_https;
         if let Some(page) = &mut chain.page {
             page.redirected();
-            // Also where another host was asked in between.
+            // Pause also if another host was requested in between.
             if hosts.contains(&next.host) {
                 chain.pause().await;
             }
@@ -246,7 +245,7 @@ async fn follow_redirects(
     }
 }
 
-/// Waits until a request of a crawl may be sent to the host of `target`; a chain began on
+/// Waits until a crawl request may be sent to the host of `target`, in a chain that started on
 /// `own_host`. `None` for icons.
 async fn enter_gate(
     chain: &mut RequestChain<'_>,
@@ -259,7 +258,7 @@ async fn enter_gate(
     Some(chain.clock.wait(Box::pin(entering)).await)
 }
 
-/// The outcome of a redirect that the caller follows. The caller judges the port, too.
+/// Returns the outcome of a redirect that the caller follows. The caller also checks the port.
 fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outcome {
     match target.redirect_url(location) {
         Ok(next) => {
@@ -272,8 +271,8 @@ fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outc
     }
 }
 
-/// One hop, unless its outcome is known or it is forbidden. The blocklist and a literal address are
-/// checked before anything else is asked of the host, its robots.txt included.
+/// Takes one hop, unless its outcome is known or it is forbidden. The blocklist and a literal
+/// address are checked before anything is requested from the host, including its robots.txt.
 async fn take_hop(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
@@ -304,7 +303,7 @@ async fn take_hop(
     next_step
 }
 
-/// Whether robots.txt allows `target`; if not, its outcome.
+/// Checks whether robots.txt allows `target`. If not, returns the outcome.
 async fn check_robots(
     chain: &mut RequestChain<'_>,
     robots: &RobotsCache,
@@ -312,15 +311,15 @@ async fn check_robots(
 ) -> Result<Result<(), Outcome>, Trouble> {
     let (shared, scope) = (chain.shared, chain.scope);
     if !robots.knows(&target.origin) {
-        // Another fetch may be asking for the file, and wait for these permits.
+        // Another fetch may be fetching the file, and waiting for these permits.
         scope.pool.release_permits();
     }
     let fetch = || fetch_robots(shared, scope, target.robots_url());
     chain.clock.wait(robots.check(scope.robot.product(), target, fetch)).await
 }
 
-/// Fetches a robots.txt. The rules must not depend on which fetch asks for them, so nothing that
-/// neighbours found out is used here.
+/// Fetches a robots.txt. The rules must not depend on which fetch needs them, so the findings of
+/// neighbouring URLs are not used here.
 fn fetch_robots<'a>(
     shared: &'a Shared,
     scope: FetchScope<'a>,

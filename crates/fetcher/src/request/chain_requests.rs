@@ -1,6 +1,6 @@
-//! The requests of one chain of redirects, by which a loop is told from a cookie wall.
+//! Tracks the requests of one redirect chain, to distinguish a loop from a cookie wall.
 //!
-//! Does not depend on: how a request is made, who follows the redirects.
+//! Does not depend on how a request is made, or who follows the redirects.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use url::Url;
 
 use crate::request::cookies::Cookies;
 
-/// The requests that a chain of redirects has made. A URL may be requested again with other
-/// cookies, because sites set a cookie elsewhere and then send the client back.
+/// The requests that a redirect chain has made. A URL may be requested again with other cookies,
+/// because sites set a cookie elsewhere and then redirect the client back.
 #[derive(Debug, Default)]
 pub struct ChainRequests {
     /// Each URL with the `Cookie` header that was sent to it.
@@ -17,8 +17,8 @@ pub struct ChainRequests {
 }
 
 impl ChainRequests {
-    /// Adds a request for `url`, an absolute URL, with the cookies that go to it. Returns false if
-    /// the chain has made an identical request before: it is a loop.
+    /// Adds a request for `url`, an absolute URL, with the cookies for it. Returns false if the
+    /// chain has already made an identical request, which is a loop.
     pub fn add(&mut self, url: &str, cookies: &Cookies) -> bool {
         let header = Url::parse(url).ok().and_then(|url| cookies.header(&url));
         self.made.insert((url.to_owned(), header))

@@ -1,8 +1,8 @@
-//! An open HTTP connection: its tasks, and sending a request on it.
+//! An open HTTP connection with its tasks, on which requests are sent.
 //!
-//! A connection and the tasks that drive it end when its last owner drops it, whatever the peer
-//! does. Heads are bounded (256 fields, 64 KiB), windows too.
-//! Must not know: how it was dialled, what is asked.
+//! A connection and its tasks end when its last owner drops it, whatever the peer does. Heads are
+//! bounded (64 KiB, and 256 fields over HTTP/1.1), and so are HTTP/2 windows. Does not depend on
+//! how it was dialled, or on what is requested.
 
 use std::{
     future::Future,
@@ -29,14 +29,14 @@ use crate::{
     signing::{RequestSignature, RequestSigner},
 };
 
-/// Fields of a head; real servers send a few dozen.
+/// Maximum number of fields in a head. Real servers send a few dozen.
 const MAX_HEADER_FIELDS: usize = 256;
-/// Bytes of a head; browsers accept more, real servers send a few KiB.
+/// Maximum size of a head in bytes. Browsers accept more, real servers send a few KiB.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Bytes that a peer may send on one stream before the body has its memory permit; nothing else
-/// bounds them.
+/// Maximum bytes that a peer may send on one stream before the body has its memory permit. Nothing
+/// else limits them.
 const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
-/// Bytes that a peer may send on all streams of a connection before they are read.
+/// Maximum bytes that a peer may send on all streams of a connection before they are read.
 const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 128 * 1024;
 
 type Tasks = Mutex<JoinSet<()>>;
@@ -64,20 +64,20 @@ enum Sender {
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-/// One open connection, ready for a request.
+/// An open connection, ready for a request.
 pub(crate) struct Connection {
     sender: Sender,
     /// The address and port that were dialled.
     pub(crate) endpoint: SocketAddr,
-    /// What was found about the certificate of the peer; none over http.
+    /// The peer's certificate. `None` over http.
     pub(crate) certificate: Option<Certificate>,
-    /// What its requests are signed with: a connection asks one authority.
+    /// The signature of its requests. A connection is for one authority.
     signature: Option<RequestSignature>,
     _tasks: Arc<Tasks>,
 }
 
 impl Connection {
-    /// Begins HTTP on a connected stream.
+    /// Starts HTTP on a connected stream.
     pub(crate) async fn begin<S>(
         stream: S,
         speaks_http2: bool,
@@ -118,8 +118,8 @@ impl Connection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Adds to the header of a request to `authority`, the one that this connection asks, what says
-    /// who sends it.
+    /// Signs a request to `authority`, which must be the one of this connection, by adding header
+    /// fields.
     pub(crate) fn sign(
         &mut self,
         signer: &RequestSigner,
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Sends one request and waits for the head of its answer.
+    /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -158,7 +158,8 @@ impl Connection {
         }
     }
 
-    /// Another handle on the same connection, where the protocol allows concurrent requests.
+    /// Returns another handle on the same connection. `None` if the protocol has no concurrent
+    /// requests.
     pub(crate) fn share(&self) -> Option<Self> {
         let Sender::Http2(sender) = &self.sender else { return None };
         Some(Self {

@@ -1,6 +1,6 @@
-//! Whether bytes are an image. The content decides, never the `Content-Type`.
+//! Decides whether bytes are an image, by their content and never by `Content-Type`.
 //!
-//! Must not know: where the bytes came from.
+//! Does not depend on the source of the bytes.
 
 use everytab_icon::{
     Format, IconError,
@@ -13,19 +13,19 @@ use everytab_webpage::{
 
 use crate::outcome::Outcome;
 
-/// What the header of an image says.
+/// The facts in the header of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
     /// The media type, by content.
     pub content_type: &'static str,
-    /// The width in pixels of the entry that suits 32 pixels best; 0 if the header does not say.
+    /// Width in pixels of the entry that suits 32 pixels best. 0 if the header does not give it.
     pub width: u32,
-    /// The height in pixels of the same entry; 0 if the header does not say.
+    /// Height in pixels of the same entry. 0 if the header does not give it.
     pub height: u32,
 }
 
-/// Decides whether bytes are an image: [`Outcome::Ok`] with the facts of the image, or another
-/// outcome without facts.
+/// Decides whether bytes are an image. Returns [`Outcome::Ok`] with the facts of the image, or
+/// another outcome without facts.
 pub fn judge(bytes: &[u8]) -> (Outcome, Option<ImageFacts>) {
     let measured = measure(bytes).and_then(|measured| {
         check_sides(&measured)?;
@@ -48,7 +48,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
         IconError::NotAnImage => Outcome::NotImageOther,
         IconError::TooLarge { .. } => Outcome::ImageTooBig,
         IconError::SvgRefused { .. } => Outcome::SvgRejected,
-        // An AVIF of a kind that is not decoded is archived and not drawn; selection puts it last.
+        // An AVIF that is not supported is archived but not displayed. Selection puts it last.
         IconError::AvifUnsupported => {
             let content_type = Format::Avif.content_type();
             return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));
@@ -64,7 +64,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
 /// Decodes a `data:` icon.
 ///
 /// # Errors
-/// The outcome of a `data:` URL that is too long, is not base64, or is malformed.
+/// Returns the outcome of a `data:` URL that is too long, has invalid base64, or is malformed.
 pub fn data_bytes(url: &str) -> Result<Vec<u8>, Outcome> {
     match data_url::decode(url, MAX_DATA_URL_BYTES) {
         Ok(data) => Ok(data.bytes),

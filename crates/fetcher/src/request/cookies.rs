@@ -1,21 +1,21 @@
 //! The cookies of one redirect chain. Some sites redirect until they receive their own cookie.
 //!
-//! Cookies live as long as the chain, are sent only to the host that set them, and are bounded.
-//! Must not know: anything that outlives a chain.
+//! Cookies live as long as the chain, are only sent to the host that set them, and are limited in
+//! number and size. Does not depend on anything that outlives a chain.
 
 use std::collections::BTreeMap;
 
 use http::{HeaderMap, header::SET_COOKIE};
 use url::Url;
 
-/// Cookies of one chain; a site that checks for cookies sets one or two.
+/// Maximum number of cookies in a chain. A site that checks for cookies sets one or two.
 const MAX_COOKIES: usize = 10;
-/// Bytes of all names and values of one chain: the size that browsers allow for one cookie.
+/// Maximum bytes of all names and values in a chain: the limit of browsers for one cookie.
 const MAX_BYTES: usize = 4_096;
 
 /// The cookies of one redirect chain: at most ten, of 4 KiB together, each for the host that set
-/// it. A caller that follows a redirect itself passes them on with the next request, and drops
-/// them at the end of the chain.
+/// it. A caller that follows a redirect itself passes them to the next request, and drops them at
+/// the end of the chain.
 #[derive(Clone, Debug, Default)]
 pub struct Cookies {
     /// The cookies by host and name.
@@ -29,7 +29,7 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Keeps the cookies that an answer from `url` sets. Cookies over the limits are left out.
+    /// Keeps the cookies that a response from `url` sets. Skips cookies that exceed the limits.
     pub(crate) fn take(&mut self, url: &Url, headers: &HeaderMap) {
         let Some(host) = url.host_str() else { return };
         for line in headers.get_all(SET_COOKIE) {
@@ -60,7 +60,7 @@ impl Cookies {
         }
     }
 
-    /// The `Cookie` header for a request to `url`, if any cookie is for it.
+    /// Returns the `Cookie` header for a request to `url`. `None` if there are no cookies for it.
     pub(crate) fn header(&self, url: &Url) -> Option<String> {
         let host = url.host_str()?;
         let is_https = url.scheme() == "https";

@@ -1,9 +1,9 @@
-//! One POST of a body to a URL that a user named, as webhooks are sent.
+//! Sends a body by POST to a URL that a user named, for webhooks.
 //!
-//! Invariants: only addresses that the guard allows are dialled, and the name is looked up once;
-//! the peer proves its name by a certificate that is verified; plain http goes to addresses alone
-//! that the operator allows although they are not public; no redirect is followed; nothing of the
-//! body of a response is read. Does not depend on: what is sent, or to whom.
+//! Invariants: only addresses that the guard allows are dialled, and the name is resolved once. The
+//! peer proves its name by a certificate that is verified. Plain http is only used for addresses
+//! that the operator allows although they are not public. No redirect is followed, and the body of
+//! the response is not read. Does not depend on what is sent, or to whom.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -45,34 +45,34 @@ use crate::{
 /// A body to deliver.
 #[derive(Debug, Clone)]
 pub struct Delivery<'a> {
-    /// The URL, of which the port must be one of the fetcher's.
+    /// The URL. Its port must be one of the fetcher's.
     pub url: &'a str,
-    /// The type of the body.
+    /// Content type of the body.
     pub content_type: &'a str,
-    /// Further fields.
+    /// Additional header fields.
     pub fields: &'a [(&'static str, String)],
     /// The body.
     pub body: Bytes,
-    /// The times for connecting, for the head of the response, and for all of it.
+    /// Time limits for connecting, for the head of the response, and for the whole delivery.
     pub times: TimeLimits,
 }
 
-/// What came of a delivery.
+/// The result of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// [`Outcome::Ok`] if the status was a success, [`Outcome::Redirected`] for any redirect.
+    /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any redirect.
     pub outcome: Outcome,
     /// The status. `None` if there was no response.
     pub status: Option<u16>,
-    /// How long the receiver wants to be left alone, if it says so.
+    /// How long the receiver asked the client to wait, if it did.
     pub retry_after: Option<Duration>,
 }
 
 impl Fetcher {
-    /// Sends a body to a URL. Nothing that is blocked or excluded by the options gets one.
+    /// Sends a body to a URL, unless the options block or exclude it.
     ///
     /// # Errors
-    /// Returns the [`Trouble`] of this machine that voided the attempt.
+    /// Returns the [`Trouble`] that voided the attempt.
     pub async fn deliver(
         &self,
         options: &PageOptions,
@@ -134,7 +134,7 @@ impl Fetcher {
     }
 }
 
-/// Returns the outcome of a delivery that was answered.
+/// Returns the outcome of a delivery with a response.
 fn outcome_of(status: StatusCode) -> Outcome {
     match status.as_u16() {
         200..=299 => Outcome::Ok,
@@ -153,14 +153,14 @@ async fn addresses_of(
         let is_allowed = shared.guard.allows(address);
         return if is_allowed { Ok(vec![address]) } else { Err(Outcome::IpBlocked.into()) };
     }
-    // A lookup has deadlines of its own.
+    // A lookup has its own deadlines.
     match clock.wait(shared.resolver.resolve(&target.host)).await?.0 {
         Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
         Resolved::Failed(outcome) => Err(outcome.into()),
     }
 }
 
-/// Builds the request. Errors: `UrlUnparsable` for a field that no request can have.
+/// Builds the request. Returns `UrlUnparsable` if a field cannot be in a request.
 fn request_of(
     shared: &Shared,
     target: &Target,
@@ -177,7 +177,7 @@ fn request_of(
 }
 
 /// Opens a connection to the first of `addresses` that accepts one. Endpoints that other fetches
-/// found dead are dialled too: a receiver that was away is to be found as soon as it is back.
+/// found dead are also dialled, so that a receiver is found as soon as it is back.
 async fn dial(
     shared: &Shared,
     target: &Target,
@@ -212,7 +212,7 @@ async fn dial(
     Err(failure.unwrap_or(Outcome::DnsNoAddress).into())
 }
 
-/// Begins TLS, if the URL is https, and HTTP/1.1 on a connected stream.
+/// Starts TLS, if the URL is https, and HTTP/1.1 on a connected stream.
 async fn begin(
     shared: &Shared,
     target: &Target,
@@ -224,9 +224,9 @@ async fn begin(
         let begun = Connection::begin(stream, false, endpoint, None).await;
         return begun.map_err(|_| Outcome::ConnectReset.into());
     }
-    // As for pages: without this the request may wait for an acknowledgement.
+    // As for pages: otherwise the request may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
-    // A machine without roots trusts nobody.
+    // A system without roots trusts no receiver.
     let config = shared.trust.verified.as_ref().ok_or(Outcome::TlsHandshake)?;
     let name = server_name(&target.host, endpoint.ip());
     let shaking = TlsConnector::from(Arc::clone(config)).connect(name, stream);

@@ -1,8 +1,8 @@
-//! From a checked name to an open connection: addresses, TCP, TLS.
+//! Opens a connection to a checked name: addresses, TCP, TLS.
 //!
-//! Only addresses that the guard allowed are dialled, with the port of the URL or the one that the
-//! settings put in its place. Nothing here looks a name up a second time, and no proxy is used.
-//! Must not know: what is asked on the connection.
+//! Only addresses that the guard allowed are dialled, with the port of the URL or its replacement
+//! in the settings. No name is resolved a second time here, and no proxy is used. Does not depend
+//! on what is requested.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -29,19 +29,19 @@ use crate::{
     trouble::{Stop, Trouble},
 };
 
-/// Addresses of one name that are tried; more would leave too little time for each.
+/// Maximum number of addresses to try per name. More would leave too little time for each.
 pub(crate) const MAX_ADDRESSES_TRIED: usize = 3;
 
-/// One attempt to connect to a target: for which fetch, and what became of it.
+/// An attempt to connect to a target.
 pub(crate) struct DialRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
     pub(crate) target: &'a Target,
     pub(crate) clock: &'a mut Clock,
     pub(crate) timings: &'a mut Timings,
-    /// The time for connecting by TCP over all addresses, and for TLS.
+    /// Time limit for connecting by TCP over all addresses, and for TLS.
     pub(crate) connect_timeout: Duration,
-    /// The endpoint that was dialled last, whether or not it worked.
+    /// The endpoint that was last dialled, whether or not it worked.
     pub(crate) tried: Option<SocketAddr>,
 }
 
@@ -78,11 +78,11 @@ impl DialRequest<'_> {
                     if shared.stalls.since(began) {
                         return Err(Trouble::Stalled.into());
                     }
-                    // This comes before other fetches learn that the endpoint is dead.
+                    // Check this before other fetches learn that the endpoint is dead.
                     if outcome.is_silence() {
                         self.clock.wait(shared.connectivity.check()).await?;
                     }
-                    // A time-out counts for other fetches only if it was not cut short.
+                    // A timeout only counts for other fetches if it was not shortened.
                     if outcome != Outcome::ConnectTimeout || addresses.len() == 1 {
                         shared.endpoints.failed(endpoint, &self.target.host, outcome);
                     }
@@ -102,11 +102,10 @@ impl DialRequest<'_> {
         WirePermits::acquire(politeness, meter, address, self.clock).await
     }
 
-    /// Connects, and once more where this machine's own link may be why the first attempt failed.
-    /// Three seconds after the link was cut, the kernel says of every address that it is
-    /// unreachable; what it sent into a link that was cut for a while gets no answer. In both cases
-    /// the link may be whole again when it is checked. Returns also when the attempt that counts
-    /// began.
+    /// Connects, and tries again if the local link may have caused the first attempt to fail. Three
+    /// seconds after the link is cut, the kernel reports every address as unreachable, and packets
+    /// sent into a link that was cut for a while get no response. In both cases the link may work
+    /// again when it is checked. Also returns when the attempt that counts started.
     async fn connect_surely(
         &mut self,
         endpoint: SocketAddr,
@@ -142,8 +141,8 @@ impl DialRequest<'_> {
         Ok(stream)
     }
 
-    /// Whether an endpoint that was silent accepts a connection by now. It is tried once for all
-    /// fetches in all later passes, until it is forgotten.
+    /// Returns whether an endpoint that was silent accepts a connection now. It is tried once for
+    /// all fetches in all later passes, until it is forgotten.
     async fn is_alive_again(&mut self, endpoint: SocketAddr) -> Result<bool, Trouble> {
         let (shared, scope) = (self.shared, self.scope);
         let began = Instant::now();
@@ -160,7 +159,7 @@ impl DialRequest<'_> {
                 Err(_elapsed) => Ok(false),
             }
         };
-        // This future is seldom needed, and large.
+        // Box this future, because it is large and seldom needed.
         let attempt = Box::pin(attempt);
         let tried = self.clock.wait(shared.endpoints.try_again(endpoint, attempt)).await;
         let (is_alive, was_tried) = tried?;
@@ -170,7 +169,7 @@ impl DialRequest<'_> {
         Ok(is_alive)
     }
 
-    /// Begins TLS, if the URL is https, and HTTP on a connected stream.
+    /// Starts TLS, if the URL is https, and HTTP on a connected stream.
     async fn handshake(
         &mut self,
         endpoint: SocketAddr,
@@ -182,8 +181,8 @@ impl DialRequest<'_> {
             let begun = Connection::begin(stream, false, endpoint, None).await;
             return begun.map_err(|_| Outcome::ConnectReset.into());
         }
-        // Without this, what follows a handshake may wait for an acknowledgement. A failure here
-        // costs only that time.
+        // Otherwise, data after a handshake may wait for an acknowledgement. If this fails, it only
+        // costs that time.
         let _ = stream.set_nodelay(true);
         let began = Instant::now();
         let name = server_name(&self.target.host, endpoint.ip());
@@ -202,7 +201,8 @@ impl DialRequest<'_> {
     }
 }
 
-/// The name for SNI and the certificate. A name that TLS cannot carry is replaced by the address.
+/// Returns the name for SNI and the certificate. A name that TLS cannot carry is replaced by the
+/// address.
 pub(crate) fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     let host = host.trim_end_matches('.').to_owned();
     match host.parse::<IpAddr>() {

@@ -1,6 +1,6 @@
-//! What a failed attempt to connect says about the peer, or about this machine.
+//! Classifies connection errors: caused by the peer, or local.
 //!
-//! Must not know: how connections are made.
+//! Does not depend on how connections are made.
 
 use std::{io, net::SocketAddr};
 
@@ -11,11 +11,12 @@ use crate::{
     trouble::{Stop, Trouble},
 };
 
-/// Outcomes of connecting, the most worth a retry first. Others are worth less than these.
+/// Outcomes of connecting, ordered by how much a retry is worth. Others are worth less than these.
 const BY_WORTH_OF_A_RETRY: [Outcome; 3] =
     [Outcome::ConnectTimeout, Outcome::ConnectReset, Outcome::ConnectUnreachable];
 
-/// The outcome of two failed addresses, whatever their order: the one that is most worth a retry.
+/// Combines the outcomes of two failed addresses, whatever their order: the one that is most worth
+/// a retry.
 pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
     let rank = |outcome: Outcome| {
         let rank = BY_WORTH_OF_A_RETRY.iter().position(|ranked| *ranked == outcome);
@@ -24,8 +25,8 @@ pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
     before.filter(|before| rank(*before) < rank(now)).unwrap_or(now)
 }
 
-/// What an error of `connect` says about the peer, or about this machine. On a machine without
-/// IPv6, a missing route to an IPv6 address is no trouble: the name has only such an address.
+/// Classifies an error of `connect`. On a host without IPv6, a missing route to an IPv6 address is
+/// not a local failure, because the name only has such an address.
 pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6: bool) -> Stop {
     match Trouble::of_io(error) {
         Some(Trouble::NetworkUnreachable | Trouble::LocalPorts)
@@ -45,8 +46,8 @@ pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6
     }
 }
 
-/// What broke a TLS handshake. A peer that hangs up gives one outcome, whether that shows as a
-/// reset or as the end of the stream, because which of them it is depends on timing.
+/// Classifies an error of a TLS handshake. A peer that hangs up always gives the same outcome,
+/// because timing decides whether that is a reset or the end of the stream.
 pub(crate) fn of_tls_error(error: &io::Error) -> Stop {
     if let Some(trouble) = Trouble::of_io(error) {
         return trouble.into();

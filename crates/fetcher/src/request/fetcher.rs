@@ -1,6 +1,6 @@
-//! The fetcher as its callers see it: one URL, the limits, and whether the network works.
+//! The fetcher's public interface: single URLs, the limits, and whether the network works.
 //!
-//! Must not know: shards, images, jobs.
+//! Does not depend on shards, images or jobs.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -26,45 +26,44 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Fetches URLs from the web. Clones share everything; a worker needs one.
+/// Fetches URLs from the web. Clones share all state, and a worker needs one.
 #[derive(Clone)]
 pub struct Fetcher {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Fetcher {
-    /// Makes a fetcher. Must be called within a tokio runtime, which it then watches for stalls.
+    /// Creates a fetcher. Must be called within a tokio runtime, which it then watches for stalls.
     ///
     /// # Errors
-    /// A certificate file that cannot be read, resolver settings that make no sense, a user agent
-    /// that no header can carry.
+    /// Returns an error if a certificate file cannot be read, the resolver settings are invalid, or
+    /// the user agent is not a valid header value.
     pub fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         Ok(Self { shared: Arc::new(Shared::new(settings)?) })
     }
 
-    /// The user agent that requests carry.
+    /// Returns the User-Agent of requests.
     pub fn user_agent(&self) -> &str {
         &self.shared.settings.user_agent
     }
 
-    /// The key that signs requests, if there is one.
+    /// Returns the key that signs requests. `None` if there is none.
     pub fn signing_key(&self) -> Option<&Arc<SigningKey>> {
         self.shared.settings.signing_key.as_ref()
     }
 
-    /// The robot that asks where a shard names no other.
+    /// Returns the robot for shards that name no other.
     pub fn robot(&self) -> &Robot {
         &self.shared.robot
     }
 
-    /// The ports of URLs that may be requested, unless a request has others.
+    /// Returns the ports that URLs may have, unless a request has others.
     pub fn ports(&self) -> &PortList {
         &self.shared.settings.ports
     }
 
-    /// Returns the outcome of a URL of a crawl that no request is ever sent for, because of its
-    /// scheme, its port, its user name or the address that it names. `None` if it may be requested,
-    /// as far as the URL alone says.
+    /// Returns the outcome of a crawl's URL for which no request is ever sent, because of its
+    /// scheme, port, user name or literal address. `None` if the URL itself allows a request.
     pub fn refusal(&self, url: &str, ports: &PortList) -> Option<Outcome> {
         let target = match Target::submitted(url, ports) {
             Ok(target) => target,
@@ -75,18 +74,18 @@ impl Fetcher {
     }
 
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
-    /// policy says so, to one outcome. The requests are not signed.
+    /// policy says so. The requests are not signed.
     ///
     /// # Errors
-    /// [`Trouble`] of this machine that did not pass within 15 seconds.
+    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
     pub async fn fetch_one(&self, url: &str, robots: RobotsPolicy) -> Result<Fetched, Trouble> {
         self.fetch_one_as(url, robots, None).await
     }
 
-    /// As [`fetch_one`](Self::fetch_one); the requests are signed by `signer`, if there is one.
+    /// As [`fetch_one`](Self::fetch_one), but `signer` signs the requests, if given.
     ///
     /// # Errors
-    /// [`Trouble`] of this machine that did not pass within 15 seconds.
+    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
     pub async fn fetch_one_as(
         &self,
         url: &str,
@@ -113,11 +112,11 @@ impl Fetcher {
         chain::fetch(&self.shared, rules, scope, url).await
     }
 
-    /// Makes one request of a crawl, outside of the turns of any host: for a look at one URL. A
-    /// redirect that is followed on the same host is asked for immediately.
+    /// Sends one request of a crawl, without the delay of its host, to check a single URL. A
+    /// redirect on the same host is followed immediately.
     ///
     /// # Errors
-    /// [`Trouble`] of this machine that did not pass within 15 seconds.
+    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
     pub async fn fetch_page(
         &self,
         options: &PageOptions,
@@ -126,7 +125,7 @@ impl Fetcher {
         self.fetch_page_in(options, &ConnectionPool::default(), request, Duration::ZERO).await
     }
 
-    /// As [`fetch_page`](Self::fetch_page), over the connections of `pool`; two requests to one
+    /// As [`fetch_page`](Self::fetch_page), but over the connections of `pool`. Two requests to one
     /// host are at least `pause` apart.
     pub(crate) async fn fetch_page_in(
         &self,
@@ -146,61 +145,61 @@ impl Fetcher {
             requests: &RequestLog::default(),
             is_later_pass: false,
             is_spaced: true,
-            // No permit is held from one request to the next, which may be a minute later.
+            // No permit is held between two requests, because the next one may be a minute later.
             is_sequential: false,
         };
         chain::fetch_page(&self.shared, scope, request, pause).await
     }
 
-    /// Sets the number of live workers of the fleet. The limits per address are the fleet's, and
-    /// each live worker takes its share of them.
+    /// Sets the number of live workers in the fleet. The limits per address apply to the whole
+    /// fleet, and each live worker takes its share.
     pub fn share_addresses_with(&self, live_workers: usize) {
         self.shared.politeness.share_with(live_workers);
     }
 
-    /// Takes up the addresses of a name that another worker looked up, for `left` and an hour at
-    /// most, so that it need not be asked for again. They are checked as an answer of the resolver
-    /// is, and nothing is taken up of a name that has one that may not be dialled.
+    /// Caches the addresses of a name that another worker looked up, for `left` but at most an
+    /// hour, so that no lookup is needed. They are checked like the resolver's answers. If one of
+    /// them may not be dialled, the whole name is ignored.
     pub fn learn_addresses(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         self.shared.resolver.learn(host, addresses, left);
     }
 
-    /// The addresses of a name that were looked up or learnt, and for how long they hold; none if
-    /// the name has to be looked up.
+    /// Returns the cached addresses of a name, and for how long they are valid. `None` if the name
+    /// has to be looked up.
     pub fn known_addresses(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
         self.shared.resolver.known(host)
     }
 
-    /// Sets the requests a second that may begin from now on, also for requests that wait already.
-    /// None takes the limit away.
+    /// Sets the requests per second from now on, also for waiting requests. `None` removes the
+    /// limit.
     pub fn set_rate(&self, per_second: Option<f64>) {
         self.shared.politeness.rate_limiter.set(per_second);
     }
 
-    /// Holds back all requests that are not on the wire yet, or lets them go.
+    /// Holds back all requests that are not on the wire yet, or lets them start.
     pub fn hold_back(&self, hold: bool) {
         self.shared.politeness.rate_limiter.hold_back(hold);
     }
 
-    /// The requests on the wire, and how many there may be.
+    /// Returns the number of requests on the wire, and their limit.
     pub fn in_flight(&self) -> InFlight {
         self.shared.politeness.in_flight()
     }
 
-    /// Whether another shard can begin: at most 31 of 32 requests that may be on the wire are, and
-    /// another origin may begin. Where names or the processor are slow, few requests are on the
-    /// wire although there is no room.
+    /// Returns whether another shard can start: at most 31 of 32 permitted requests are on the
+    /// wire, and another origin may start. If DNS or the CPU are slow, few requests are on the wire
+    /// although there is no room.
     pub fn has_room(&self) -> bool {
         let InFlight { requests, limit } = self.in_flight();
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
     /// Checks whether the network works again: addresses that were reached before can be reached,
-    /// and the resolver gives an address for at least one of `names`. If so, it closes the circuit
+    /// and the resolver has an address for at least one of `names`. If so, closes the circuit
     /// breaker.
     ///
     /// # Errors
-    /// What still fails.
+    /// Returns the failure that remains.
     pub async fn check_network(&self, names: &[String]) -> Result<(), Trouble> {
         self.shared.resolver.canary().await?;
         self.shared.connectivity.check().await?;

@@ -1,6 +1,6 @@
-//! What the head of an answer alone decides: read the body, follow a redirect, or end.
+//! Decides from the head of a response alone: read the body, follow a redirect, or stop.
 //!
-//! Must not know: connections, bodies, redirects beyond recognising one.
+//! Does not depend on connections or bodies. Recognises redirects, but does not follow them.
 
 use std::{error::Error, io, time::Duration};
 
@@ -16,15 +16,15 @@ use crate::{
     trouble::{Stop, Trouble},
 };
 
-/// What to do after the head of an answer.
+/// The next step after the head of a response.
 pub(crate) enum NextStep {
     /// Read the body.
     Body,
-    /// Go on at this `Location`.
+    /// Continue at this `Location`.
     Redirect(String),
 }
 
-/// Decides by status and fields. Errors: the outcome of a refusal.
+/// Decides by status and fields. Returns the outcome if the response is a refusal.
 pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
     let mitigated = headers.get("cf-mitigated").and_then(|value| value.to_str().ok());
     if mitigated.is_some_and(|what| what.trim().eq_ignore_ascii_case("challenge")) {
@@ -38,8 +38,8 @@ pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<Next
     }
 }
 
-/// The time of a `Retry-After` field. A date in it is compared with the date of the answer, so the
-/// clock of this machine does not matter; only an answer without one is compared with that.
+/// Returns the time of a `Retry-After` field. A date in it is compared with the response's date, so
+/// that the local clock does not matter. The local clock is only used if the response has no date.
 pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -51,7 +51,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Dur
     Some((until - now).to_std().unwrap_or_default())
 }
 
-/// The outcome of a request whose answer has no readable head, or the trouble of this machine.
+/// Returns the outcome of a request without a readable response head, or the local failure.
 pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
     let mut source: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(cause) = source {

@@ -1,8 +1,8 @@
-//! One request: permits, connection, and the head of its answer.
+//! Sends one request: permits, connection, and the head of its response.
 //!
-//! An error on a connection that had carried a request before says nothing about the peer, which
-//! may just have closed it. The request is sent once more on a fresh one, whose outcome counts.
-//! Must not know: redirects beyond recognising one, robots.txt.
+//! An error on a reused connection says nothing about the peer, which may just have closed it. The
+//! request is sent again on a fresh connection, whose outcome counts. Does not depend on
+//! robots.txt. Recognises redirects, but does not follow them.
 
 use std::{
     net::IpAddr,
@@ -35,12 +35,12 @@ use crate::{
     trouble::Stop,
 };
 
-/// A URL with its redirects, on its way: what its requests share.
+/// The shared state of the requests for one URL and its redirects.
 pub(crate) struct RequestChain<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
     pub(crate) purpose: &'a Purpose,
-    /// What a request of a crawl keeps; none for icons.
+    /// The additional state of a crawl's request. `None` for icons.
     pub(crate) page: Option<Box<PageChain>>,
     /// The ports that may be requested.
     pub(crate) ports: &'a PortList,
@@ -51,8 +51,8 @@ pub(crate) struct RequestChain<'a> {
 }
 
 impl RequestChain<'_> {
-    /// Sends one request for `target` and understands the answer, unless the target is excluded
-    /// before or meanwhile; then a request under way ends, and its connection with it.
+    /// Sends one request for `target` and interprets the response, unless the target is excluded.
+    /// If it is excluded during the request, the request and its connection are dropped.
     pub(crate) async fn request(&mut self, target: &Target) -> Result<NextStep, Stop> {
         let handed_on = self.scope.pool.take_handed_on(&target.origin);
         let addresses = self.addresses(target).await?;
@@ -89,7 +89,7 @@ impl RequestChain<'_> {
                     let permits = RequestPermits { host, wire };
                     return self.answer(target, connection, head, permits).await;
                 }
-                // Whatever fails in time on a used connection is sent again on a fresh one.
+                // Any failure on a reused connection, except a timeout, is retried on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
                     self.end_request(RequestEnd::SentAgain, 0);
                     drop(wire);
@@ -106,8 +106,8 @@ impl RequestChain<'_> {
         self.answer(target, connection, head, RequestPermits { host, wire }).await
     }
 
-    /// The permits for a request over an open connection: those handed on, which have only to wait
-    /// for the rate limit, or new ones.
+    /// Returns the permits for a request over an open connection. Permits that were handed on only
+    /// have to wait for the rate limit. Otherwise acquires new ones.
     async fn permits_to_reuse(
         &mut self,
         connection: &Connection,
@@ -151,7 +151,7 @@ impl RequestChain<'_> {
         dialled
     }
 
-    /// The addresses of the target; all of them are allowed.
+    /// Returns the addresses of the target. All of them are allowed.
     async fn addresses(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
         let addresses = self.look_up(target).await?;
         let may_ask = |address| self.scope.robot.may_ask(&self.shared.guard, address);
@@ -169,7 +169,7 @@ impl RequestChain<'_> {
             return Ok(vec![address]);
         }
         let began = Instant::now();
-        // A look-up has deadlines of its own, and may be shared with other fetches.
+        // A lookup has its own deadlines, and may be shared with other fetches.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
         let (resolved, was_asked) = resolved;
@@ -182,7 +182,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Sends the request and waits for the head of the answer.
+    /// Sends the request and waits for the head of the response.
     async fn send(
         &mut self,
         target: &Target,
@@ -224,8 +224,8 @@ impl RequestChain<'_> {
         Ok((connection, head))
     }
 
-    /// Waits as long as the host is to be left alone between two requests; not at all for icons.
-    /// Nothing is held meanwhile but the permit for the hostname, if the request goes to it again.
+    /// Waits for the delay between two requests to the host; does nothing for icons. Meanwhile it
+    /// only holds the permit for the hostname, if the request goes to it again.
     pub(crate) async fn pause(&mut self) {
         let pause = self.page.as_ref().map_or(Duration::ZERO, |page| page.pause);
         if pause > Duration::ZERO {
@@ -233,7 +233,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// A request is over, and its answer read as far as it is wanted.
+    /// Records the end of a request whose response has been read as far as needed.
     pub(crate) fn end_request(&mut self, end: RequestEnd, body_bytes: usize) {
         self.current.end(end, body_bytes);
         if let Some(page) = &mut self.page {
@@ -242,7 +242,7 @@ impl RequestChain<'_> {
     }
 }
 
-/// Whether a request ended because its time was over, which a fresh connection would not change.
+/// Returns whether a request timed out, which a fresh connection would not change.
 fn is_late(outcome: Outcome) -> bool {
     outcome == Outcome::FirstByteTimeout || outcome == Outcome::TotalTimeout
 }

@@ -1,6 +1,6 @@
-//! Requests as they are sent, and heads of answers as the archive keeps them.
+//! Builds requests, and formats heads of responses for the archive.
 //!
-//! Must not know: connections, time.
+//! Does not depend on connections or time.
 
 use std::sync::{
     Arc,
@@ -21,9 +21,9 @@ use url::Url;
 
 use crate::{outcome::Outcome, purpose::Purpose};
 
-/// Builds a GET without referrer, without credentials, and with no cookies but those of its own
-/// redirect chain. Errors: `IpBlocked` for a URL that cannot be a request target, which does not
-/// happen with a checked one.
+/// Builds a GET without referrer and credentials, and only with the cookies of its own redirect
+/// chain. Returns `IpBlocked` for a URL that cannot be a request target, which does not happen with
+/// a checked one.
 pub(crate) fn build(
     url: &Url,
     purpose: &Purpose,
@@ -51,16 +51,16 @@ pub(crate) fn build(
     request.body(Full::default()).map_err(|_| Outcome::IpBlocked)
 }
 
-/// The host, and the port unless it is the scheme's, as a request names whom it asks.
+/// Returns the host, and the port unless it is the scheme's default, as in `Host`.
 pub(crate) fn authority(url: &Url) -> &str {
     &url[url::Position::BeforeHost..url::Position::AfterPort]
 }
 
-/// Interim answers (1xx) before the answer; browsers and servers use one or two.
+/// Maximum number of interim responses (1xx). Browsers and servers use one or two.
 const MAX_INTERIM_ANSWERS: u32 = 8;
 
-/// Notifies when the peer has sent more interim answers than it may: it could send them forever.
-/// Over HTTP/2 the library counts the heads of a stream itself.
+/// Notifies when the peer has sent more interim responses than allowed, because it could send them
+/// forever. Over HTTP/2 the library itself counts the heads of a stream.
 pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
     let too_many = Arc::new(Notify::new());
     let (notify, seen) = (Arc::clone(&too_many), AtomicU32::new(0));
@@ -72,8 +72,8 @@ pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> 
     too_many
 }
 
-/// The head of an answer whose body, of `body_bytes`, is archived; with `is_coded` the body still
-/// has its content codings.
+/// Formats the head of a response whose body, of `body_bytes`, is archived. With `is_coded` the
+/// body still has its content codings.
 pub(crate) fn archived_head(
     status: StatusCode,
     headers: &HeaderMap,
@@ -99,13 +99,13 @@ fn describes_the_wire(name: &HeaderName) -> bool {
     [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
 }
 
-/// A `Location` as browsers read it: each byte beyond ASCII is percent-encoded, whatever encoding
-/// the server meant.
+/// Returns a `Location` as browsers read it: each non-ASCII byte is percent-encoded, whatever
+/// encoding the server used.
 pub(crate) fn location(value: &HeaderValue) -> String {
     percent_encode(value.as_bytes(), &AsciiSet::EMPTY).to_string()
 }
 
-/// The value of a field as text; bytes that are not UTF-8 are replaced.
+/// Returns the value of a field as a string. Bytes that are not UTF-8 are replaced.
 pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }

@@ -1,7 +1,8 @@
-//! The connection pool of one origin's URLs: idle connections, and the permits of its last request.
+//! The connection pool for one origin's URLs: idle connections, and the permits of its last
+//! request.
 //!
-//! Both are dropped with the pool, when the URLs of the origin are done.
-//! Must not know: what was asked.
+//! Both are dropped with the pool when the URLs of the origin are done. Does not depend on what was
+//! requested.
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
@@ -11,10 +12,11 @@ use crate::{
     request::connection::Connection,
 };
 
-/// Idle connections of one pool: the two to its origin and those to redirect targets.
+/// Maximum number of idle connections in a pool: the two to its origin and those to redirect
+/// targets.
 const MAX_IDLE: usize = 4;
 
-/// The permits of a request that has ended, and its origin.
+/// The permits of a finished request, with its origin.
 struct HandedOn {
     origin: String,
     permits: RequestPermits,
@@ -26,7 +28,7 @@ struct IdleConnection {
     _permit: OwnedSemaphorePermit,
 }
 
-/// The idle connections of one origin's URLs, and the permits of its last request.
+/// The idle connections for one origin's URLs, and the permits of its last request.
 #[derive(Default)]
 pub(crate) struct ConnectionPool {
     idle: Mutex<Vec<IdleConnection>>,
@@ -34,7 +36,7 @@ pub(crate) struct ConnectionPool {
 }
 
 impl ConnectionPool {
-    /// An open connection to `origin`, if one is kept.
+    /// Takes an open connection to `origin`. `None` if there is none.
     pub(crate) fn take(&self, origin: &str) -> Option<Connection> {
         let mut idle = self.idle.lock();
         idle.retain(|one| !one.connection.is_closed());
@@ -45,7 +47,7 @@ impl ConnectionPool {
         Some(idle.remove(index).connection)
     }
 
-    /// Keeps an open connection without a request on it, if a permit for one more is left.
+    /// Keeps an idle connection, if a permit for one more is free.
     pub(crate) fn keep(&self, origin: &str, connection: Connection, politeness: &Politeness) {
         let mut idle = self.idle.lock();
         let is_shared =
@@ -61,15 +63,15 @@ impl ConnectionPool {
         }
     }
 
-    /// Hands the permits of an ended request on to the next one over the same connection. Without
-    /// that, the next request would wait behind all others while it holds an open connection. Only
-    /// for a sequential scope: a request that waits for permits must not hold any.
+    /// Hands the permits of a finished request on to the next one over the same connection.
+    /// Otherwise the next request would wait behind all others while it holds an open connection.
+    /// Use this only in a sequential scope: a request that waits for permits must not hold any.
     pub(crate) fn hand_on(&self, origin: &str, permits: RequestPermits) {
         *self.handed_on.lock() = Some(HandedOn { origin: origin.to_owned(), permits });
     }
 
-    /// The permits that were handed on, if they are for `origin` and a connection to it is open.
-    /// Otherwise they are released.
+    /// Returns the permits that were handed on, if they are for `origin` and a connection to it is
+    /// open. Otherwise releases them.
     pub(crate) fn take_handed_on(&self, origin: &str) -> Option<RequestPermits> {
         let handed_on = self.handed_on.lock().take()?;
         let is_open = |one: &IdleConnection| one.origin == origin && !one.connection.is_closed();

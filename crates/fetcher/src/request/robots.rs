@@ -1,9 +1,9 @@
-//! robots.txt of the origins of one shard: read once, over the connection that the icons use.
+//! The robots.txt files of a shard's origins: each is read once, over the connection for the icons.
 //!
-//! An origin that gives no answer at all gives its icons the same outcome, so a dead endpoint costs
-//! one attempt. What each outcome of fetching the file means is a column of the table of outcomes
-//! (RFC 9309, 2.3.1). Rules are kept in bounded memory; forgetting them costs a request.
-//! Must not know: icons, how the file is fetched.
+//! If an origin does not respond at all, its icons get the same outcome, so a dead endpoint costs
+//! one attempt. The effect of each outcome of fetching the file is a column in the table of
+//! outcomes (RFC 9309, 2.3.1). Memory for rules is bounded; forgetting them costs a request. Does
+//! not depend on icons, or on how the file is fetched.
 
 use std::sync::Arc;
 
@@ -20,20 +20,21 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Bytes of all rules of a shard, counted by [`RobotsCache::weigh`].
+/// Maximum bytes of all rules in a shard, counted by [`RobotsCache::weigh`].
 const MAX_CACHED_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes that an entry takes besides the rules of its file.
+/// Bytes that an entry takes in addition to the rules of its file.
 const ENTRY_BYTES: usize = 512;
-/// A longer file is parsed on a blocking thread, away from the threads that serve sockets.
+/// Maximum size in bytes of a file that is parsed in place. Longer ones are parsed on a blocking
+/// thread, so that they do not delay sockets.
 const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 
-/// What an origin allows.
+/// The rules of an origin.
 #[derive(Clone)]
 enum Rules {
     AllowAll,
     ForbidAll,
     Read(Arc<RobotsTxt>),
-    /// The origin does not answer: its URLs get this outcome.
+    /// The origin does not respond, and its URLs get this outcome.
     Dead(Outcome),
 }
 
@@ -44,7 +45,7 @@ struct CachedRules {
     bytes: usize,
 }
 
-/// The rules known in one shard.
+/// The cached rules of one shard.
 pub(crate) struct RobotsCache {
     entries: Mutex<LruCache<String, CachedRules>>,
 }
@@ -54,8 +55,8 @@ impl RobotsCache {
         Self { entries: Mutex::new(LruCache::unbounded()) }
     }
 
-    /// Whether `agent` may ask for `target`; if not, what its outcome is. The file is fetched by
-    /// `fetch` if the rules of the origin are not known; concurrent calls share one fetch.
+    /// Checks whether `agent` may request `target`. If not, returns the outcome. If the rules of
+    /// the origin are not cached, `fetch` fetches the file. Concurrent calls share one fetch.
     pub(crate) async fn check<F: Future<Output = Result<Fetched, Trouble>>>(
         &self,
         agent: &str,
@@ -76,12 +77,12 @@ impl RobotsCache {
         })
     }
 
-    /// Whether the rules of `origin` are known, so that no request is needed.
+    /// Returns whether the rules of `origin` are cached, so that no request is needed.
     pub(crate) fn knows(&self, origin: &str) -> bool {
         self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }
 
-    /// Forgets the origins whose failure may have been passing, before a later pass.
+    /// Forgets the origins whose failure may have been temporary, before a later pass.
     pub(crate) fn forget_passing_failures(&self) {
         let mut entries = self.entries.lock();
         let passing: Vec<String> = entries
@@ -112,7 +113,7 @@ impl RobotsCache {
         Ok(rules)
     }
 
-    /// The cell of an origin, made if there is none.
+    /// Returns the cell of an origin, and creates it if necessary.
     fn cell(&self, origin: &str) -> RulesCell {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(origin) {
@@ -124,13 +125,13 @@ impl RobotsCache {
     }
 
     fn learn(&self, origin: &str, rules: Rules, bytes: usize) {
-        // If another fetch set it meanwhile, it set the same rules.
+        // If another fetch has set it, it set the same rules.
         let _ = self.cell(origin).set(rules);
         self.weigh(origin, bytes);
     }
 
-    /// Records what an entry takes, and drops the least recently used until all fit. Parsed rules
-    /// take about twice the bytes that they were read from.
+    /// Records the size of an entry, and drops the least recently used ones until all fit. Parsed
+    /// rules take about twice the bytes of their file.
     fn weigh(&self, origin: &str, bytes: usize) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get_mut(origin) {
@@ -144,7 +145,8 @@ impl RobotsCache {
     }
 }
 
-/// The other origin to whose own robots.txt a redirect led, if the answer is that file's.
+/// Returns the other origin to whose own robots.txt a redirect led, if the response is for that
+/// file.
 fn also_answered_for(fetched: &Fetched) -> Option<String> {
     let is_an_answer = match fetched.outcome.robots_answer() {
         RobotsAnswer::Rules | RobotsAnswer::NoRules => true,
@@ -164,7 +166,7 @@ async fn understand(target: &Target, fetched: &Fetched) -> Rules {
                 return Rules::Read(Arc::new(RobotsTxt::parse(&body)));
             }
             let parse = move || Rules::Read(Arc::new(RobotsTxt::parse(&body)));
-            // This fails only if the parser panics, and it does not panic.
+            // This fails only if the parser panics, which it does not.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }
         RobotsAnswer::NoRules | RobotsAnswer::Allowed => Rules::AllowAll,
@@ -172,7 +174,7 @@ async fn understand(target: &Target, fetched: &Fetched) -> Rules {
         RobotsAnswer::NoAnswer if fetched.hops.len() <= 1 || is_at(fetched, target) => {
             Rules::Dead(fetched.outcome)
         }
-        // The origin answered with a redirect, and the origin that it led to did not answer.
+        // The origin responded with a redirect, and the redirect's origin did not respond.
         RobotsAnswer::NoAnswer => Rules::ForbidAll,
     }
 }

@@ -1,11 +1,11 @@
-//! Whether this machine has a route for IPv6.
+//! Checks whether this host has a route for IPv6.
 //!
-//! Must not know: what is dialled.
+//! Does not depend on what is dialled.
 
 use std::net::{Ipv6Addr, UdpSocket};
 
-/// Whether this machine has a route for IPv6. Nothing is sent: connecting a datagram socket only
-/// chooses a route.
+/// Returns whether this host has a route for IPv6. Nothing is sent, because connecting a datagram
+/// socket only selects a route.
 pub(crate) fn has_ipv6_route() -> bool {
     let somewhere = Ipv6Addr::new(0x2600, 0, 0, 0, 0, 0, 0, 1);
     UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))

@@ -1,6 +1,6 @@
-//! What the fetches of one origin's URLs share, in one pass over a shard.
+//! State shared by the fetches of one origin's URLs, in one pass over a shard.
 //!
-//! Must not know: how one of them proceeds.
+//! Does not depend on how one of them proceeds.
 
 use crate::{
     blocklist::Blocklist, exclusions::Exclusions, health::dead_origins::DeadOrigins,
@@ -8,25 +8,25 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// What the fetches of one origin's URLs share, in one pass over a shard.
+/// State shared by the fetches of one origin's URLs, in one pass over a shard.
 #[derive(Clone, Copy)]
 pub(crate) struct FetchScope<'a> {
     pub(crate) pool: &'a ConnectionPool,
-    /// What earlier candidates found to be dead.
+    /// Origins that earlier candidates found dead.
     pub(crate) dead_origins: &'a DeadOrigins,
     pub(crate) blocklist: &'a Blocklist,
-    /// Signs every request, if sites are to recognise them.
+    /// Signs every request. `None` to sign none.
     pub(crate) signer: Option<&'a RequestSigner>,
-    /// What must not be asked any more.
+    /// Hosts and networks that must no longer be requested.
     pub(crate) exclusions: &'a Exclusions,
-    /// As whom the requests are made.
+    /// The robot that makes the requests.
     pub(crate) robot: &'a Robot,
     pub(crate) meter: &'a FetchMeter,
     pub(crate) requests: &'a RequestLog,
     /// Whether this is the later pass, in which silent endpoints are tried once more.
     pub(crate) is_later_pass: bool,
-    /// Whether requests to an address that is no CDN's keep their distance.
+    /// Whether requests to an address are spaced, unless it is a CDN's.
     pub(crate) is_spaced: bool,
-    /// Whether each fetch begins when the one before it has ended.
+    /// Whether each fetch starts only after the previous one has ended.
     pub(crate) is_sequential: bool,
 }

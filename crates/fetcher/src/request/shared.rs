@@ -1,6 +1,6 @@
-//! What all fetches of a worker share.
+//! State shared by all fetches of a worker.
 //!
-//! Must not know: how one of them proceeds.
+//! Does not depend on how one of them proceeds.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::{
     settings::{FetchSettings, SettingsError},
 };
 
-/// Large bodies that are inspected together. Hashing and measuring take microseconds; more threads
-/// would only take processor time from sockets.
+/// Maximum number of large bodies that are inspected at a time. Hashing and measuring take
+/// microseconds, and more threads would only take CPU time from sockets.
 const CONCURRENT_INSPECTIONS: usize = 4;
 
-/// What all fetches of a worker share.
+/// State shared by all fetches of a worker.
 pub(crate) struct Shared {
     pub(crate) settings: FetchSettings,
     pub(crate) guard: Guard,
@@ -39,21 +39,21 @@ pub(crate) struct Shared {
     pub(crate) breaker: Breaker,
     pub(crate) connectivity: Connectivity,
     pub(crate) has_ipv6: bool,
-    /// What icons are asked for.
+    /// The purpose of icon requests.
     pub(crate) icon: Purpose,
-    /// What the robots.txt of an icon's origin is asked for.
+    /// The purpose of requests for the robots.txt of an icon's origin.
     pub(crate) robots_of_icon: Purpose,
     /// The robot of fetches that name no other.
     pub(crate) robot: Robot,
     /// Permits for inspecting large bodies on blocking threads.
     pub(crate) inspections: Semaphore,
-    /// Permits for origins that are begun, on the wire or waiting for names and permits.
+    /// Permits for origins in progress, on the wire or waiting for names and permits.
     pub(crate) origins: Arc<Semaphore>,
 }
 
 impl Shared {
-    /// Makes the shared parts. Must be called within a tokio runtime, which is then watched for
-    /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
+    /// Creates the shared state. Must be called within a tokio runtime, which is then watched for
+    /// stalls. Fails like [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         let robot = Robot::new(&settings.user_agent)?;
         let robot = if settings.is_confined { robot.confined() } else { robot };

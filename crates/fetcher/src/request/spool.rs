@@ -1,9 +1,8 @@
-//! The icon bodies of one shard on disk, until the archive is written in canonical order.
+//! Stores the icon bodies of one shard on disk, until the archive is written in canonical order.
 //!
-//! A spool is an unnamed temporary file, which the kernel removes when the process ends in whatever
-//! way. It holds each distinct body once, and its size is bounded. Added bytes stay in memory until
-//! there are enough for one write.
-//! Must not know: what the bytes are, what an archive is.
+//! A spool is an unnamed temporary file, which the kernel removes however the process ends. It has
+//! each distinct body once, and its size is bounded. Added bytes remain in memory until there are
+//! enough for one write. Does not depend on what the bytes are, or on archives.
 
 use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -17,28 +16,27 @@ pub struct Span {
 }
 
 impl Span {
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 }
 
-/// An icon in a spool: the head of the HTTP answer and the body.
+/// An icon in a spool: the head of the HTTP response and the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// The head as [`Fetched::http_head`](crate::Fetched::http_head) has it; empty for `data:`
-    /// icons.
+    /// The head, as in [`Fetched::http_head`](crate::Fetched::http_head). Empty for `data:` icons.
     pub head: Span,
     /// The decoded body.
     pub body: Span,
 }
 
-/// Bytes in memory above which the caller that added some has to write them.
+/// If more bytes than this are in memory, the caller that added some must write them.
 const PENDING_BYTES: usize = 256 * 1024;
 
 struct SpoolState {
     end: u64,
-    /// The bytes before `end` that are not in the file yet.
+    /// The bytes before `end` that are not written yet.
     pending: Vec<u8>,
     bodies: HashMap<[u8; 32], Span>,
 }
@@ -51,10 +49,10 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Makes an unnamed file in `folder` that may grow to `max_bytes`.
+    /// Creates an unnamed file in `folder` that may grow to `max_bytes`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// Returns an error if the file cannot be created.
     pub fn create(folder: &Path, max_bytes: u64) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         let contents =
@@ -62,11 +60,11 @@ impl Spool {
         Ok(Self { file, max_bytes, contents })
     }
 
-    /// Adds an icon. A body that is there already takes no room. This does not block: the caller
-    /// asks [`Spool::wants_to_write`] afterwards.
+    /// Adds an icon. A body that was added before takes no space. This does not block; the caller
+    /// must check [`Spool::wants_to_write`] afterwards.
     ///
     /// # Errors
-    /// `StorageFull` if the spool would grow over its bound.
+    /// Returns `StorageFull` if the spool would exceed its limit.
     pub fn add(&self, head: &[u8], body: &[u8], sha256: [u8; 32]) -> io::Result<Payload> {
         let mut contents = self.contents.lock();
         let head = self.append(&mut contents, head)?;
@@ -81,7 +79,7 @@ impl Spool {
         Ok(Payload { head, body })
     }
 
-    /// Whether enough bytes are in memory to call [`Spool::write_pending`].
+    /// Returns whether [`Spool::write_pending`] should be called, because many bytes are in memory.
     pub fn wants_to_write(&self) -> bool {
         self.contents.lock().pending.len() > PENDING_BYTES
     }
@@ -89,7 +87,7 @@ impl Spool {
     /// Writes the bytes in memory to the file. This blocks.
     ///
     /// # Errors
-    /// When the disk fails; the bytes then stay in memory.
+    /// Returns an error if the disk fails. The bytes then remain in memory.
     pub fn write_pending(&self) -> io::Result<()> {
         let mut contents = self.contents.lock();
         let begin = contents.end - contents.pending.len() as u64;
@@ -98,10 +96,10 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads back a range that [`Spool::add`] gave. This blocks.
+    /// Reads a range that [`Spool::add`] returned. This blocks.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// Returns an error if the disk fails.
     pub fn read(&self, span: Span) -> io::Result<Vec<u8>> {
         self.write_pending()?;
         let mut bytes = vec![0; span.bytes];
@@ -109,7 +107,7 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// The size in bytes of what was added.
+    /// Returns the size of the added data, in bytes.
     pub fn bytes(&self) -> u64 {
         self.contents.lock().end
     }

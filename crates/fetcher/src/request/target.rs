@@ -1,6 +1,6 @@
 //! A checked URL, and the parts of it that a request needs.
 //!
-//! Must not know: the addresses of names.
+//! Does not depend on the addresses of names.
 
 use std::net::IpAddr;
 
@@ -12,28 +12,28 @@ use url::Url;
 
 use crate::outcome::Outcome;
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) url: Url,
-    /// Scheme, host and port as text: the key of connections, of robots.txt and of dead origins.
+    /// Scheme, host and port as a string, the key for connections, robots.txt and dead origins.
     pub(crate) origin: String,
-    /// The host as the URL has it; an IPv6 literal stands without its brackets.
+    /// The host as in the URL, but an IPv6 literal without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_https: bool,
-    /// The address, if the URL names one; the resolver is not asked then.
+    /// The address, if the URL has a literal one. No lookup is needed then.
     pub(crate) literal: Option<IpAddr>,
 }
 
 impl Target {
-    /// The target of the first URL of a chain. Errors: `IpBlocked`, whatever is wrong with the URL.
+    /// Creates the target of a chain's first URL. Returns `IpBlocked` for any invalid URL.
     pub(crate) fn first(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         vet_url(url, ports).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
-    /// The target of a URL that a user or a link of a crawl names. Errors: the outcome that says
-    /// what is wrong with the URL.
+    /// Creates the target of a URL that a user submitted or that a crawl's link names. Returns the
+    /// outcome for an invalid URL.
     pub(crate) fn submitted(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         let vetted = vet_url(url, ports).map_err(|refusal| match refusal {
             Refusal::TooLong => Outcome::UrlTooLong,
@@ -48,12 +48,12 @@ impl Target {
         Self::of_checked(vetted)
     }
 
-    /// The URL of a `Location` field in an answer of this target, whatever its port.
+    /// Returns the URL of a `Location` field in this target's response, whatever its port.
     pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
         vet_url_on_any_port(self.joined(location)?.as_str()).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// The target of a `Location` field in an answer of this target.
+    /// Returns the target of a `Location` field in this target's response.
     pub(crate) fn redirected(&self, location: &str, ports: &PortList) -> Result<Self, Outcome> {
         let joined = self.joined(location)?;
         let checked = vet_url(joined.as_str(), ports).map_err(|refusal| match refusal {
@@ -67,7 +67,7 @@ impl Target {
         self.url.join(&with_two_slashes(location)).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// The URL of this origin's robots.txt.
+    /// Returns the URL of this origin's robots.txt.
     pub(crate) fn robots_url(&self) -> String {
         format!("{}/robots.txt", self.origin)
     }

@@ -1,10 +1,9 @@
-//! TLS to any server: every certificate is accepted, and what is wrong with it is recorded.
+//! TLS with any server: every certificate is accepted, and its faults are recorded.
 //!
-//! Requests carry nothing secret and every body is checked to be an image, so an icon behind a
-//! faulty certificate is as good as any. A handshake that fails is an outcome, which is decided
-//! elsewhere. What is delivered to a receiver is not for others, so those connections verify the
-//! certificate in the handshake.
-//! Must not know: sockets, HTTP.
+//! Requests carry no secrets, so that content behind a faulty certificate is as good as any if its
+//! fault is recorded with it. Whether a failed handshake is an outcome is decided elsewhere.
+//! Deliveries to a receiver are confidential, so those connections verify the certificate in the
+//! handshake. Does not depend on sockets or HTTP.
 
 use std::{path::Path, sync::Arc};
 
@@ -24,13 +23,13 @@ use crate::{certificate::Certificate, settings::SettingsError};
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
     verifier: Option<Arc<WebPkiServerVerifier>>,
-    /// For HTTP/1.1 with servers that prove their name. `None` on a machine without roots.
+    /// Configuration for HTTP/1.1 with verified certificates. `None` on a system without roots.
     pub(crate) verified: Option<Arc<ClientConfig>>,
 }
 
 impl Trust {
-    /// Loads the machine's roots and those of `ca_file` (PEM). A machine without roots is no error:
-    /// certificates are then recorded as of unknown issuer.
+    /// Loads the system's roots and those of `ca_file` (PEM). A system without roots is not an
+    /// error: certificates are then recorded as of an unknown issuer.
     pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -72,7 +71,7 @@ impl Trust {
         Ok(Self { config: Arc::new(config), verifier, verified: verified.map(Arc::new) })
     }
 
-    /// What is right or wrong with the certificates that the server presented for `name`.
+    /// Returns the state of the certificates that the server presented for `name`.
     pub(crate) fn examine(
         &self,
         name: &ServerName<'_>,
@@ -107,7 +106,8 @@ fn issuer_unknown(own: &CertificateDer<'_>) -> Certificate {
     if is_self_signed(own) { Certificate::SelfSigned } else { Certificate::UnknownIssuer }
 }
 
-/// Whether issuer and subject are the same name (RFC 5280, 4.1: Certificate, TBSCertificate).
+/// Returns whether issuer and subject are the same name (RFC 5280, 4.1: Certificate,
+/// TBSCertificate).
 fn is_self_signed(certificate: &[u8]) -> bool {
     issuer_and_subject(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
@@ -127,7 +127,7 @@ fn issuer_and_subject(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((issuer, subject))
 }
 
-/// The first DER element of `bytes`: its tag, its content, and what follows it.
+/// Returns the first DER element of `bytes`: its tag, its content, and what follows it.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -144,9 +144,9 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// Accepts every certificate and every signature during the handshake; [`Trust::examine`] judges
-/// the certificate afterwards. The verifier of `coordinator-sql/src/tls.rs` accepts any certificate
-/// too, but verifies signatures.
+/// Accepts every certificate and every signature during the handshake. [`Trust::examine`] checks
+/// the certificate afterwards. The verifier in `coordinator-sql/src/tls.rs` also accepts any
+/// certificate, but verifies signatures.
 #[derive(Debug)]
 struct AnyHandshake {
     provider: Arc<CryptoProvider>,

@@ -1,10 +1,10 @@
-//! All the icons of one shard: every candidate of every host to exactly one outcome.
+//! Fetches all icons of one shard: every candidate of every host gets exactly one outcome.
 //!
-//! Results come back in canonical order (hosts as given, candidates by number) and are the same
-//! whatever the order of fetching, which the seed shuffles so that the hosts of one owner are not
-//! asked in a row. A URL that several hosts name is fetched once. At the end one bounded later pass
-//! tries again what may have been a passing failure. Dropping the future ends every request.
-//! Must not know: jobs, leases, Postgres, WARC.
+//! Results are in canonical order (hosts as given, candidates by number) and do not depend on the
+//! order of fetching, which the seed shuffles so that the hosts of one owner are not requested in a
+//! row. A URL that several hosts name is fetched once. At the end, one bounded later pass retries
+//! failures that may have been temporary. Dropping the future cancels every request. Does not
+//! depend on jobs, leases, Postgres or WARC.
 
 use std::sync::Arc;
 
@@ -35,24 +35,25 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How a shard is fetched.
+/// Options for fetching a shard.
 #[derive(Clone, Debug)]
 pub struct ShardOptions {
     /// Shuffles the order of fetching, and nothing else.
     pub seed: u64,
-    /// Whether robots.txt is read and obeyed.
+    /// Whether robots.txt is obeyed.
     pub robots: RobotsPolicy,
-    /// Whether failures that may have been passing are tried once more at the end.
+    /// Whether failures that may be temporary are retried once at the end.
     pub later_pass: bool,
-    /// Hosts that must not be asked for anything, whichever host names them.
+    /// Hosts that must not be requested, whichever host names them.
     pub blocklist: Arc<Blocklist>,
-    /// Signs every request, robots.txt and redirects included; without it none is signed.
+    /// Signs every request, including robots.txt and redirects. `None` to sign none.
     pub signer: Option<Arc<RequestSigner>>,
-    /// What must not be asked any more; it may grow while the shard is fetched.
+    /// Hosts and networks that must no longer be requested. The list may grow while the shard is
+    /// fetched.
     pub exclusions: Exclusions,
-    /// As whom the requests are made; none for the fetcher's own robot.
+    /// The robot that makes the requests. `None` for the fetcher's own.
     pub robot: Option<Robot>,
-    /// Beats with every URL that ends.
+    /// Counts every URL that finishes.
     pub heartbeat: Heartbeat,
     /// Whether URLs are handled one at a time, and where the current one is recorded. Items are the
     /// distinct URLs, numbered in canonical order.
@@ -75,42 +76,42 @@ impl Default for ShardOptions {
     }
 }
 
-/// One candidate and how its URL ended.
+/// A candidate with the result of its URL.
 #[derive(Clone, Debug)]
 pub struct IconResult {
-    /// The number of the host in its shard.
+    /// Number of the host in its shard.
     pub host_no: u32,
-    /// The number of the candidate: its index in the host's canonical order.
+    /// Number of the candidate: its index in the host's canonical order.
     pub candidate_no: u32,
     /// The candidate as given.
     pub candidate: Candidate,
-    /// How the URL ended.
+    /// The result of the URL.
     pub url_result: Arc<UrlResult>,
 }
 
 /// The results of a shard.
 #[derive(Clone, Debug, Default)]
 pub struct ShardResult {
-    /// One result for each candidate, in canonical order.
+    /// One result per candidate, in canonical order.
     pub results: Vec<IconResult>,
-    /// The number of distinct URLs, `data:` URLs included.
+    /// Number of distinct URLs, including `data:` URLs.
     pub distinct_urls: usize,
-    /// The number of candidates that needed no fetch because another had the same URL.
+    /// Number of candidates that needed no fetch because another one had the same URL.
     pub dedup_hits: usize,
-    /// The number of URLs that the later pass tried again.
+    /// Number of URLs that the later pass retried.
     pub retried: usize,
     /// Bytes of decoded bodies, whether or not they are icons.
     pub bytes_downloaded: u64,
-    /// What fetching took.
+    /// The cost of fetching.
     pub counts: FetchCounts,
-    /// Every request that was made, and when.
+    /// Every request that was made, with its time.
     pub requests: LoggedRequests,
 }
 
-/// Fetches every candidate of a shard; bodies of images go to `spool`.
+/// Fetches every candidate of a shard. Image bodies are added to `spool`.
 ///
 /// # Errors
-/// [`Trouble`] of this machine: the shard is void and has to be fetched again as a whole.
+/// Returns a [`Trouble`], in which case the shard is void and has to be fetched again as a whole.
 pub async fn fetch_shard(
     fetcher: &Fetcher,
     hosts: Vec<HostCandidates>,
@@ -161,7 +162,7 @@ pub async fn fetch_shard(
     Ok(shard)
 }
 
-/// Gives each candidate the result of its URL.
+/// Assigns each candidate the result of its URL.
 fn by_candidate(
     hosts: Vec<HostCandidates>,
     url_no_of_candidate: &[usize],
@@ -169,7 +170,7 @@ fn by_candidate(
 ) -> Vec<IconResult> {
     let results: Vec<Arc<UrlResult>> = results
         .into_iter()
-        // Every URL is settled or in a group that ran, so the fallback is never needed.
+        // Every URL is settled or in a group that ran, so the fallback is never used.
         .map(|end| Arc::new(end.unwrap_or_else(|| UrlResult::untried(Outcome::Crashed))))
         .collect();
     let mut url_nos = url_no_of_candidate.iter();
@@ -198,8 +199,8 @@ async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlResu
     }
 }
 
-/// Runs groups concurrently, at most as many as requests may be on the wire, and records how their
-/// URLs ended. Groups that are not begun take next to no memory.
+/// Runs groups concurrently, at most as many as requests may be on the wire, and records the
+/// results of their URLs. Groups that have not started take almost no memory.
 async fn run(
     work: &Arc<ShardWork>,
     groups: Vec<OriginGroup>,
@@ -245,7 +246,7 @@ async fn run(
     }
 }
 
-/// Shuffles by Fisher and Yates, with random numbers by splitmix64.
+/// Shuffles items (Fisher-Yates), with random numbers from splitmix64.
 fn shuffle<T>(items: &mut [T], mut seed: u64) {
     for last in (1..items.len()).rev() {
         seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,30 +1,30 @@
-//! What earlier candidates of an origin found, as far as a later one may know it.
+//! The findings of an origin's earlier candidates that a later one may use.
 //!
-//! A pure value. Candidate n knows the findings of candidate 0 and of candidates 1 to n - `window`,
-//! since those after them may still be under way: so its outcome does not depend on timing.
-//! Must not know: requests.
+//! This is a pure value. Candidate n uses the findings of candidate 0 and of candidates 1 to n -
+//! `window`. Later ones may still be in flight, so that using them would make the outcome depend on
+//! timing. Does not depend on requests.
 
 use std::collections::VecDeque;
 
 use crate::{health::dead_origins::DeadOrigins, outcome::Outcome, shard::url_result::UrlResult};
 
-/// What a candidate knows before it is fetched.
+/// The findings that a candidate may use before it is fetched.
 #[derive(Clone, Default)]
 pub(crate) struct KnownBefore {
     pub(crate) dead_origins: DeadOrigins,
-    /// The result of an earlier candidate whose server asked to wait, if one did.
+    /// The result of an earlier candidate whose server sent `Retry-After`. `None` if none did.
     pub(crate) asked_to_wait: Option<UrlResult>,
 }
 
-/// What the candidates of an origin have found so far.
+/// The findings of an origin's candidates so far.
 #[derive(Default)]
 pub(crate) struct Findings {
     known: KnownBefore,
-    /// Findings that the next candidate may not know yet, in canonical order.
+    /// Findings that the next candidate may not use yet, in canonical order.
     fresh: VecDeque<Finding>,
 }
 
-/// What the candidate at one position found.
+/// The findings of the candidate at one position.
 struct Finding {
     position: usize,
     dead_origin: Option<(String, Outcome)>,
@@ -32,15 +32,16 @@ struct Finding {
 }
 
 impl Findings {
-    /// Adds what the candidate at `position` found. If it `defers`, its origin asked to wait.
+    /// Adds the findings of the candidate at `position`. `defers` is true if its origin sent
+    /// `Retry-After`.
     pub(crate) fn add(&mut self, position: usize, result: &UrlResult, defers: bool) {
         let asked_to_wait = defers.then(|| result.clone());
         let dead_origin = result.dead_origin.clone();
         self.fresh.push_back(Finding { position, dead_origin, asked_to_wait });
     }
 
-    /// What the candidate at `position` may know, if `window` candidates are under way together.
-    /// Positions are asked for in order.
+    /// Returns the findings that the candidate at `position` may use, if `window` candidates are in
+    /// flight at a time. Must be called with ascending positions.
     pub(crate) fn known_at(&mut self, position: usize, window: usize) -> KnownBefore {
         let visible = (position + 1).saturating_sub(window).max(1);
         while self.fresh.front().is_some_and(|finding| finding.position < visible) {

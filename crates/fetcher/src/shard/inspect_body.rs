@@ -1,7 +1,8 @@
-//! Inspecting a body: is it an image, and if so, its digest and its place in the spool.
+//! Inspects bodies: whether they are images, and if so, their digest and their location in the
+//! spool.
 //!
-//! Large bodies are inspected on blocking threads, away from those that serve sockets.
-//! Must not know: how the body was fetched.
+//! Large bodies are inspected on blocking threads, so that they do not delay sockets. Does not
+//! depend on how the body was fetched.
 
 use std::{io, panic::AssertUnwindSafe, sync::Arc};
 
@@ -18,8 +19,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A head and body of at most this many bytes are inspected where they are: hashing and measuring
-/// them takes less time than another thread takes to wake up.
+/// Maximum size in bytes of a head and body that are inspected in place. Hashing and measuring them
+/// takes less time than waking another thread.
 const INLINE_HASH_MAX_BYTES: usize = 32 * 1024;
 
 /// Inspects a body, and adds it to the spool if it is an image.
@@ -48,7 +49,7 @@ pub(crate) async fn inspect_and_keep(
             result.payload = kept.map(|(_, payload)| payload);
         }
         Some(Err(error)) => return Err(of_spool_error(&error)),
-        // A body that makes the inspection panic does so on every machine: only its URL is lost.
+        // A body that makes the inspection panic does so on every worker, so only its URL is lost.
         None => result.outcome = Outcome::Crashed,
     }
     if work.spool.wants_to_write() {
@@ -59,7 +60,7 @@ pub(crate) async fn inspect_and_keep(
     Ok(result)
 }
 
-/// What a body is, and where it is in the spool.
+/// The outcome for a body, and its location in the spool.
 struct BodyVerdict {
     outcome: Outcome,
     facts: Option<ImageFacts>,

@@ -1,9 +1,8 @@
-//! The URLs of one origin in canonical order: the first alone, the others one after the other over
-//! its connection, or two at a time where they are many.
+//! The URLs of one origin in canonical order. The first is fetched alone; the others follow one by
+//! one over its connection, or two at a time if there are many.
 //!
-//! The first shows whether the origin answers, so a dead origin costs one deadline a pass. The
-//! group's connections end with it.
-//! Must not know: hosts, other origins.
+//! The first one shows whether the origin responds, so a dead origin costs one deadline per pass.
+//! The group's connections are closed with it. Does not depend on hosts, or on other origins.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -23,7 +22,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Up to this many URLs of an origin are fetched one after the other: a second connection costs
+/// Maximum number of an origin's URLs that are fetched one by one. A second connection would cost
 /// more than it saves.
 const MAX_SEQUENTIAL_URLS: usize = 4;
 
@@ -40,14 +39,14 @@ impl OriginGroup {
         Self { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
     }
 
-    /// Whether one of the URLs was the current item when a process ended.
+    /// Returns whether one of the URLs was the current item when a process died.
     pub(crate) fn holds_suspect(&self, work: &ShardWork) -> bool {
         self.url_nos.iter().any(|url_no| work.isolation.is_suspect(item(*url_no)))
     }
 
-    /// The groups of URLs that are worth a second attempt. Where an origin seemed dead, a URL that
-    /// was not tried itself goes first, as a second opinion. An origin that asked to wait is not
-    /// asked before the longest of its waits is over.
+    /// Groups the URLs that are worth a second attempt. If an origin seemed dead, a URL that was
+    /// not tried itself goes first, as a second opinion. An origin that sent `Retry-After` is not
+    /// requested before the longest of these times is over.
     pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlResult>]) -> Vec<Self> {
         let settings = &work.shared.settings;
         let longest = settings.retry_after_max;
@@ -75,7 +74,7 @@ impl OriginGroup {
             result.is_some_and(|result| result.was_tried && result.outcome.kills_origin())
         };
         for group in &mut groups {
-            // The sort is stable, so equals stay in canonical order.
+            // The sort is stable, so equal items remain in canonical order.
             group.url_nos.sort_by_key(seemed_dead);
         }
         groups
@@ -106,7 +105,7 @@ impl OriginGroup {
             results: Vec::with_capacity(self.url_nos.len()),
         };
         let mut waiting = self.url_nos.iter().copied().enumerate();
-        // The first alone; a future without neighbours needs no set of futures around it.
+        // Fetch the first one alone. A single future needs no set of futures around it.
         let alone = if is_sequential { self.url_nos.len() } else { 1 };
         for (position, url_no) in waiting.by_ref().take(alone) {
             let known = run.findings.known_at(position, window);
@@ -125,7 +124,7 @@ impl OriginGroup {
     }
 }
 
-/// A group while it is fetched: what is known, and what has ended.
+/// A group that is being fetched: its findings and results.
 struct OriginRun<'a> {
     group: &'a OriginGroup,
     work: &'a ShardWork,
@@ -142,7 +141,8 @@ impl OriginRun<'_> {
         let asks_to_wait = result.retry_after.is_some_and(|wait| wait > Duration::ZERO);
         let defers = may_defer && asks_to_wait && result.is_worth_a_retry(longest);
         self.findings.add(self.results.len(), &result, defers);
-        // A remembered time-out says nothing new, and comes before those that have yet to happen.
+        // A remembered timeout is not new information, and arrives before those that are still to
+        // happen.
         let is_news = result.was_tried || result.outcome != Outcome::ConnectTimeout;
         if self.results.is_empty() && is_news && !self.group.is_later_pass {
             self.work.shared.breaker.record(&self.group.origin, result.outcome);
@@ -151,7 +151,7 @@ impl OriginRun<'_> {
     }
 }
 
-/// What the URLs of a group share.
+/// The state shared by the URLs of a group.
 #[derive(Clone, Copy)]
 struct UrlContext<'a> {
     work: &'a Arc<ShardWork>,
@@ -161,8 +161,8 @@ struct UrlContext<'a> {
 }
 
 impl UrlContext<'_> {
-    /// Fetches one URL to its end. An origin that has just asked to wait is not asked again in this
-    /// pass: its URLs go to the later pass with the answer that the first of them got.
+    /// Fetches one URL to its end. An origin that has sent `Retry-After` is not requested again in
+    /// this pass: its URLs go to the later pass with the response that the first of them got.
     async fn settle(
         self,
         url_no: usize,
@@ -192,7 +192,7 @@ impl UrlContext<'_> {
         };
         let url = &work.urls[url_no];
         let fetch = chain::fetch(&work.shared, work.robots(), scope, url);
-        // An answer that makes the fetcher panic does so on every machine: only its URL is lost.
+        // A response that makes the fetcher panic does so on every worker, so only its URL is lost.
         let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
             tracing::error!(url, "fetching it panicked");
             return Ok((url_no, UrlResult::untried(Outcome::Crashed)));
@@ -204,7 +204,7 @@ impl UrlContext<'_> {
         }
         let (head, body) = (std::mem::take(&mut fetched.http_head), fetched.body.clone());
         let kept = inspect_and_keep(work, result, head, body).await;
-        // The permit for the body's memory is released here, when the body is in the spool.
+        // Release the permit for the body's memory only now that the body is in the spool.
         drop(fetched);
         Ok((url_no, kept?))
     }

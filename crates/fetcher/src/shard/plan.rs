@@ -1,6 +1,6 @@
 //! The distinct URLs of a shard, grouped by origin.
 //!
-//! Must not know: how they are fetched.
+//! Does not depend on how they are fetched.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct UrlPlan {
     pub(crate) urls: Vec<String>,
-    /// The index of each candidate's URL, in canonical order of the candidates.
+    /// The index of each candidate's URL, in the candidates' canonical order.
     pub(crate) url_no_of_candidate: Vec<usize>,
-    /// The URLs that need no network: those that cannot be asked for, with their outcome, and
+    /// The URLs that need no network: those that cannot be requested, with their outcome, and
     /// `data:` URLs, without one.
     pub(crate) settled: Vec<(usize, Option<Outcome>)>,
     pub(crate) groups: Vec<OriginGroup>,
@@ -32,7 +32,7 @@ impl UrlPlan {
         for candidate in hosts.iter().flat_map(|host| &host.candidates) {
             let is_data = candidate.url.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("data:"));
             let target = if is_data { None } else { Some(Target::first(&candidate.url, ports)) };
-            // Two spellings of one URL are one URL.
+            // Two spellings of one URL are the same URL.
             let key = match &target {
                 Some(Ok(target)) => target.url.to_string(),
                 _ => candidate.url.clone(),

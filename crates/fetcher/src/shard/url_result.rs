@@ -1,6 +1,6 @@
-//! How one URL of a shard ended.
+//! The result of one URL of a shard.
 //!
-//! Must not know: which hosts named the URL.
+//! Does not depend on which hosts named the URL.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -13,42 +13,42 @@ use crate::{
     request::{content::ImageFacts, spool::Payload},
 };
 
-/// The statuses after which a `Retry-After` is waited for (RFC 9110, 10.2.3; RFC 6585, 4).
+/// Statuses after which `Retry-After` is obeyed (RFC 9110, 10.2.3; RFC 6585, 4).
 const STATUSES_THAT_ASK_TO_WAIT: [u16; 2] = [429, 503];
 
-/// How one URL ended; shared by all hosts that name it.
+/// The result of one URL, which all hosts that name it share.
 #[derive(Clone, Debug)]
 pub struct UrlResult {
-    /// How the fetch ended.
+    /// The outcome of the fetch.
     pub outcome: Outcome,
-    /// What the header of the image says; none unless the outcome is ok.
+    /// The facts in the image's header. `None` unless the outcome is ok.
     pub facts: Option<ImageFacts>,
-    /// The SHA-256 digest of the decoded body; none unless the outcome is ok.
+    /// The SHA-256 digest of the decoded body. `None` unless the outcome is ok.
     pub sha256: Option<[u8; 32]>,
-    /// Where the spool holds head and body; none unless the outcome is ok.
+    /// Location of head and body in the spool. `None` unless the outcome is ok.
     pub payload: Option<Payload>,
-    /// The size of the decoded body in bytes, whether or not it is an image.
+    /// Size of the decoded body in bytes, whether or not it is an image.
     pub bytes: u32,
-    /// Milliseconds on the wire and at the resolver, of the last attempt.
+    /// Milliseconds of the last attempt, on the wire and for DNS.
     pub duration_ms: u32,
-    /// The status of the last answer; none if no answer came.
+    /// The status of the last response. `None` if there was none.
     pub status: Option<u16>,
-    /// The URL of the last request, if redirects led away from the URL.
+    /// The URL of the last request, if there were redirects.
     pub final_url: Option<String>,
-    /// The address that was dialled last; none if nothing was dialled.
+    /// The address that was last dialled. `None` if none was.
     pub address: Option<SocketAddr>,
-    /// What was found about the certificate of the last https connection; none over http.
+    /// The certificate of the last https connection. `None` over http.
     pub certificate: Option<Certificate>,
     /// When the fetch ended.
     pub ended_at: DateTime<Utc>,
-    /// Whether the URL was requested, and not settled by what other URLs found.
+    /// Whether the URL was requested, instead of being settled by the findings of other URLs.
     pub was_tried: bool,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) dead_origin: Option<(String, Outcome)>,
 }
 
 impl UrlResult {
-    /// The result of a URL that was not fetched.
+    /// Creates the result of a URL that was not fetched.
     pub(crate) fn untried(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -68,7 +68,7 @@ impl UrlResult {
         }
     }
 
-    /// The result of a fetch, without what only the body shows.
+    /// Creates the result of a fetch, without what only the body shows.
     pub(crate) fn of_fetched(fetched: &mut Fetched) -> Self {
         let last = fetched.hops.last();
         Self {
@@ -86,7 +86,7 @@ impl UrlResult {
         }
     }
 
-    /// Whether the later pass tries again, which waits for at most `retry_after_max`.
+    /// Returns whether the later pass retries the URL, which waits for at most `retry_after_max`.
     pub(crate) fn is_worth_a_retry(&self, retry_after_max: Duration) -> bool {
         match self.outcome.retry() {
             Retry::Never => false,

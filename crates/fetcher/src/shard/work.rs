@@ -1,6 +1,6 @@
-//! What the fetches of one shard share.
+//! State shared by the fetches of one shard.
 //!
-//! Must not know: how they proceed.
+//! Does not depend on how they proceed.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// What the fetches of one shard share. An item of the shard is a URL, by its index in `urls`.
+/// State shared by the fetches of one shard. An item of the shard is a URL, by its index in `urls`.
 pub(crate) struct ShardWork {
     pub(crate) shared: Arc<Shared>,
     pub(crate) robots_policy: RobotsPolicy,
@@ -36,13 +36,13 @@ pub(crate) struct ShardWork {
 }
 
 impl ShardWork {
-    /// The rules to obey; none if the policy ignores robots.txt.
+    /// Returns the rules to obey. `None` if the policy ignores robots.txt.
     pub(crate) fn robots(&self) -> Option<&RobotsCache> {
         (self.robots_policy == RobotsPolicy::Obey).then_some(&self.robots)
     }
 }
 
-/// The item of a URL, as the journal numbers it.
+/// Returns the journal's item number for a URL.
 pub(crate) fn item(url_no: usize) -> i64 {
     i64::try_from(url_no).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
 //! The three header fields of a signed request, and those of a signed key directory.
 //!
-//! A request's signature covers the authority that is asked and the address of our key directory,
-//! and holds for minutes. It covers nothing else of the request: the requests of one connection
-//! carry the same signature, which is made once (docs/decisions/0042-signed-requests.md).
+//! A request's signature covers the requested authority and the address of our key directory, and
+//! is valid for minutes. It covers nothing else, so all requests of a connection have the same
+//! signature, which is made once (docs/decisions/0042-signed-requests.md).
 
 use std::{
     sync::Arc,
@@ -16,13 +16,13 @@ use url::Url;
 
 use super::signing_key::SigningKey;
 
-/// How long a signature holds: enough for a verifier whose clock is minutes behind or that looks
-/// for the key first, short for one that was overheard.
+/// How long a signature is valid: long enough for a verifier whose clock is minutes behind or that
+/// fetches the key first, but short for one that was intercepted.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// The age at which a connection gets another signature, so that four minutes of each are left.
+/// Age at which a connection gets a new signature, so that each is used with four minutes left.
 const RENEWED_AFTER: Duration = Duration::from_secs(60);
-/// How long the signature of a key directory holds: the directory of a site that is published once
-/// a month keeps it.
+/// How long the signature of a key directory is valid, so that the directory of a site that is
+/// published once a month remains valid.
 const DIRECTORY_LIFETIME: Duration = Duration::from_secs(62 * 24 * 3600);
 
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
@@ -32,20 +32,20 @@ const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 /// Why requests cannot be signed for a site.
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
-    /// The site's address is not one from which a verifier would fetch keys.
+    /// A verifier would not fetch keys from the site's address.
     #[error("{0:?} is not an https address, under which sites find our key")]
     NotHttps(String),
 }
 
-/// Signs requests with a key, in the name of a site that publishes the key.
+/// Signs requests with a key, on behalf of a site that publishes the key.
 #[derive(Debug)]
 pub struct RequestSigner {
     key: Arc<SigningKey>,
-    /// The origin of the site that publishes the key, as a string of structured fields.
+    /// Origin of the site that publishes the key, as a string of structured fields.
     agent: String,
 }
 
-/// The header fields that say who sends a request.
+/// The header fields that identify the sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestSignature {
     signature: HeaderValue,
@@ -55,17 +55,17 @@ pub(crate) struct RequestSignature {
 }
 
 impl RequestSigner {
-    /// A signer whose key is published at the origin of `site_url`.
+    /// Creates a signer whose key is published at the origin of `site_url`.
     ///
     /// # Errors
-    /// When that is not an https address.
+    /// Returns an error if this is not an https address.
     pub fn new(key: Arc<SigningKey>, site_url: &str) -> Result<Self, SignerError> {
         let url = Url::parse(site_url).ok().filter(|url| url.scheme() == "https");
         let url = url.ok_or_else(|| SignerError::NotHttps(site_url.to_owned()))?;
         Ok(Self { key, agent: format!("\"{}\"", url.origin().ascii_serialization()) })
     }
 
-    /// The signature of requests to an authority: a host, and a port unless it is the scheme's.
+    /// Signs requests to an authority: a host, and a port unless it is the scheme's default.
     pub(crate) fn sign(&self, authority: &str) -> Option<RequestSignature> {
         self.sign_at(authority, now())
     }
@@ -90,8 +90,8 @@ impl RequestSigner {
         })
     }
 
-    /// The header fields with which a server of the key directory proves that it holds the key:
-    /// the name and value of each, for the directory's bytes at an authority.
+    /// Returns the header fields with which a server of the key directory proves that it has the
+    /// key: the name and value of each, for the directory's bytes at an authority.
     #[must_use]
     pub fn directory_headers(
         &self,
@@ -123,7 +123,7 @@ impl RequestSigner {
 }
 
 impl RequestSignature {
-    /// Whether so little of its time is left that another should be made.
+    /// Returns whether the signature is close to its expiry, so that another should be made.
     pub(crate) fn is_old(&self) -> bool {
         self.made_at.elapsed() >= RENEWED_AFTER
     }
@@ -136,7 +136,7 @@ impl RequestSignature {
     }
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
 }

@@ -1,6 +1,6 @@
-//! An Ed25519 key: from a file, to a file, and the name under which sites find its public half.
+//! An Ed25519 key: reading it from a file, writing it to a file, and the ID of its public half.
 //!
-//! Must not know: what is signed.
+//! Does not depend on what is signed.
 
 use std::fmt;
 
@@ -15,38 +15,38 @@ use base64::{
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use sha2::{Digest, Sha256};
 
-/// Columns of a line of base64 in a PEM file (RFC 7468).
+/// Columns per line of base64 in a PEM file (RFC 7468).
 const PEM_COLUMNS: usize = 64;
 
-/// The key that signs requests. Neither its `Debug` form nor any error shows the private half.
+/// The key that signs requests. Neither its `Debug` output nor any error shows the private half.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
     public_key: [u8; 32],
     key_id: String,
 }
 
-/// Why there is no key. The text never holds a part of what was read.
+/// Why a key cannot be used. The message never contains a part of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningKeyError {
-    /// The text holds no private key in PEM.
+    /// The input has no private key in PEM.
     #[error(
         "holds no private key; a file of `everytab-worker signing-key new` begins with \
              -----BEGIN PRIVATE KEY-----"
     )]
     NoPem,
-    /// The key is of another kind.
+    /// The key is not an Ed25519 key.
     #[error("holds a private key that is not Ed25519; `everytab-worker signing-key new` makes one")]
     NotEd25519,
-    /// The system gave no random bytes.
+    /// The system returned no random bytes.
     #[error("no key can be made: the system gives no random bytes")]
     NoRandomBytes,
 }
 
 impl SigningKey {
-    /// Makes a key, and the text of the file that keeps it: PKCS #8 in PEM, as OpenSSL writes it.
+    /// Generates a key, and the content of its file: PKCS #8 in PEM, as written by OpenSSL.
     ///
     /// # Errors
-    /// When the system gives no random bytes.
+    /// Returns an error if the system has no random bytes.
     pub fn generate() -> Result<(Self, String), SigningKeyError> {
         let pair = Ed25519KeyPair::generate().map_err(|_| SigningKeyError::NoRandomBytes)?;
         let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| SigningKeyError::NoRandomBytes)?;
@@ -60,10 +60,10 @@ impl SigningKey {
         Ok((Self::of(pair)?, pem))
     }
 
-    /// Reads a key from the text of its file.
+    /// Reads a key from the content of its file.
     ///
     /// # Errors
-    /// When there is no private key in it, or none of Ed25519.
+    /// Returns an error if it has no private key, or none of Ed25519.
     pub fn from_pem(text: &[u8]) -> Result<Self, SigningKeyError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(text).map_err(|_| SigningKeyError::NoPem)?;
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
@@ -73,27 +73,27 @@ impl SigningKey {
     fn of(pair: Ed25519KeyPair) -> Result<Self, SigningKeyError> {
         let public_key: [u8; 32] =
             pair.public_key().as_ref().try_into().map_err(|_| SigningKeyError::NotEd25519)?;
-        // The members that RFC 8037 requires, in the order and form of RFC 7638.
+        // The members required by RFC 8037, in the order and form of RFC 7638.
         let x = URL_SAFE_NO_PAD.encode(public_key);
         let canonical = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
         let key_id = URL_SAFE_NO_PAD.encode(Sha256::digest(canonical));
         Ok(Self { pair, public_key, key_id })
     }
 
-    /// The name of the key: the SHA-256 thumbprint of its public half as a JWK (RFC 7638, 8037), in
-    /// base64url.
+    /// Returns the key's ID: the SHA-256 thumbprint of its public half as a JWK (RFC 7638, 8037),
+    /// in base64url.
     #[must_use]
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
 
-    /// The public half.
+    /// Returns the public half.
     #[must_use]
     pub const fn public_key(&self) -> [u8; 32] {
         self.public_key
     }
 
-    /// The signature of `bytes`, in base64.
+    /// Signs `bytes`, and returns the signature in base64.
     pub(super) fn sign(&self, bytes: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(bytes).as_ref())
     }
@@ -109,7 +109,7 @@ impl fmt::Debug for SigningKey {
 mod tests {
     use super::*;
 
-    /// The key of RFC 9421, appendix B.1.4.
+    /// Returns the key of RFC 9421, appendix B.1.4.
     pub(crate) const RFC_KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
         MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n\
         -----END PRIVATE KEY-----\n";

@@ -1,4 +1,4 @@
-//! Delays by what hosts answer, by example and for any answers.
+//! Tests delays for given responses, by example and for arbitrary sequences.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn complaint(retry_after: Option<u64>) -> HostAnswer {
     HostAnswer::Answered { took: seconds(0), is_complaint: true, retry_after }
 }
 
-/// The time until the next request may begin.
+/// Returns the time until the next request may start.
 fn free_in(host: &HostDelay, settings: &DelaySettings, now: Instant) -> Duration {
     host.free_at(settings).map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
 }
