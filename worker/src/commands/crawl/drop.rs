@@ -1,4 +1,4 @@
-//! `crawl drop`: rows and archives of a crawl that has ended are removed.
+//! Implements `crawl drop`: removes the rows and archives of an ended crawl.
 
 use clap::Args;
 use everytab_operations::crawl_drop::{self, DropReport};
@@ -30,8 +30,7 @@ pub(super) struct DropArgs {
 /// Removes a crawl.
 ///
 /// # Errors
-/// Returns an error if the crawl runs or something still uses it, or Postgres or a store cannot be
-/// reached.
+/// Returns an error if the crawl is running or in use, or Postgres or a store cannot be reached.
 pub(super) async fn run(args: DropArgs) -> CliResult {
     let DropArgs { database, crawl, dry_run, json } = args;
     let (coordinator, crawl) = one_crawl::find(&database, Some(&crawl)).await?;

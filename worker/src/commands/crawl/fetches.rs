@@ -1,4 +1,5 @@
-//! `crawl fetches`: how URLs ended, all or those of an outcome, a host or a status.
+//! Implements `crawl fetches`: shows the results of URLs, optionally filtered by outcome, host or
+//! status.
 
 use std::fmt::Display;
 
@@ -13,7 +14,7 @@ use crate::{
     commands::stdout,
 };
 
-/// The most fetches of an answer.
+/// Maximum value of `--limit`.
 const MAX_FETCHES: i64 = 1_000;
 
 /// Options of `crawl fetches`.
@@ -43,7 +44,7 @@ pub(super) struct FetchesArgs {
     json: bool,
 }
 
-/// Reads the name of an outcome.
+/// Parses the name of an outcome.
 fn outcome(text: &str) -> Result<String, String> {
     let is_known = every_outcome().contains(&text) || CRAWL_ENDS.contains(&text);
     is_known.then(|| text.to_owned()).ok_or_else(|| {
@@ -52,7 +53,7 @@ fn outcome(text: &str) -> Result<String, String> {
     })
 }
 
-/// Reads a hostname, in the form in which URLs have it.
+/// Parses a hostname, in its form in URLs.
 fn host(text: &str) -> Result<String, String> {
     let expected = || "expected a hostname alone, such as www.example.com".to_owned();
     hostname(text).ok_or_else(expected)
@@ -61,7 +62,7 @@ fn host(text: &str) -> Result<String, String> {
 /// Shows fetches.
 ///
 /// # Errors
-/// When the database cannot be asked, or has no such crawl.
+/// Returns an error if Postgres cannot be reached, or there is no such crawl.
 pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let FetchesArgs { outcome, host, status, .. } = &args;
@@ -104,7 +105,7 @@ fn show(fetch: &CrawlFetch, as_json: bool) -> Result<(), CliError> {
     );
     let at = fetch.at.format("%Y-%m-%d %H:%M:%S").to_string();
     let mut parts = vec![&*fetch.position, &at, &answer, &fetch.url];
-    // What is well needs no reason.
+    // A success needs no explanation.
     let via = fetch.via.as_ref().filter(|_| fetch.outcome != "ok");
     let via = via.map(|via| format!("found at {via}"));
     parts.extend(via.as_deref());

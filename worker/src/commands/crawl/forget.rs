@@ -1,5 +1,5 @@
-//! `crawl forget` and `crawl gc`: what live crawls kept is given out no more, and leaves the
-//! archives.
+//! Implements `crawl forget` and `crawl gc`: stops serving captures of live crawls, and removes
+//! them from the archives.
 
 use clap::Args;
 use everytab_coordinator::NewForgotten;
@@ -54,7 +54,7 @@ pub(super) struct ClearArgs {
 /// Forgets a site or a URL.
 ///
 /// # Errors
-/// When what is given is no site or URL, or the database cannot be asked.
+/// Returns an error if the argument is not a site or URL, or Postgres cannot be reached.
 pub(super) async fn forget(args: ForgetArgs) -> CliResult {
     let ForgetArgs { database, what: What { site, url }, json } = args;
     let name;
@@ -83,7 +83,7 @@ pub(super) async fn forget(args: ForgetArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// The name of a site, as its hosts have it.
+/// Returns the canonical name of a site.
 fn name_of_site(text: &str) -> Result<String, CliError> {
     let wrong = |why: String| CliError::usage(format!("--site {text}: {why}"));
     let url = CanonicalUrl::parse(&format!("https://{text}/"), &ParameterList::default());
@@ -104,10 +104,10 @@ fn name_of_site(text: &str) -> Result<String, CliError> {
     }
 }
 
-/// Takes what is forgotten out of the archives.
+/// Removes forgotten captures from the archives.
 ///
 /// # Errors
-/// When the database or a store cannot be asked.
+/// Returns an error if Postgres or a store cannot be reached, or some archives were not cleared.
 pub(super) async fn gc(args: ClearArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     if crawl_gc::clear(&coordinator, args.dry_run, &StandardStreams).await? {

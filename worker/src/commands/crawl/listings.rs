@@ -1,4 +1,4 @@
-//! `crawl list` and `crawl hosts`: tables, or one JSON object a line.
+//! Implements `crawl list` and `crawl hosts`: tables, or one JSON object per line.
 
 use chrono::{DateTime, Utc};
 use clap::{Args, value_parser};
@@ -14,7 +14,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// The most hosts of an answer: they are sorted in Postgres.
+/// Maximum value of `--limit`. Postgres sorts the hosts.
 const MAX_HOSTS: i64 = 10_000;
 
 /// Options of `crawl hosts`.
@@ -34,7 +34,7 @@ pub(super) struct HostsArgs {
 /// Lists all crawls.
 ///
 /// # Errors
-/// When the database cannot be asked.
+/// Returns an error if Postgres cannot be reached.
 pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     let coordinator = database::connect(args).await?;
     for crawl in coordinator.crawl_status(None).await? {
@@ -61,14 +61,14 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Shows hosts that have something due.
+/// Shows the hosts with pending URLs.
 ///
 /// # Errors
-/// When the database cannot be asked, or has no such crawl.
+/// Returns an error if Postgres cannot be reached, or there is no such crawl.
 pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let found = coordinator.crawl_hosts(crawl.id, args.limit).await?;
-    // Settings of a newer program are perhaps none of this one's.
+    // This program may not be able to read the settings of a newer one.
     let settings = coordinator.crawl_settings(crawl.crawl).await?.unwrap_or_default();
     let settings: CrawlSettings = serde_json::from_value(settings).unwrap_or_default();
     let delays = settings.delays();
@@ -103,7 +103,7 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// A line for each origin of a host that is paused: since when, until when and why.
+/// Returns a line for each paused origin of a host: since when, until when and why.
 fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
     let origins = host.origins.iter().filter_map(Value::as_array).flatten();
     let lines = origins.filter_map(|origin| {
@@ -124,7 +124,7 @@ fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
     lines.collect()
 }
 
-/// The delay of a host in milliseconds, if it is none of the operator's own.
+/// Returns the delay of a host in milliseconds, assuming it is not one of the operator's own.
 fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
     let saved = SavedDelay {
         delay_ms: host.delay_ms.unsigned_abs(),

@@ -1,4 +1,4 @@
-//! Which crawl a command is about.
+//! Finds the crawl to which a command applies.
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlStatus, FoundCrawl};
@@ -17,25 +17,25 @@ pub(super) struct OneCrawl {
 }
 
 impl OneCrawl {
-    /// The database, and the crawl in it.
+    /// Returns the database and its matching crawl.
     ///
     /// # Errors
-    /// When the database cannot be asked, or has no such crawl, or several.
+    /// Returns an error if Postgres cannot be reached, or no crawl or several crawls match.
     pub(super) async fn find(&self) -> Result<(Coordinator, FoundCrawl), CliError> {
         find(&self.database, self.crawl.as_deref()).await
     }
 }
 
-/// The database, and the crawl in it whose name is `text` or whose id begins with it; for none, the
-/// newest.
+/// Returns the database, and its crawl whose name is `text` or whose ID starts with it. Without
+/// `text`, returns the newest crawl.
 ///
 /// # Errors
-/// When the database cannot be asked, or has no such crawl, or several.
+/// Returns an error if Postgres cannot be reached, or no crawl or several crawls match.
 pub(in crate::commands) async fn find(
     args: &DatabaseArgs,
     text: Option<&str>,
 ) -> Result<(Coordinator, FoundCrawl), CliError> {
-    // A script's variable that is not set must not mean a crawl.
+    // An unset variable in a script must not select a crawl.
     if text.is_some_and(|text| text.trim().is_empty()) {
         return Err(CliError::usage("the crawl's id is empty; `crawl list` shows them"));
     }
@@ -68,11 +68,11 @@ pub(super) fn has_ended(crawl: &FoundCrawl) -> CliError {
     CliError::new(format!("nothing was changed: crawl {} has ended", crawl.name))
 }
 
-/// The settings of the crawl with this number and name.
+/// Returns the settings of the crawl with this number and name.
 ///
 /// # Errors
-/// Returns an error if the database cannot be reached, the crawl is gone, or its settings are those
-/// of another version of this program.
+/// Returns an error if Postgres cannot be reached, the crawl is gone, or its settings are from an
+/// incompatible version of this program.
 pub(super) async fn settings_of(
     coordinator: &Coordinator,
     (number, name): (i32, &str),
@@ -82,10 +82,10 @@ pub(super) async fn settings_of(
         .map_err(|error| CliError::new(format!("the settings of crawl {name}: {error}")))
 }
 
-/// Where a crawl stands.
+/// Returns the status of a crawl.
 ///
 /// # Errors
-/// When the database cannot be asked, or the crawl is gone.
+/// Returns an error if Postgres cannot be reached, or the crawl is gone.
 pub(in crate::commands) async fn status_of(
     coordinator: &Coordinator,
     crawl: &FoundCrawl,

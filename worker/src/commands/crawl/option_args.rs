@@ -1,4 +1,4 @@
-//! Options that make one crawl different from another.
+//! The options that distinguish one crawl from another.
 
 use std::time::Duration;
 
@@ -134,9 +134,9 @@ pub(super) struct CrawlOptionArgs {
 }
 
 impl CrawlOptionArgs {
-    /// The settings that are frozen with the crawl; not checked.
+    /// Returns the settings that are frozen with the crawl, without checking them.
     pub(super) fn settings(&self) -> CrawlSettings {
-        // Every option by name: the compiler tells of one that is not passed on.
+        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             scope,
             depth,
@@ -155,12 +155,12 @@ impl CrawlOptionArgs {
             max_delay,
             sitemaps,
             nofollow,
-            // Frozen where the database is.
+            // The caller freezes them, because that needs the database.
             filters: _,
             search,
             duration,
             max_store,
-            // Found where the database is.
+            // The caller looks it up in the database.
             again: _,
             store_again_after,
             duplicates,

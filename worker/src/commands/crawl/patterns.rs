@@ -1,4 +1,4 @@
-//! Includes and excludes of a crawl that runs, as `crawl set` changes them.
+//! Changes the include and exclude patterns of a running crawl, for `crawl set`.
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, FoundCrawl, PatternChange, PatternsChanged};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::one_crawl;
 use crate::{cli_error::CliError, commands::stdout};
 
-/// How often a change is made anew because another one came first.
+/// Maximum number of attempts, if other commands change the patterns at the same time.
 const TRIES: u32 = 5;
 
 /// Patterns that are added and removed.
@@ -31,19 +31,19 @@ pub(super) struct PatternChangeArgs {
 }
 
 impl PatternChangeArgs {
-    /// The names of its options, as clap has them.
+    /// IDs of its options in clap.
     pub(super) const NAMES: [&str; 4] = ["include", "exclude", "drop_include", "drop_exclude"];
 
-    /// Whether no option is given.
+    /// Returns whether no option is given.
     pub(super) fn is_empty(&self) -> bool {
         let Self { include, exclude, drop_include, drop_exclude } = self;
         [include, exclude, drop_include, drop_exclude].iter().all(|patterns| patterns.is_empty())
     }
 
-    /// Checks the patterns that are given, so that an error has the number of one among them.
+    /// Checks the given patterns first, so that the number in an error refers to these.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be used.
+    /// Returns an error if one of them is invalid.
     pub(super) fn check(&self) -> Result<(), CliError> {
         let (include, exclude) = (self.include.clone(), self.exclude.clone());
         check(&CrawlSettings { include, exclude, ..CrawlSettings::default() })
@@ -52,7 +52,7 @@ impl PatternChangeArgs {
     /// Changes the patterns of a crawl.
     ///
     /// # Errors
-    /// Returns an error if the crawl cannot have them.
+    /// Returns an error if the crawl cannot have these patterns.
     pub(super) async fn apply(
         &self,
         coordinator: &Coordinator,
@@ -96,7 +96,7 @@ fn check(settings: &CrawlSettings) -> Result<(), CliError> {
     settings.check().map_err(|error| CliError::usage(error.to_string()))
 }
 
-/// Removes patterns from a list, and adds others that are not in it.
+/// Removes patterns from a list, and adds others that are not in it yet.
 fn change(
     option: &str,
     list: &mut Vec<String>,

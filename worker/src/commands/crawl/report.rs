@@ -1,4 +1,4 @@
-//! `crawl report`: how the URLs of a crawl ended, as tables or as CSV.
+//! Implements `crawl report`: the results of a crawl's URLs, as tables or as CSV.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -19,11 +19,11 @@ use crate::{
     display::frame::Stream,
 };
 
-/// Lines of a table: more are in the CSV.
+/// Maximum number of lines in a table. The CSV has all.
 const MAX_LINES: usize = 40;
 /// Width of a name, so that a line has 79 columns.
 const NAME_COLUMNS: usize = 39;
-/// The column at which the reasons of a host begin.
+/// Column in which the reasons of a host start.
 const REASONS_COLUMN: usize = 22;
 
 /// Options of `crawl report`.
@@ -36,10 +36,10 @@ pub(super) struct ReportArgs {
     csv: bool,
 }
 
-/// Shows how the URLs of a crawl ended.
+/// Shows the results of a crawl's URLs.
 ///
 /// # Errors
-/// When the database cannot be asked, or has no such crawl.
+/// Returns an error if Postgres cannot be reached, or there is no such crawl.
 pub(super) async fn report(args: ReportArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let status = one_crawl::status_of(&coordinator, &crawl).await?;
@@ -61,7 +61,7 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// The tables of a report but that of hosts, each with its name and its rows.
+/// Returns the tables of a report, except that of hosts, each with its name and rows.
 fn tables(report: &CrawlReport) -> [(&'static str, Vec<(&str, Endings)>); 5] {
     [
         ("outcome", by_amount(&report.outcomes)),
@@ -76,21 +76,21 @@ fn rows_of(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     names.iter().map(|(name, endings)| (name.as_str(), *endings)).collect()
 }
 
-/// The rows of a table, the most frequent first.
+/// Returns the rows of a table, most frequent first.
 fn by_amount(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(_, endings)| std::cmp::Reverse(endings.total()));
     rows
 }
 
-/// The rows of a table in the order of their numbers; what has none comes last.
+/// Returns the rows of a table in numerical order. Rows without a number come last.
 fn by_number(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(name, _)| name.parse().unwrap_or(u32::MAX));
     rows
 }
 
-/// The whole report, as lines for a terminal of `columns`.
+/// Formats the whole report as lines for a terminal of `columns`.
 fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<String> {
     let mut lines = wrapped("", 0, &format!("{}: {}", status.name, known(status)), columns);
     for (by, rows) in tables(report) {
@@ -125,8 +125,7 @@ fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<St
     lines
 }
 
-/// A row of a table: a name, and four numbers below each other; beside a long name in a line of
-/// their own.
+/// Formats a row of a table: a name, and four numbers in columns. A long name gets its own line.
 fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     let [captured, failed, refused, left] = numbers;
     let (before, name) = match width(name) > NAME_COLUMNS {
@@ -137,15 +136,15 @@ fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     before.into_iter().chain([line]).collect()
 }
 
-/// `timeout 12 + tls 3`
+/// Formats outcomes, such as `timeout 12 + tls 3`.
 fn reasons(outcomes: &[(String, u64)]) -> String {
     let texts: Vec<String> =
         outcomes.iter().map(|(outcome, amount)| format!("{outcome} {amount}")).collect();
     texts.join(" + ")
 }
 
-/// The whole report as RFC 4180 has it, with a line of names. Values are our names, those of hosts
-/// and of MIME types: none is a formula of a spreadsheet.
+/// Formats the whole report as CSV (RFC 4180), with a header. Values are our names, hostnames and
+/// MIME types, so none is a spreadsheet formula.
 fn csv(report: &CrawlReport) -> String {
     let mut text = "by,value,captured,failed,refused,left,reasons\n".to_owned();
     for (by, rows) in tables(report) {
@@ -165,7 +164,7 @@ fn csv_line(text: &mut String, (by, name): (&str, &str), endings: &Endings, reas
     writeln!(text, "{by},{name},{captured},{failed},{refused},{left},{reasons}").ok();
 }
 
-/// A value of a line of CSV, in quotes where it needs them.
+/// Returns a value of a CSV line, quoted if necessary.
 fn quoted(value: &str) -> String {
     match value.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),

@@ -1,4 +1,4 @@
-//! `crawl robots`: what the operator's crawls obey beside the robots.txt of sites.
+//! Implements `crawl robots`: overrides that the operator's crawls obey in addition to robots.txt.
 
 use std::time::Duration;
 
@@ -63,10 +63,10 @@ struct AddArgs {
     delay: Option<Duration>,
 }
 
-/// Adds, shows or removes what is obeyed.
+/// Adds, lists or removes overrides.
 ///
 /// # Errors
-/// When a value is wrong, the database refuses, or there is no such id.
+/// Returns an error if a value is invalid, Postgres rejects it, or there is no such ID.
 pub(super) async fn run(args: RobotsOverrideArgs) -> CliResult {
     match args.command {
         RobotsCommand::Add(args) => add(args).await?,

@@ -1,4 +1,4 @@
-//! `crawl schedule`: crawls of the operator's that start again and again.
+//! Implements `crawl schedule`: the operator's schedules, which start crawls regularly.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use crate::{
     options::{DatabaseArgs, parse_time, whole_seconds},
 };
 
-/// The shortest period in seconds: as Postgres has it.
+/// Minimum period in seconds, as in Postgres.
 const MIN_PERIOD_SECONDS: i32 = 60;
-/// The longest period in seconds: as Postgres has it.
+/// Maximum period in seconds, as in Postgres.
 const MAX_PERIOD_SECONDS: i32 = 31_536_000;
-/// Characters of a name, as its column has it.
+/// Maximum length of a name, as in its column.
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Options of `crawl schedule`.
@@ -96,7 +96,7 @@ struct AddArgs {
     options: CrawlOptionArgs,
 }
 
-/// A name as its column takes it.
+/// Parses a name that fits into its column.
 fn parse_name(text: &str) -> Result<String, String> {
     match text.chars().count() {
         1..=MAX_NAME_CHARACTERS => Ok(text.to_owned()),
@@ -125,10 +125,11 @@ impl AddArgs {
     }
 }
 
-/// Adds, shows or removes schedules.
+/// Adds, lists or removes schedules.
 ///
 /// # Errors
-/// When an option is wrong, the database or a store refuses, or there is no such schedule.
+/// Returns an error if an option is invalid, Postgres or a store rejects something, or there is no
+/// such schedule.
 pub(super) async fn run(args: ScheduleArgs) -> CliResult {
     match args.command {
         ScheduleCommand::Add(args) => add(*args).await?,

@@ -1,7 +1,7 @@
-//! Seeds as a person gives them: arguments, then the lines of a file or of standard input.
+//! Reads seeds from the command line: arguments, then the lines of a file or of standard input.
 //!
-//! Invariant: a seed that is refused gets a line on standard error with its place and the reason,
-//! and the others go on. Must not know: what becomes of seeds.
+//! Invariant: a rejected seed is reported on standard error with its position and the reason, and
+//! the others are still read. Does not depend on how seeds are used.
 
 use std::{
     collections::VecDeque,
@@ -33,25 +33,25 @@ pub(super) struct SeedArgs {
 }
 
 impl SeedArgs {
-    /// Whether no seed is given.
+    /// Returns whether no seed is given.
     pub(super) fn is_empty(&self) -> bool {
         self.urls.is_empty() && self.seeds.is_none()
     }
 }
 
-/// URLs of an earlier crawl that one call reads.
+/// Maximum number of an earlier crawl's URLs per call.
 const SEEDS_PER_CALL: i32 = 10_000;
 
-/// Seeds that are read one after the other.
+/// An iterator over seeds.
 pub(super) struct Seeds<'a> {
     parameters: &'a ParameterList,
     urls: VecDeque<String>,
     lines: Option<SeedReader<'a, Box<dyn BufRead>>>,
-    /// The name of the file.
+    /// Name of the file.
     name: String,
-    /// The ports that they may name.
+    /// Ports that the seeds may name.
     pub(super) ports: SeedPorts,
-    /// Seeds that were refused so far.
+    /// Number of rejected seeds so far.
     pub(super) refused: u64,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Seeds<'a> {
     /// Opens the file.
     ///
     /// # Errors
-    /// When it cannot be opened, or neither file nor URL is given.
+    /// Returns an error if it cannot be opened, or neither a file nor a URL is given.
     pub(super) fn open(args: SeedArgs, parameters: &'a ParameterList) -> Result<Self, CliError> {
         if args.is_empty() {
             return Err(CliError::usage("no seeds: give URLs, or --seeds FILE (- reads a pipe)"));
@@ -82,10 +82,10 @@ impl<'a> Seeds<'a> {
         Ok(Self { parameters, urls: urls.into(), lines, name, ports, refused: 0 })
     }
 
-    /// The seeds of an earlier crawl, through a temporary file.
+    /// Reads the seeds of an earlier crawl into a temporary file.
     ///
     /// # Errors
-    /// When the database cannot be asked, or the file cannot be written.
+    /// Returns an error if Postgres cannot be reached, or the file cannot be written.
     pub(super) async fn of_crawl(
         coordinator: &Coordinator,
         crawl: i32,
@@ -104,7 +104,7 @@ impl<'a> Seeds<'a> {
         Self::of_lines(file, parameters)
     }
 
-    /// The URLs of a crawl that failed, through a temporary file. `None` if there are none.
+    /// Reads the failed URLs of a crawl into a temporary file. `None` if there are none.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the file cannot be written.
@@ -127,7 +127,7 @@ impl<'a> Seeds<'a> {
         if has_some { Self::of_lines(file, parameters).map(Some) } else { Ok(None) }
     }
 
-    /// The URLs of an earlier crawl that were written to a temporary file.
+    /// Creates the reader of a temporary file with an earlier crawl's URLs.
     fn of_lines(file: BufWriter<File>, parameters: &'a ParameterList) -> Result<Self, CliError> {
         let lines = Some(SeedReader::new(read_again(file)?, parameters));
         let name = "the earlier crawl".to_owned();
@@ -135,10 +135,10 @@ impl<'a> Seeds<'a> {
         Ok(Self { parameters, urls: VecDeque::new(), lines, name, ports, refused: 0 })
     }
 
-    /// The next seed; none at the end.
+    /// Returns the next valid seed, and reports rejected ones on standard error. `None` at the end.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<Seed>, CliError> {
         while let Some(text) = self.urls.pop_front() {
             let seed = parse_seed(&text, self.parameters);
@@ -166,15 +166,15 @@ impl<'a> Seeds<'a> {
         Ok(None)
     }
 
-    /// A seed, if it may name its port.
+    /// Returns a seed if it may name its port.
     fn with_port(&mut self, seed: Result<Seed, SeedError>) -> Result<Seed, SeedError> {
         seed.and_then(|seed| self.ports.check(&seed).map(|()| seed))
     }
 
-    /// Fills a batch. False: there are no more seeds.
+    /// Fills a batch. Returns false if there are no more seeds.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(super) fn fill(&mut self, batch: &mut SeedBatch<'_>) -> Result<bool, CliError> {
         while !batch.is_full() {
             match self.next()? {
@@ -185,11 +185,11 @@ impl<'a> Seeds<'a> {
         Ok(true)
     }
 
-    /// Reads all seeds for the hashes of their sites, which a crawl has in its settings before it
-    /// starts. The seeds that remain to be read are then those of a temporary file.
+    /// Reads all seeds and returns the hashes of their sites, which a crawl has in its settings
+    /// before it starts. The seeds are then read again from a temporary file.
     ///
     /// # Errors
-    /// When a file cannot be read or written, or there are too many sites.
+    /// Returns an error if a file cannot be read or written, or there are too many sites.
     pub(super) fn sites(&mut self, suffixes: &SuffixList) -> Result<Vec<u64>, CliError> {
         let mut sites = SeedSites::new(suffixes);
         let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
@@ -211,7 +211,7 @@ fn not_written(error: io::Error) -> CliError {
     CliError::new(format!("a temporary file for the seeds: {error}"))
 }
 
-/// A file from its beginning.
+/// Returns a reader that starts at the beginning of a written file.
 fn read_again(file: BufWriter<File>) -> Result<Box<dyn BufRead>, CliError> {
     let mut file = file.into_inner().map_err(|error| not_written(error.into_error()))?;
     file.rewind().map_err(not_written)?;

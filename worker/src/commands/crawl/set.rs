@@ -1,4 +1,4 @@
-//! `crawl set`: changes when a crawl ends, how often it asks, and what it follows.
+//! Implements `crawl set`: changes a crawl's limits, rates and patterns.
 
 use std::str::FromStr;
 
@@ -31,24 +31,24 @@ pub(super) struct SetArgs {
     patterns: PatternChangeArgs,
 }
 
-/// The highest rate: as Postgres has it.
+/// Maximum rate, as in Postgres.
 const MAX_RATE: f64 = 100_000.0;
-/// The longest least pause in milliseconds: as Postgres has it.
+/// Maximum value of min-delay in milliseconds, as in Postgres.
 const MAX_MIN_DELAY_MS: u128 = 3_600_000;
 
-/// A change of a running crawl, and the text that asked for it.
+/// A change of a running crawl, with its argument on the command line.
 #[derive(Debug, Clone, PartialEq)]
 struct Setting {
     change: Change,
     text: String,
 }
 
-/// What is changed.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
-    /// When it ends.
+    /// When the crawl ends.
     End(CrawlChange),
-    /// How often it asks.
+    /// How fast it sends requests.
     Rate(RateChange),
 }
 
@@ -104,10 +104,10 @@ impl FromStr for Setting {
     }
 }
 
-/// Changes one end after the other.
+/// Changes the patterns, and then one setting after another.
 ///
 /// # Errors
-/// The first change that the crawl cannot have.
+/// Returns an error for the first change that the crawl cannot have. Earlier ones remain.
 pub(super) async fn set(args: SetArgs) -> CliResult {
     args.patterns.check()?;
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;

@@ -1,4 +1,4 @@
-//! `crawl start` and `crawl add`: seeds become links of a crawl.
+//! Implements `crawl start` and `crawl add`: adds seeds as links of a crawl.
 
 use chrono::Utc;
 use clap::{Args, ValueEnum};
@@ -83,8 +83,8 @@ pub(super) struct AddArgs {
 /// Starts a crawl.
 ///
 /// # Errors
-/// When an option is out of its bounds, the store or the database refuses, the seeds cannot be
-/// read, or none of them is usable.
+/// Returns an error if an option is out of bounds, Postgres or a store rejects something, the seeds
+/// cannot be read, or none of them is usable.
 pub(super) async fn start(args: StartArgs) -> CliResult {
     let mut settings = args.options.settings();
     let earlier = match &args.options.again {
@@ -148,7 +148,7 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// The crawl that `text` means, which is to have ended, and its database.
+/// Returns the database and the ended crawl that `text` identifies.
 pub(super) async fn ended_crawl(
     database: &DatabaseArgs,
     text: &str,
@@ -166,7 +166,7 @@ pub(super) async fn ended_crawl(
     Err(CliError::new(format!("--again: crawl {name} is {state}; {what}")))
 }
 
-/// The URLs that failed in an earlier crawl.
+/// Returns the failed URLs of an earlier crawl.
 async fn failed_seeds<'a>(
     (coordinator, earlier): &(Coordinator, CrawlStatus),
     parameters: &'a ParameterList,
@@ -180,7 +180,7 @@ async fn failed_seeds<'a>(
     Ok(seeds)
 }
 
-/// Any ports, and those that the seeds of an earlier crawl named.
+/// Allows any port, and those that the seeds of an earlier crawl named.
 async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<SeedPorts, CliError> {
     let CrawlStatus { crawl, name, .. } = earlier;
     let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
@@ -188,7 +188,8 @@ async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<Se
     Ok(SeedPorts::Any(named.collect()))
 }
 
-/// The seeds that are given, or those of the crawl that is repeated, as far as it asked for them.
+/// Returns the given seeds. Without any, returns those seeds of the repeated crawl that it had
+/// processed.
 pub(super) async fn seeds_of<'a>(
     given: SeedArgs,
     earlier: Option<&(Coordinator, CrawlStatus)>,
@@ -210,7 +211,7 @@ pub(super) async fn seeds_of<'a>(
     Ok(seeds)
 }
 
-/// The filters of these names as they are now, with the newest versions of their lists.
+/// Returns the current versions of these filters, with the newest versions of their lists.
 pub(super) async fn frozen_filters(
     coordinator: &Coordinator,
     names: &[String],
@@ -229,7 +230,7 @@ pub(super) async fn frozen_filters(
     })
 }
 
-/// Adds the seeds of a batch and all that follow, and returns how many.
+/// Adds the seeds of a batch and all that follow, and returns their number.
 async fn add_all(
     coordinator: &Coordinator,
     crawl: i32,
@@ -262,7 +263,7 @@ async fn create(
     Ok((number, crawl))
 }
 
-/// Ends a crawl that did not get all its seeds: it would wait for them for ever.
+/// Cancels a crawl that did not get all its seeds, because it would wait for them forever.
 async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -> CliError {
     let (id, message) = (crawl.id, error.message);
     match coordinator.move_crawl(id, CrawlVerb::Cancel).await {
@@ -273,8 +274,8 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
     }
 }
 
-/// The store of a crawl. Several, and that of requisites, become settings, and the first one is the
-/// crawl's.
+/// Returns the store of a crawl. Several stores, and the store of requisites, are added to the
+/// settings; the first one is then the crawl's.
 pub(super) fn stores(
     to: Vec<String>,
     media_to: Option<String>,
@@ -296,7 +297,8 @@ pub(super) fn stores(
     Ok(first.unwrap_or_default())
 }
 
-/// Finds a missing bucket or a wrong secret before the first page needs the store.
+/// Checks a store, so that a missing bucket or wrong credentials are found before the first page
+/// needs it.
 pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
     let store = everytab_storage::open(url, &StoreSettings::default()).await?;
     if let Some(found) = store.list("collinfo.json").next().await {
@@ -308,7 +310,8 @@ pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
 /// Adds seeds to a crawl.
 ///
 /// # Errors
-/// When the crawl has ended, the database refuses, the seeds cannot be read, or none is usable.
+/// Returns an error if the crawl has ended, Postgres rejects something, the seeds cannot be read,
+/// or none is usable.
 pub(super) async fn add(args: AddArgs) -> CliResult {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut seeds = Seeds::open(args.seeds, &parameters)?;
@@ -320,7 +323,7 @@ pub(super) async fn add(args: AddArgs) -> CliResult {
     loop {
         let has_more = seeds.fill(&mut batch)?;
         let amount = batch.len() as u64;
-        // The seeding of the crawl is over, or not for this command to end.
+        // Do not end the seeding: it is already over, or another command ends it.
         if amount > 0 && !coordinator.add_links(crawl.crawl, &batch.take(), false).await? {
             return Err(match added {
                 0 => one_crawl::has_ended(&crawl),

@@ -1,4 +1,4 @@
-//! `crawl status`: where a crawl stands, once or until it ends.
+//! Implements `crawl status`: shows the status of a crawl, once or until it ends.
 
 use std::{
     collections::VecDeque,
@@ -21,11 +21,11 @@ use crate::{
     telemetry,
 };
 
-/// The column at which the text of a line begins: the longest label, `links refused`, and a space.
+/// Column in which the text of a line starts: the longest label, `links refused`, and a space.
 const TEXT_COLUMN: usize = 14;
 
-/// The time over which pages are counted for the rate: workers record what they captured every ten
-/// to thirty seconds, so that a shorter time has none of them, or all of half a minute.
+/// Time over which pages are counted for the rate. Workers record captures every ten to thirty
+/// seconds, so a shorter time would have none, or all of half a minute.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Options of `crawl status`.
@@ -47,7 +47,7 @@ pub(super) struct StatusArgs {
 /// Shows a crawl.
 ///
 /// # Errors
-/// When the database cannot be asked, or has no such crawl.
+/// Returns an error if Postgres cannot be reached, or there is no such crawl.
 pub(super) async fn status(args: StatusArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     if let Some(address) = args.metrics {
@@ -69,15 +69,16 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
     }
 }
 
-/// How fast a crawl is, and how fast politeness lets it be.
+/// The speed of a crawl, and the speed that politeness allows.
 struct Pace {
-    /// Pages a second, as [`rate_of`] counts them.
+    /// Pages per second, from [`rate_of`].
     rate: Option<f64>,
-    /// None of a crawl that has ended.
+    /// `None` if the crawl has ended.
     allowed: Option<CrawlPace>,
 }
 
-/// Pages a second since the first look of the last [`RATE_WINDOW`]; none at the first one.
+/// Returns the pages per second since the first sample within [`RATE_WINDOW`]. `None` for the first
+/// sample.
 fn rate_of(looks: &mut VecDeque<(Instant, i64)>, now: (Instant, i64)) -> Option<f64> {
     while looks.len() > 1 && looks.get(1).is_some_and(|(at, _)| now.0 - *at >= RATE_WINDOW) {
         looks.pop_front();
@@ -90,12 +91,12 @@ fn rate_of(looks: &mut VecDeque<(Instant, i64)>, now: (Instant, i64)) -> Option<
     rate
 }
 
-/// Prints a status. False: the reader has closed the pipe.
+/// Prints a status. Returns false if the reader has closed the pipe.
 fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
         let mut document = serde_json::to_value(status)?;
         if let Value::Object(fields) = &mut document {
-            // The hashes of a list would be megabytes.
+            // The hashes of a list would take megabytes.
             if let Some(Value::Object(settings)) = fields.get_mut("settings") {
                 settings.remove("list_sites");
             }
@@ -115,7 +116,7 @@ fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, Cl
     }
 }
 
-/// The state in words: `running, takes seeds`, `ended (limit)` or `paused (quota_pages)`.
+/// Formats the state: `running, takes seeds`, `ended (limit)` or `paused (quota_pages)`.
 fn state(status: &CrawlStatus) -> String {
     let CrawlStatus { state, ended_by, paused_by, seeding, .. } = status;
     match ended_by.as_ref().or(paused_by.as_ref().filter(|why| *why != "operator")) {
@@ -125,7 +126,7 @@ fn state(status: &CrawlStatus) -> String {
     }
 }
 
-/// The state and the sums of a crawl in one line.
+/// Formats the state and the counters of a crawl in one line.
 pub(super) fn known(status: &CrawlStatus) -> String {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let (refused, left) = (sum(&status.refused), sum(&status.left));
@@ -136,7 +137,7 @@ pub(super) fn known(status: &CrawlStatus) -> String {
     )
 }
 
-/// One line for a log.
+/// Formats one line for a log.
 fn line(status: &CrawlStatus, pace: &Pace) -> String {
     let rate = pace.rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
     let allowed = pace.allowed.as_ref().map(|pace| format!(" of {} allowed", allowed(pace)));
@@ -145,9 +146,9 @@ fn line(status: &CrawlStatus, pace: &Pace) -> String {
     format!("{}{rate}{allowed}{}", known(status), left.unwrap_or_default())
 }
 
-/// Returns the seconds that a crawl takes at least until all is fetched that is known: by the
-/// delays of the host that takes longest, by its rate, and at the speed that it has. `None` if it
-/// is not running, or nothing of this is known.
+/// Returns the minimum seconds until all known URLs are fetched: the maximum of the time for the
+/// slowest host's delays, the time at the crawl's rate limit, and the time at its current speed.
+/// `None` if it is not running, or none of these is known.
 fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
     let pages = status
         .budget_left
@@ -156,7 +157,7 @@ fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
         return None;
     }
     let allowed = pace.allowed.as_ref();
-    // With fewer pages left than are pending, the longest host need not be fetched whole.
+    // If fewer pages are left than are pending, the slowest host need not be fetched completely.
     let is_whole = pages == status.pending;
     let by_delays = allowed.filter(|_| is_whole).and_then(|pace| pace.seconds_left);
     let speeds = [pace.rate, allowed.and_then(|pace| pace.rate)].into_iter().flatten();
@@ -164,7 +165,7 @@ fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
     by_speed.chain(by_delays).reduce(f64::max)
 }
 
-/// The time left, and the host that takes longest if its delays are why.
+/// Formats the remaining time, and the slowest host if its delays are the cause.
 fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
     let left = seconds_left(status, pace)?;
     let allowed = pace.allowed.as_ref();
@@ -177,7 +178,7 @@ fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
     Some(format!("{least}{} {why}, if no more is found", short_time(left)))
 }
 
-/// The whole picture, as lines for a terminal of `columns`.
+/// Formats the whole status as lines for a terminal of `columns`.
 fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let time = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M:%S").to_string();
@@ -201,7 +202,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
             sum(&status.left)
         ),
     ));
-    // What a crawl that has ended did not read is not read any more.
+    // An ended crawl reads no more links.
     let unread = match status.state.as_str() {
         "ended" => String::new(),
         _ => format!(", {} links not read yet", (status.seeds + status.sent - status.read).max(0)),
@@ -243,7 +244,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
 }
 
-/// The version of includes and excludes. `None` if they have never changed.
+/// Formats the version of the patterns. `None` if they have never changed.
 fn patterns(status: &CrawlStatus) -> Option<String> {
     let newest = status.patterns.as_ref()?.as_array()?.last()?;
     let number = |name: &str| newest.get(name).and_then(Value::as_array).map(Vec::len);
@@ -257,7 +258,7 @@ fn patterns(status: &CrawlStatus) -> Option<String> {
     ))
 }
 
-/// What became of the indexes; none where there is nothing to say.
+/// Describes the state of the crawl's indexes. `None` if there is no message for it.
 fn about_indexes(word: &str) -> Option<&'static str> {
     match word {
         "written" => Some("written; `scan start --from-crawl` makes tabs of it"),
@@ -269,13 +270,13 @@ fn about_indexes(word: &str) -> Option<&'static str> {
     }
 }
 
-/// `7.5`, or `at least 7.5` where not all hosts were counted.
+/// Formats a pace: `7.5`, or `at least 7.5` if not all hosts were counted.
 fn allowed(pace: &CrawlPace) -> String {
     let least = if pace.is_least { "at least " } else { "" };
     format!("{least}{:.1}", pace.pages_per_second)
 }
 
-/// Bytes in the largest unit of which there is one, with a digit after the point.
+/// Formats bytes in the largest unit of which there is at least one, with one decimal.
 fn stored(bytes: i64) -> String {
     let bytes = bytes.unsigned_abs();
     let unit = [1_u64 << 40, 1 << 30, 1 << 20, 1 << 10].into_iter().find(|unit| bytes >= *unit);
@@ -288,12 +289,12 @@ fn stored(bytes: i64) -> String {
     }
 }
 
-/// The sum of all reasons.
+/// Returns the sum of all reasons.
 fn sum(reasons: &Value) -> i64 {
     counts(reasons).iter().map(|(_, count)| count).sum()
 }
 
-/// `robots 12 + too_long 3`, the most frequent first; none if there is none.
+/// Formats reasons as `robots 12 + too_long 3`, most frequent first. `None` if there are none.
 fn by_reason(reasons: &Value) -> Option<String> {
     let mut counts = counts(reasons);
     counts.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
@@ -355,7 +356,7 @@ pub(super) mod tests {
         };
         assert_eq!(rate(0, 100), None);
         assert_eq!(rate(10, 100), Some(0.0));
-        // What was captured in half a minute is recorded.
+        // The captures of half a minute are recorded together.
         assert_eq!(rate(30, 400), Some(10.0));
         assert_eq!(rate(32, 400), Some(9.375));
         assert_eq!(rate(90, 1_000), Some(10.0));

@@ -1,4 +1,4 @@
-//! The options of `local`, and what they mean for a scan.
+//! The options of `local`, and their conversion to the settings of a scan.
 
 use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
@@ -86,7 +86,7 @@ pub struct LocalArgs {
 }
 
 impl LocalArgs {
-    /// Returns the small internet that the options mean. `None` if it is not asked for.
+    /// Returns the settings of the small internet. `None` if the options select none.
     pub(super) fn sample_options(&self) -> Option<SampleOptions> {
         self.sample.as_ref().map(|folder| SampleOptions {
             recording: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
@@ -97,7 +97,7 @@ impl LocalArgs {
         })
     }
 
-    /// Returns the scan that the options mean.
+    /// Returns the settings of the scan.
     pub(super) fn options(&self) -> LocalOptions {
         let sample = self.sample_options();
         let sites = self.sites.as_ref().map(|file| SitesOptions {
@@ -122,7 +122,7 @@ impl LocalArgs {
         }
     }
 
-    /// Warns if bytes of the web will be decoded with root's rights.
+    /// Warns if content from the web will be decoded with root's rights.
     pub(super) fn warn_as_root(&self) {
         if self.sample.is_none() && is_root() {
             eprintln!(
@@ -134,7 +134,7 @@ impl LocalArgs {
     }
 }
 
-/// Whether this process runs as root: the kernel has its folder in /proc belong to its user.
+/// Returns whether this process runs as root: its directory in /proc belongs to its user.
 fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

@@ -1,22 +1,22 @@
-//! Which options of a command stand on the command line: those that a mode does not read are
-//! refused there, but not in the environment, which is for several commands.
+//! Finds the options that are on the command line. Those that a mode does not read are rejected
+//! there, but not in the environment, which several commands share.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id, parser::ValueSource};
 
-/// The ids of the options on the command line. It must be the first field of the options, because
-/// each field takes its own values out of the matches.
+/// The IDs of the options on the command line. This must be the first field of the options, because
+/// each field removes its own values from the matches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenOptions(Vec<Id>);
 
 impl GivenOptions {
-    /// Returns the options of `command` that are given although only those with these ids are read.
+    /// Returns the options of `command` that are given although only those with these IDs are read.
     pub(super) fn unread(&self, command: &Command, read: &[Id]) -> Vec<String> {
         let is_unread = |id: &Id| self.0.contains(id) && !read.contains(id);
         let options = command.get_arguments().filter(|argument| is_unread(argument.get_id()));
         options.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
     }
 
-    /// Returns whether the option with this id is given.
+    /// Returns whether the option with this ID is given.
     pub(super) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|given| given.as_str() == id)
     }

@@ -1,5 +1,5 @@
-//! `local --api`: a crawl service on this machine, by a private Postgres, the HTTP service in this
-//! process and a worker process that crawls.
+//! Implements `local --api`: a crawl service on this machine, with a private Postgres, the HTTP
+//! service in this process, and worker processes that crawl.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -22,7 +22,8 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// The options of `local` that a service reads, besides those of fetching and of who it is.
+/// The options of `local` that a service reads, in addition to those for fetching and for its
+/// identity.
 const READ: [&str; 9] = [
     "api",
     "to",
@@ -34,19 +35,19 @@ const READ: [&str; 9] = [
     "sample_mix",
     "sample_latency",
 ];
-/// The file of the key in the folder.
+/// Name of the key's file in the local directory.
 const KEY_FILE: &str = "key";
-/// The page of the example where there is no small internet.
+/// Page of the example if there is no small internet.
 const EXAMPLE_PAGE: &str = "https://example.com/";
 
-/// Serves until a signal says stop.
+/// Serves until a signal stops it.
 ///
 /// # Errors
-/// Returns an error if an option makes no sense, a part cannot be started, or one has ended.
+/// Returns an error if an option is invalid, a part cannot be started, or a part has exited.
 pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     check_options(args)?;
     if let Some(store) = &args.to {
-        // One that can never be: workers and the service open it again.
+        // Reject a store that can never work. Workers and the service open it again.
         open(&scan_start::absolute(store.clone())?, &StoreSettings::default())
             .await
             .map_err(|error| CliError::usage(format!("--to: {error}")))?;
@@ -71,7 +72,7 @@ pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     served.and_then(|()| closed.map(|()| Exit::Drained))
 }
 
-/// Refuses the options that a service does not read.
+/// Rejects options that a service does not read.
 fn check_options(args: &LocalArgs) -> Result<(), CliError> {
     let none = || Command::new("");
     let own = READ.into_iter().map(Id::from);
@@ -129,7 +130,7 @@ async fn serve(
     };
     tokio::pin!(serving, watching);
     tokio::select! {
-        // It has not begun to serve.
+        // It failed before it started to serve.
         served = &mut serving => served.map(drop),
         watched = &mut watching => {
             let served = serving.await;
@@ -153,7 +154,7 @@ fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<Str
     arguments
 }
 
-/// Says where the service is, and how it is used.
+/// Prints the address of the service, and how to use it.
 fn announce(
     address: SocketAddr,
     (new_key, key_file): (Option<&str>, &Path),
@@ -174,7 +175,7 @@ fn announce(
     ))
 }
 
-/// Returns a path as a shell reads it.
+/// Quotes a path for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+@,:".contains(c);
     if path.chars().all(is_plain) {

@@ -1,7 +1,8 @@
-//! The key of a crawl service on this machine, in a file of its folder.
+//! The key of a crawl service on this machine, in a file of its directory.
 //!
-//! Invariants: the file is this user's alone, and is there before Postgres knows the key, so that
-//! an interrupted start leaves no key that nobody has. Does not depend on where the folder is.
+//! Invariants: only this user can access the file, and it is written before Postgres gets the key,
+//! so that an interrupted start leaves no key that nobody has. Does not depend on where the
+//! directory is.
 
 use std::{
     fs::{self, OpenOptions, Permissions},
@@ -16,22 +17,24 @@ use everytab_webpage::PortList;
 
 use crate::{cli_error::CliError, commands::keys};
 
-/// Whose key it is, in `keys list`.
+/// Name of the key in `keys list`.
 const NAME: &str = "local";
-/// Who may read the file: its owner.
+/// File mode: only the owner may read it.
 const MODE: u32 = 0o600;
-/// Requests a second. Limits keep keys from each other, and the owner of this one has the machine.
+/// Requests per second. Limits protect keys from each other, and the owner of this one also owns
+/// the machine.
 const REQUESTS_PER_SECOND: f64 = 1_000.0;
-/// Requests in one moment, for the same reason.
+/// Requests at one moment, for the same reason.
 const BURST: i32 = 10_000;
-/// The least pause between two requests to a host, as for every key.
+/// Minimum pause between two requests to a host, as for every key.
 const MIN_DELAY_MS: i32 = 250;
 
-/// Returns the key in `file` if it is valid; else makes one that may name `ports`, and returns it
-/// with true.
+/// Returns the key in `file` if it is valid. Otherwise creates one that may name `ports`, and
+/// returns it with true.
 ///
 /// # Errors
-/// Returns an error if the file holds something else or cannot be written, or Postgres refuses.
+/// Returns an error if the file contains something else or cannot be written, or Postgres rejects
+/// the key.
 pub(super) async fn find_or_make(
     owner: &Coordinator,
     file: &Path,
@@ -46,9 +49,9 @@ pub(super) async fn find_or_make(
     let (text, is_new) = match found {
         Some(text) => match of_file(&text) {
             Some(key) if key.revoked_at.is_none() => return Ok((text, false)),
-            // It was taken back, so it stays so.
+            // A revoked key remains revoked.
             Some(_) => (make(file)?, true),
-            // The database is a new one, or an interrupted start made the file.
+            // The database is new, or an interrupted start wrote the file.
             None => (text, false),
         },
         None => (make(file)?, true),
@@ -58,7 +61,7 @@ pub(super) async fn find_or_make(
     Ok((text, is_new))
 }
 
-/// Makes a key, and writes it to the file.
+/// Creates a key, and writes it to the file.
 fn make(file: &Path) -> Result<String, CliError> {
     let (id, secret) = key_of_random(&keys::random()?);
     let text = format!("{KEY_PREFIX}{id}_{secret}");
@@ -66,7 +69,7 @@ fn make(file: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Revokes the key that this service had before, whose file is lost.
+/// Revokes the previous key of this service, whose file is lost.
 async fn revoke_lost(owner: &Coordinator, known: &[ApiKey], file: &Path) -> Result<(), CliError> {
     let is_lost = |key: &&ApiKey| key.name == NAME && key.revoked_at.is_none();
     for key in known.iter().filter(is_lost) {
@@ -113,7 +116,7 @@ fn read(file: &Path) -> Result<Option<String>, CliError> {
     }
 }
 
-/// Writes the file at once, whole and readable for this user alone.
+/// Writes the whole file atomically, readable only for this user.
 fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let about = |error: std::io::Error| CliError::new(format!("{}: {error}", file.display()));
     let new = file.with_extension("new");
