@@ -33,7 +33,7 @@ pub struct CrawlArgs {
 }
 
 impl CrawlArgs {
-    /// Whether metrics are asked for.
+    /// Returns whether the command serves metrics.
     pub fn serves_metrics(&self) -> bool {
         matches!(&self.command, CrawlCommand::Status(args) if args.metrics.is_some())
     }
@@ -84,10 +84,11 @@ enum CrawlCommand {
     Robots(robots::RobotsOverrideArgs),
 }
 
-/// Does what was asked of crawls.
+/// Runs a command on crawls.
 ///
 /// # Errors
-/// When the database, a store, the seeds or the request itself refuse.
+/// Returns an error if Postgres or a store cannot be reached, or the seeds or the options are
+/// invalid.
 pub async fn run(args: CrawlArgs) -> CliResult {
     match args.command {
         CrawlCommand::Start(args) => start::start(*args).await,
@@ -110,7 +111,7 @@ pub async fn run(args: CrawlArgs) -> CliResult {
     }
 }
 
-/// Has the indexes of a crawl written that has ended.
+/// Starts the jobs that write the indexes of an ended crawl.
 async fn index(crawl: &OneCrawl) -> CliResult {
     let (coordinator, found) = crawl.find().await?;
     let name = &found.name;

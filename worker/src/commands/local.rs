@@ -1,5 +1,5 @@
-//! `local`: a whole scan, or a crawl service, on this machine, by the same worker processes that a
-//! fleet runs.
+//! Implements `local`: a whole scan or a crawl service on this machine, with the same worker
+//! processes as in a fleet.
 
 mod args;
 mod given;
@@ -20,10 +20,10 @@ use crate::{
     serve::{self, ReservedAddress},
 };
 
-/// Scans, or serves, on this machine.
+/// Runs a scan or a service on this machine.
 ///
 /// # Errors
-/// When a part cannot be started, or the folder holds another unfinished scan.
+/// Returns an error if a part cannot be started, or the directory has another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
     if let Some(address) = args.api {
         return service::run(&args, address).await;
@@ -76,8 +76,8 @@ async fn scan_and_serve(
     })
 }
 
-/// Reserves the address where the page will be served, before the scan's work, so that one that is
-/// taken is refused now and not at the end.
+/// Reserves the address of the page before the scan's work, so that an address in use is rejected
+/// now and not at the end.
 fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     let Some(address) = args.serve.filter(|_| !args.exit_when_done) else { return Ok(None) };
     if let Some(site) = args.site.as_deref().filter(|site| site.starts_with("s3://")) {
@@ -86,10 +86,10 @@ fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     Ok(Some(ReservedAddress::new(address)?))
 }
 
-/// Checks what a worker would fail at, and be started again and again for.
+/// Checks the options that would make a worker fail, and be restarted again and again.
 fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
     args.fetch.fetcher(Vec::new())?;
-    // Only one process can listen there, so several workers are not told of it.
+    // Only one process can listen there, so several workers do not get the address.
     let metrics = std::env::var("EVERYTAB_METRICS").ok().filter(|_| args.workers == 1);
     if let Some(address) = metrics.and_then(|address| address.parse().ok()) {
         ReservedAddress::new(address)?;
