@@ -5,7 +5,7 @@
 //! network. So a flood of wrong keys costs Postgres as much as one wrong key. It delays no accepted
 //! key, and a new key only by the queue of its own network, which is bounded by the number of
 //! connections. Wrong keys are not remembered, so a key works as soon as it was added. A key whose
-//! bucket is empty is rejected without a call until the time that Postgres gave. Invariant: memory
+//! bucket is full is rejected without a call until the time that Postgres gave. Invariant: memory
 //! is bounded by the connections and by [`MAX_ACCEPTED`], whatever number of addresses call. Does
 //! not depend on what a key may do, which Postgres checks in each call.
 
@@ -79,7 +79,7 @@ impl KeyChecks {
     /// Waits until the key is accepted. Returns immediately if it was accepted before.
     ///
     /// # Errors
-    /// Returns a problem if the key is invalid, its bucket is empty, or Postgres cannot be reached.
+    /// Returns a problem if the key is invalid, its bucket is full, or Postgres cannot be reached.
     pub(crate) async fn check(&self, caller: &ApiCaller, address: IpAddr) -> Result<(), Problem> {
         let free_at = self.accepted.lock().get(caller).copied();
         if let Some(free_at) = free_at {
@@ -94,7 +94,7 @@ impl KeyChecks {
     }
 
     /// Learns from the response to a key's request. A key that Postgres rejected is no longer
-    /// accepted, and one whose bucket is empty is rejected until it has room for a request.
+    /// accepted, and one whose bucket is full is rejected until it has room for a request.
     pub(crate) fn note(&self, caller: &ApiCaller, response: &Response) {
         if response.status() == StatusCode::UNAUTHORIZED {
             self.accepted.lock().remove(caller);

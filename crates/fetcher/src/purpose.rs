@@ -24,7 +24,7 @@ pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 const _: () = assert!(DEFAULT_PAGE_BYTES <= MAX_PAGE_BYTES);
 const _: () = assert!(DEFAULT_MEDIA_BYTES <= MAX_MEDIA_BYTES);
 
-/// Maximum number of redirects of a robots.txt, as required by RFC 9309 2.3.1.2.
+/// Maximum number of redirects of a robots.txt, as recommended by RFC 9309 2.3.1.2.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
 /// Time limits for a page or a robots.txt. Servers that are slow under load still respond.
