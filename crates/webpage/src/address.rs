@@ -1,10 +1,10 @@
-//! Decides which IP addresses belong to the public internet, by the special-purpose registries of
-//! IANA, and without those that clouds give to services of their own.
+//! Decides which IP addresses belong to the public internet, by IANA's special-purpose registries,
+//! and excludes the addresses that clouds use for their own services.
 //!
-//! An IPv4 address is public unless one of them lists it. An IPv6 address is public only inside
+//! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
 //! 2000::/3, the one block that is allocated, except for its special rows. An IPv6 address that
-//! contains an IPv4 address (mapped, NAT64, 6to4) counts as that IPv4 address, which a packet would
-//! reach.
+//! contains an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets
+//! would reach it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -37,9 +37,9 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 4),
 ];
 
-/// Blocks that a registry has as public, and that lead to a cloud's own services from its machines:
-/// Azure's host (WireServer), IBM Cloud's service network. Those of other clouds, fd00:ec2::/32
-/// among them, are in blocks that are not public anyway.
+/// Blocks that are public by the registries but lead to a cloud's own services from its instances:
+/// Azure's host (WireServer) and IBM Cloud's service network. Other clouds use blocks that are not
+/// public anyway, fd00:ec2::/32 among them.
 const CLOUD_SERVICES_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(168, 63, 129, 16), 32),
     v4(161, 26, 0, 16),
@@ -89,8 +89,8 @@ fn effective(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The addresses that may be connected to: the public internet without `own`, and `allow`; never
-/// `deny`.
+/// Rules for the addresses that a worker may connect to: the public internet without `own`, and
+/// `allow`, but never `deny`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Ranges that are allowed although they are not public.
@@ -98,7 +98,7 @@ pub struct Guard {
     /// Ranges that are never connected to, even if they are public or allowed, such as the
     /// operator's own networks.
     pub deny: Vec<IpNet>,
-    /// Networks of this machine, which are connected to only where `allow` has them.
+    /// Networks of this instance. They are connected to only if `allow` contains them.
     pub own: Vec<IpNet>,
 }
 
@@ -110,8 +110,8 @@ impl Guard {
         self.allow.iter().any(|range| range.contains(&address))
     }
 
-    /// Returns true if the address may be connected to. To be safe against DNS rebinding, the
-    /// caller must check the very address that it connects to, at each connection.
+    /// Returns true if the worker may connect to the address. To be safe against DNS rebinding, the
+    /// caller must check the exact address that it connects to, at each connection.
     #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let effective = effective(address);

@@ -1,13 +1,13 @@
-//! Tells drawings made of characters from text, for blocks that keep their line breaks.
+//! Distinguishes drawings made of characters from text, for blocks that keep their line breaks.
 //!
-//! Such a block is a drawing where more than a fifth of its lines hold a run of equal printable
-//! characters, or where a fifth of its characters are made for drawing. Blank lines and white space
-//! are not counted on either side. Must not know: markup.
+//! A block is a drawing if more than a fifth of its lines contain a run of equal printable
+//! characters, or if at least a fifth of its characters are drawing characters. Blank lines and
+//! white space are not counted on either side. Does not depend on markup.
 
-/// Length of a run of equal characters that a line of a drawing holds. Three are an ellipsis.
+/// Minimum run of equal characters in a line of a drawing. Three would match an ellipsis.
 const RUN_CHARACTERS: usize = 4;
 
-/// One line, or one character, in so many makes a drawing.
+/// A block is a drawing if one in this many lines, or characters, is drawn.
 const DRAWN_PART: usize = 5;
 
 /// Returns true if the lines are a drawing.
@@ -52,7 +52,7 @@ mod tests {
             ("", false),
             ("\n \n", false),
             ("fn main() {\n    println!(\"hello\");\n}\n", false),
-            // Indentation is no run.
+            // Indentation is not a run.
             ("        a\n        b\n        c", false),
             ("wait ...\nthen go", false),
             (" _____\n|     |\n|_____|", true),

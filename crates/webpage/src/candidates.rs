@@ -1,9 +1,9 @@
 //! Decides which icon URLs of a page are requested, and in which order.
 //!
 //! The order is canonical: first `/favicon.ico` of the document (not of its base URL), then the
-//! declared icons in document order, then the apple-touch-icons. It depends on the page alone.
-//! Links for other media than a light page on a screen are left out, as in browsers.
-//! Icons that a limit leaves out are counted.
+//! declared icons in document order, then the apple-touch-icons. It depends on the page alone. As
+//! in browsers, links for other media than a light page on a screen are skipped. Icons over a limit
+//! are counted.
 
 use std::collections::HashSet;
 
@@ -16,14 +16,14 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Greatest number of declared icons of a host. Real pages declare up to about 30.
+/// Maximum number of declared icons per host. Real pages declare up to about 30.
 pub const MAX_DECLARED: usize = 50;
-/// Greatest length in bytes of a `data:` URL of one icon: an icon of 32x32 pixels takes less.
+/// Maximum length in bytes of the `data:` URL of one icon: an icon of 32x32 pixels takes less.
 pub const MAX_DATA_URL_BYTES: usize = 16 << 10;
-/// Greatest length in bytes of all `data:` URLs of a host, since they are stored with its page.
+/// Maximum total length in bytes of a host's `data:` URLs, because they are stored with its page.
 pub const MAX_DATA_URL_BYTES_PER_HOST: usize = 64 << 10;
 
-/// Where the URL of a candidate comes from. In JSON it is a flag: true for the default location.
+/// Source of a candidate's URL. In JSON it is a flag: true for the default location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum CandidateSource {
@@ -61,17 +61,17 @@ impl From<CandidateSource> for bool {
     }
 }
 
-/// An icon URL of a host, to be requested.
+/// An icon URL of a host that should be fetched.
 ///
-/// Postgres stores its JSON about 76 million times. So names in JSON have one letter, and fields
-/// that are absent or false are left out.
+/// Postgres stores this JSON about 76 million times, so its names have one letter, and fields that
+/// are absent or false are omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Normalised URL with the scheme http, https or data, without user name, password and
     /// fragment.
     #[serde(rename = "u")]
     pub url: String,
-    /// Where the URL comes from.
+    /// The source of the URL.
     #[serde(rename = "f", default, skip_serializing_if = "CandidateSource::is_link")]
     pub source: CandidateSource,
     /// True if the link is an apple-touch-icon. Such icons rank after all others.
@@ -96,9 +96,9 @@ pub struct LeftOut {
     pub too_long: usize,
     /// The `data:` URLs of the host together are longer than allowed.
     pub data_total: usize,
-    /// The page declares more icons than [`MAX_DECLARED`], or more links than are read.
+    /// The page declares more icons than [`MAX_DECLARED`], or more icon links than are read.
     pub over_limit: usize,
-    /// The `href` is absent, empty or no URL.
+    /// The `href` is absent, empty or not a URL.
     pub no_url: usize,
     /// The `data:` URL is empty, which means that there is no icon.
     pub no_icon: usize,
@@ -106,7 +106,7 @@ pub struct LeftOut {
     pub other_media: usize,
 }
 
-/// The candidates of a page, and the number of icons that were left out.
+/// The candidates of a page, and the number of icons that were skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
     /// Candidates in canonical order, at most 51, each URL once.
@@ -143,7 +143,7 @@ pub fn candidates(page: &Page) -> Candidates {
     Candidates { list: chosen.list, left_out: chosen.left_out }
 }
 
-/// The candidates while links are considered.
+/// The candidates that are chosen so far.
 #[derive(Default)]
 struct Chosen {
     list: Vec<Candidate>,
@@ -154,7 +154,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Adds the icon to the candidates, or counts why it was left out.
+    /// Adds the icon to the candidates, or counts the reason why it is skipped.
     fn consider(&mut self, icon: &IconLink) {
         if !icon.is_for_light_page() {
             self.left_out.other_media += 1;
@@ -204,8 +204,8 @@ impl Chosen {
         *reason += 1;
     }
 
-    /// Takes type and sizes from a link to a URL that is already a candidate, if they are unknown
-    /// so far. For example, a page may declare /favicon.ico itself.
+    /// Copies type and sizes from another link to a candidate's URL if the candidate has none. For
+    /// example, a page may declare /favicon.ico itself.
     fn add_hints(&mut self, url: &str, icon: &IconLink) {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {
             candidate.declared_type = candidate.declared_type.take().or(icon.mime.clone());

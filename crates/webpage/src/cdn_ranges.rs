@@ -1,12 +1,11 @@
-//! The address ranges that large CDNs publish: many sites share each of these addresses, so a
-//! worker may send them more concurrent requests than the address of a single server.
+//! The address ranges that large CDNs publish. Many sites share each of these addresses, so a
+//! worker may send them more concurrent requests than it sends to a single server.
 //!
 //! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
-//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges around
-//! the world, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, joined
-//! with their neighbours, without those of fewer than 256 addresses). A range that is missing here
-//! costs time; for a range that no longer belongs to a CDN, a server may get 256 concurrent
-//! requests instead of 64.
+//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges
+//! worldwide, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, merged
+//! with their neighbours, without ranges of fewer than 256 addresses). A missing range costs time.
+//! If a range no longer belongs to a CDN, a server may get 256 concurrent requests instead of 64.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -139,7 +138,7 @@ const V6: [Ipv6Net; 10] = [
     v6(0x2600, 0x9000, 28),
 ];
 
-/// Returns true if a large CDN publishes the address as its own.
+/// Returns true if a large CDN publishes a range that contains the address.
 #[must_use]
 pub fn is_of_a_cdn(address: IpAddr) -> bool {
     match address {

@@ -6,9 +6,9 @@
 //! windows-1252.
 //!
 //! The standard leaves detection to the user agent. It applies to pages that declare nothing:
-//! - all bytes are ASCII: windows-1252, since every candidate gives the same text;
-//! - the whole page is valid UTF-8: UTF-8. Browsers must decide after the first bytes and show such
-//!   a page garbled. The standard notes that UTF-8 can be detected safely in a complete file;
+//! - all bytes are ASCII: windows-1252, because every candidate decodes them to the same text;
+//! - the whole page is valid UTF-8: UTF-8. Browsers must decide after the first bytes and garble
+//!   such a page. The standard notes that UTF-8 can be detected safely in a complete file;
 //! - otherwise the detector of Firefox: chardetng with the top-level domain, never ISO-2022-JP.
 //!
 //! Decoding is never an error: malformed bytes become U+FFFD.
@@ -24,11 +24,11 @@ use crate::{content_type::ContentType, prescan};
 /// 13.2.3.2).
 const PRESCAN_BYTES: usize = 1024;
 
-/// Number of bytes that the detector reads, from the first byte beyond ASCII. It judges by
+/// Maximum number of bytes that the detector reads, from the first byte beyond ASCII. It judges by
 /// frequency, so more text changes nothing, but a MiB takes about 100 ms.
 const MAX_DETECT_BYTES: usize = 256 << 10;
 
-/// Where the encoding of a page was declared.
+/// Where a page's encoding was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CharsetSource {
@@ -40,9 +40,9 @@ pub enum CharsetSource {
     Meta,
     /// In a `meta` element that only the parser found.
     LateMeta,
-    /// Nowhere. It was detected from the bytes.
+    /// Nowhere: the encoding was detected from the bytes.
     Detected,
-    /// Nowhere, and all bytes are ASCII.
+    /// Nowhere: all bytes are ASCII.
     Default,
 }
 
@@ -62,7 +62,7 @@ impl Charset {
         self.encoding.name().to_ascii_lowercase()
     }
 
-    /// Returns the encoding that is declared before the page is parsed, `None` if there is none.
+    /// Returns the encoding that is declared before the page is parsed. `None` if there is none.
     pub(crate) fn declared(content_type: Option<&ContentType>, body: &[u8]) -> Option<Self> {
         if let Some((encoding, _)) = Encoding::for_bom(body) {
             return Some(Self { encoding, source: CharsetSource::Bom });
@@ -76,7 +76,7 @@ impl Charset {
         Some(Self { encoding, source: CharsetSource::Meta })
     }
 
-    /// Detects the encoding of a page that declares none. `host` is the hostname of the page: its
+    /// Detects the encoding of a page that declares none. `host` is the page's hostname, whose
     /// top-level domain makes some alphabets more likely.
     pub(crate) fn undeclared(body: &[u8], host: Option<&str>) -> Self {
         let ascii = Encoding::ascii_valid_up_to(body);
@@ -107,7 +107,7 @@ impl Charset {
 }
 
 /// Returns true if the bytes are valid UTF-8 and contain a character beyond ASCII. The last
-/// character may be incomplete, since captures are cut at a size.
+/// character may be incomplete, because captures are truncated at a size.
 fn is_utf8(body: &[u8], ascii: usize) -> bool {
     let valid = Encoding::utf8_valid_up_to(body);
     let tail = body.get(valid..).unwrap_or_default();

@@ -10,12 +10,13 @@ use crate::header_values::{self, HeaderList};
 pub(crate) struct ContentType {
     /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
-    /// The charset parameter as written, if there is one.
+    /// The charset parameter as written. `None` if it is missing or empty.
     pub(crate) charset: Option<String>,
 }
 
-/// Returns the MIME type of a response. Of several `Content-Type` headers the last one that parses
-/// counts; without a charset of its own it keeps that of an earlier one with the same essence.
+/// Returns the MIME type of a response. If there are several `Content-Type` headers, the last one
+/// that parses counts. If it has no charset, it keeps the charset of an earlier one with the same
+/// essence.
 pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;
@@ -61,7 +62,7 @@ pub(crate) fn parse(value: &str) -> Option<ContentType> {
     Some(ContentType { essence, charset: None })
 }
 
-/// Reads the value of a parameter: returns it without quotes, and the text after its `;`.
+/// Parses a parameter's value: returns it without quotes, and the rest after its `;`.
 fn parameter_value(after: &str) -> (String, &str) {
     let Some(inner) = after.strip_prefix('"') else {
         let (value, rest) = after.split_once(';').unwrap_or((after, ""));

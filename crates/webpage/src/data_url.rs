@@ -1,4 +1,4 @@
-//! Decodes `data:` URLs with the crate `data-url`, up to a limit in size.
+//! Decodes `data:` URLs with the crate `data-url`, up to a maximum size.
 //!
 //! The crate implements the "data: URL processor" of the Fetch standard.
 
@@ -22,7 +22,7 @@ pub enum DataUrlError {
     /// No comma separates the MIME type from the content.
     #[error("a data: URL without a comma")]
     NoComma,
-    /// The content is declared as base64, but is no valid base64.
+    /// The content is declared as base64, but is not valid base64.
     #[error("a data: URL whose base64 is broken")]
     Base64,
     /// The content is larger than the caller allows.
@@ -36,15 +36,15 @@ pub enum DataUrlError {
 /// Decodes a `data:` URL whose content has at most `max_bytes`.
 ///
 /// # Errors
-/// [`DataUrlError`], if the URL is malformed or its content is larger than the limit.
+/// Returns [`DataUrlError`] if the URL is malformed or its content exceeds the limit.
 pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlError> {
     let parsed = DataUrl::process(url).map_err(|error| match error {
         data_url::DataUrlError::NotADataUrl => DataUrlError::NotData,
         data_url::DataUrlError::NoComma => DataUrlError::NoComma,
     })?;
     let too_large = DataUrlError::TooLarge { max_bytes };
-    // A byte takes at most four characters: base64 takes four for three bytes, and each of them may
-    // be percent-encoded, which takes three. So content that must be too large is not decoded.
+    // One byte takes up to four characters: base64 takes four for three bytes, and percent-encoding
+    // makes each of them three. So content that must be too large is not decoded.
     let encoded = url.split_once('#').map_or(url, |(before, _)| before);
     let encoded_bytes = encoded.split_once(',').map_or(0, |(_, body)| body.len());
     if encoded_bytes > max_bytes.saturating_mul(4).saturating_add(64) {

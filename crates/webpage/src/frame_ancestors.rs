@@ -1,8 +1,8 @@
-//! Matches `frame-ancestors` of Content Security Policy Level 3: which origins may show a page in a
-//! frame.
+//! Matches `frame-ancestors` of Content Security Policy Level 3, which lists the origins that may
+//! show a page in a frame.
 //!
-//! Sources are matched with the origin of the viewer as in CSP3 6.7.2 ("does url match expression
-//! in origin", with redirect count 0). Text that is no source by the grammar matches nothing.
+//! Sources are matched with the viewer's origin as in CSP3 6.7.2 ("does url match expression in
+//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing.
 
 use url::{Host, Url};
 
@@ -16,13 +16,12 @@ pub(crate) struct AncestorList {
 pub(crate) struct ViewerMatch<'a> {
     /// URL of the page in the frame.
     pub(crate) page: Option<&'a Url>,
-    /// URL of the viewer. `None` means an https origin whose name is in no list.
+    /// URL of the viewer. `None` means an https origin that no list names.
     pub(crate) viewer: Option<&'a Url>,
 }
 
 /// Returns the `frame-ancestors` lists of a `Content-Security-Policy` header, one for each policy
-/// that has one. Commas separate policies; of two directives with the same name the first one
-/// counts.
+/// that has one. Commas separate policies. If a policy repeats a directive, the first one counts.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
     value.split(',').filter_map(list).collect()
 }
@@ -37,12 +36,12 @@ fn list(policy: &str) -> Option<AncestorList> {
     Some(AncestorList { sources })
 }
 
-/// Greatest number of sources that are read from one list. Real lists have up to a few dozen.
+/// Maximum number of sources that are read from one list. Real lists have up to a few dozen.
 const MAX_SOURCES: usize = 500;
 
 impl AncestorList {
-    /// Returns true if no origin may show the page in a frame: there is no source, or only
-    /// `'none'`.
+    /// Returns true if no origin may show the page in a frame, because the list has no source, or
+    /// only `'none'`.
     pub(crate) fn is_none(&self) -> bool {
         match self.sources.as_slice() {
             [] => true,
@@ -51,7 +50,7 @@ impl AncestorList {
         }
     }
 
-    /// Returns true if a source names hosts, so that the answer depends on the viewer.
+    /// Returns true if a source names hosts, so that the result depends on the viewer.
     pub(crate) fn names_hosts(&self) -> bool {
         self.sources.iter().any(|source| {
             HostSource::parse(source).is_some_and(|host| host.host != "*" && host.path_is_root())
@@ -105,7 +104,7 @@ impl ViewerMatch<'_> {
             return false;
         }
         let host_matches = match self.viewer.map(Url::host) {
-            // Only a wildcard covers the name of an unknown viewer.
+            // If the viewer is unknown, only a wildcard matches it.
             None => source.host == "*",
             Some(Some(Host::Domain(host))) => host_part_matches(source.host, host),
             Some(_) => false,
@@ -130,7 +129,7 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     };
     match pattern.strip_prefix('*') {
         Some("") => true,
-        // Of `*.example.com` the dot stays, so that example.com does not match.
+        // Keep the dot of `*.example.com`, so that example.com does not match.
         Some(end) => host.len() > end.len() && ends_with(end),
         None => pattern.eq_ignore_ascii_case(host),
     }
@@ -172,7 +171,7 @@ impl<'a> HostSource<'a> {
         (is_host(host) && port_is_good && path_is_good).then_some(Self { scheme, host, port, path })
     }
 
-    /// Returns true if the path can match a viewer, which is an origin and has the path "/".
+    /// Returns true if the path can match a viewer, which is an origin with the path "/".
     fn path_is_root(&self) -> bool {
         matches!(self.path, "" | "/")
     }

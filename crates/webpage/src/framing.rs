@@ -3,9 +3,9 @@
 //! Sources: HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`. If an enforced policy
 //! contains `frame-ancestors`, X-Frame-Options has no effect, and the viewer must match every such
 //! policy. Report-only policies and `<meta>` elements have no effect. The verdict keeps the
-//! policies, so that it can be evaluated for another viewer.
+//! policies, so that it can be evaluated again for another viewer.
 //!
-//! Must not know: anything beyond headers, such as scripts that break out of frames.
+//! Does not depend on anything beyond headers, such as scripts that break out of frames.
 
 use serde::Serialize;
 use url::Url;
@@ -16,33 +16,33 @@ use crate::{
     header_values::{self, HeaderList},
 };
 
-/// Number of bytes that are kept of the deciding header, for people who read reports.
+/// Maximum number of bytes that are kept of the deciding header, for people who read reports.
 const MAX_VALUE_BYTES: usize = 1024;
 
 /// Whether a page of another origin may show the page in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every https page may.
+    /// Every https page may show it.
     Allowed,
-    /// No page of another origin may.
+    /// No page of another origin may show it.
     Blocked,
-    /// Only the origins that the policies list may.
+    /// Only the origins that the policies list may show it.
     Conditional,
-    /// There are no response headers, so nothing is known.
+    /// Unknown, because there are no response headers.
     Unknown,
 }
 
-/// The verdict on a page, and the header that decided it.
+/// The verdict on a page, and the header that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Framing {
-    /// The verdict for a viewer whose name is in no list.
+    /// The verdict for a viewer that no list names.
     pub verdict: Verdict,
     /// The stable name of the rule that decided, such as `x_frame_options_deny`.
     pub rule: &'static str,
     /// The name of the header that decided, in lower case.
     pub header: Option<&'static str>,
-    /// The value of the header that decided, at most 1 KiB of it.
+    /// The value of the header that decided, truncated to 1 KiB.
     pub value: Option<String>,
     #[serde(skip)]
     lists: Vec<AncestorList>,
@@ -51,8 +51,8 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin whose
-    /// name is in no list. If nothing is known about the page, it may, as in a browser.
+    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin that no
+    /// list names. A page without response headers may be shown, as in a browser.
     #[must_use]
     pub fn frameable(&self, viewer: Option<&Url>) -> bool {
         match self.verdict {
@@ -80,8 +80,8 @@ impl Framing {
     }
 }
 
-/// Returns true if an https site may show the page in a frame. A page with the protocol http never
-/// may, since it would be mixed content.
+/// Returns true if an https site may show the page in a frame. An http page may never be shown,
+/// because it would be mixed content.
 #[must_use]
 pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> bool {
     protocol.eq_ignore_ascii_case("https") && framing.frameable(viewer)

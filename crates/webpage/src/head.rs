@@ -1,4 +1,4 @@
-//! Finds the end of the head: the first token that makes a parser open the body.
+//! Finds the end of the head: the first token that makes a parser start the body.
 //!
 //! Browsers take icon links only from the head, and a stray `<div>` or `<img>` moves everything
 //! after it into the body (WHATWG HTML 13.2.6.4.3 to .6: "before head", "in head", "after head").
@@ -11,11 +11,11 @@ use crate::{
     tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag},
 };
 
-/// Returns the byte offset of the token that opens the body, or the length of the page if there is
+/// Returns the byte offset of the token that starts the body, or the length of the page if there is
 /// none up to the offset `enough`.
 pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     let mut at = 0;
-    // Any character of text other than whitespace opens the body.
+    // Any text other than whitespace starts the body.
     while at <= enough {
         let rest = html.get(at..).unwrap_or_default();
         let after = match rest {
@@ -55,7 +55,7 @@ fn stays_in_head(name: &[u8]) -> bool {
     NAMES.iter().any(|element| is(name, element))
 }
 
-/// Returns the offset after the element whose tag name begins at `at`: after its start tag, or
+/// Returns the offset after the element whose tag name starts at `at`: after its start tag, or
 /// after its end tag if its content is raw text or a template.
 fn element(html: &[u8], at: usize) -> Option<usize> {
     let name = tag_name(html, at);
@@ -69,7 +69,7 @@ fn element(html: &[u8], at: usize) -> Option<usize> {
     tag(html, after + length + 2)
 }
 
-/// Returns the offset after the tag whose name begins at `at`.
+/// Returns the offset after the tag whose name starts at `at`.
 fn tag(html: &[u8], at: usize) -> Option<usize> {
     end_of_attributes(html, end_of_name(html, at)?).map(|(end, _)| end)
 }
@@ -91,7 +91,7 @@ fn is(name: &[u8], element: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks that the body opens at the `@`, or at the end if there is none.
+    /// Checks that the body starts at the `@`, or at the end if there is none.
     fn check(marked: &str) {
         let expected = marked.find('@').unwrap_or(marked.len());
         let html = marked.replacen('@', "", 1);

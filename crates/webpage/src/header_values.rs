@@ -1,12 +1,12 @@
-//! Reads one header from a list of headers: joins duplicates, and splits at commas outside quotes.
+//! Reads one header from a header list: joins duplicates, and splits at commas outside quotes.
 //!
 //! Source: Fetch, "get, decode, and split". Values are decoded isomorphically (each byte becomes
-//! the code point of the same number), so that no byte is lost or refused.
+//! the code point with the same number), so that no byte is lost or rejected.
 
-/// Headers in order of arrival, with duplicates: name and value of each.
+/// Pairs of header name and value in order of arrival, with duplicates.
 pub(crate) type HeaderList = [(String, Vec<u8>)];
 
-/// Returns all values of the header `name`, joined by `", "`, or `None` if there is none.
+/// Returns all values of the header `name`, joined by `", "`. `None` if there is none.
 pub(crate) fn combined(headers: &HeaderList, name: &str) -> Option<String> {
     let mut joined: Option<String> = None;
     for value in lines(headers, name) {
@@ -29,7 +29,7 @@ pub(crate) fn lines<'a>(headers: &'a HeaderList, name: &'a str) -> impl Iterator
         .map(|(_, value)| value.as_slice())
 }
 
-/// Splits a value at commas outside of quoted strings.
+/// Splits a value at commas outside quoted strings.
 pub(crate) fn split(joined: &str) -> Vec<&str> {
     let bytes = joined.as_bytes();
     let mut values = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn split(joined: &str) -> Vec<&str> {
     values
 }
 
-/// Decodes each byte to the code point of the same number.
+/// Decodes each byte to the code point with the same number.
 pub(crate) fn isomorphic(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
 }

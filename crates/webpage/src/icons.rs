@@ -1,8 +1,8 @@
-//! Reads icon links: which `link` elements declare an icon, and its URL.
+//! Reads icon links: the `link` elements that declare an icon, and their URLs.
 //!
 //! Sources: WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` counts at any position,
-//! the names of apple-touch-icons form a class of their own, and `mask-icon` is never an icon for a
-//! tab. Links inside comments, templates, scripts and a `noscript` in the head are no elements.
+//! the names of apple-touch-icons form a separate class, and `mask-icon` is never an icon for a
+//! tab. Links inside comments, templates, scripts and a `noscript` in the head are not elements.
 
 use std::borrow::Cow;
 
@@ -15,16 +15,16 @@ use crate::{
     url_rules::with_two_slashes,
 };
 
-/// Greatest length in bytes of an `href`; longer ones are left out and counted. The longest that
+/// Maximum length in bytes of an `href`; longer ones are skipped and counted. The longest one that
 /// can become a candidate has 16 KiB after decoding its character references.
 const MAX_HREF_BYTES: usize = 64 << 10;
 
-/// Longest `data:` URL in bytes that is checked for an icon without bytes: the type may be named,
-/// as in `data:image/x-icon;base64,`.
+/// Maximum length in bytes of a `data:` URL that is checked for an icon without bytes. The URL may
+/// name the type, as in `data:image/x-icon;base64,`.
 const MAX_NO_ICON_BYTES: usize = 64;
 
-/// Number of bytes that are kept of a `type`, `sizes` or `media` attribute. Useful values are
-/// shorter.
+/// Maximum number of bytes that are kept of a `type`, `sizes` or `media` attribute. Useful values
+/// are shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// The kind of icon that a link declares.
@@ -64,8 +64,8 @@ impl IconLink {
         self.media.as_deref().is_none_or(matches_light_page)
     }
 
-    /// Returns true for `data:,` and similar URLs, an icon without bytes. Authors write it to say
-    /// "there is no icon, do not request /favicon.ico".
+    /// Returns true for `data:,` and similar URLs: an icon without bytes. Authors write it to
+    /// declare that there is no icon and /favicon.ico should not be requested.
     pub(crate) fn says_no_icon(&self) -> bool {
         let href = &self.href;
         self.is_for_light_page()
@@ -73,7 +73,7 @@ impl IconLink {
             && href.starts_with("data:")
             && match data_url::decode(href, MAX_NO_ICON_BYTES) {
                 Ok(decoded) => decoded.bytes.is_empty(),
-                // `data:;base64,=` is the same idiom, although it is no valid base64.
+                // `data:;base64,=` is the same idiom, although it is not valid base64.
                 Err(_) => href.ends_with(";base64,="),
             }
     }
@@ -81,7 +81,7 @@ impl IconLink {
 
 /// Returns true if an undecoded `rel` names an icon of either class.
 pub(crate) fn names_icon(rel: &[u8]) -> bool {
-    // Nearly all links are ruled out here. Only a character reference could hide the token.
+    // This excludes nearly all links. Only a character reference could hide the token.
     if !rel.contains(&b'&') && !rel.windows(4).any(|word| word.eq_ignore_ascii_case(b"icon")) {
         return false;
     }
@@ -99,7 +99,7 @@ fn class_of(rel: &str) -> Option<IconClass> {
     }
 }
 
-/// Returns the value of an attribute as the tokenizer emits it: NUL becomes U+FFFD, and character
+/// Returns an attribute's value as the tokenizer emits it: NUL becomes U+FFFD, and character
 /// references are decoded once.
 fn attribute_text(decoded: &str) -> String {
     htmlize::unescape_attribute(decoded.replace('\0', "\u{fffd}")).into_owned()
@@ -107,24 +107,24 @@ fn attribute_text(decoded: &str) -> String {
 
 /// Reads the attributes of the links of one page.
 pub(crate) struct LinkReader<'a> {
-    /// The parsed bytes, into which all ranges point.
+    /// The parsed bytes. All ranges refer to them.
     pub(crate) html: &'a [u8],
     /// Encoding of the parsed bytes.
     pub(crate) charset: &'a Charset,
     /// Base URL. Without one, only absolute URLs resolve.
     pub(crate) base: Option<&'a Url>,
-    /// Byte offset at which the body opens.
+    /// Byte offset where the body starts.
     pub(crate) head_end: usize,
 }
 
 impl LinkReader<'_> {
-    /// Returns the text of an attribute, `None` if it is absent or longer than `max_bytes`.
+    /// Returns an attribute's value. `None` if it is absent or longer than `max_bytes`.
     pub(crate) fn text(&self, span: Option<&ByteRange>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))
     }
 
-    /// Returns the declared icon, `None` if its `href` is absent, empty, too long or no URL.
+    /// Returns the declared icon. `None` if its `href` is absent, empty, too long or not a URL.
     pub(crate) fn icon(&self, link: &LinkSpan) -> Option<IconLink> {
         let rel = self.text(link.rel.as_ref(), MAX_HREF_BYTES)?;
         let class = class_of(&rel)?;
@@ -145,14 +145,14 @@ impl LinkReader<'_> {
         })
     }
 
-    /// Returns the start of an attribute that describes the icon.
+    /// Returns a truncated attribute that describes the icon.
     fn hint(&self, span: Option<&ByteRange>) -> Option<String> {
         let text = self.text(span, MAX_HREF_BYTES)?;
         Some(shortened(&text).to_owned())
     }
 
-    /// Resolves a URL against the base ("encoding-parse a URL" in HTML): characters beyond ASCII in
-    /// a query are encoded in the encoding of the page.
+    /// Resolves a URL against the base ("encoding-parse a URL" in HTML). Characters beyond ASCII in
+    /// a query are encoded in the page's encoding.
     pub(crate) fn resolve(&self, href: &str) -> Option<Url> {
         let (options, href) = (Url::options().base_url(self.base), with_two_slashes(href));
         if self.charset.encoding == UTF_8 || href.is_ascii() {

@@ -1,13 +1,13 @@
-//! Reads what a page says: its charset, its title, its icon links, whether it may be shown in a
-//! frame, and, only where a caller asks, what it links to and its text. Also reads robots.txt and
-//! sitemaps, and decides which URLs and addresses may be requested.
+//! Parses a page: its charset, title and icon links, whether it may be shown in a frame, and, if
+//! the caller requests them, its links and its text. Also parses robots.txt and sitemaps, and
+//! decides which URLs and addresses may be requested.
 //!
 //! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
-//! contains, and what a limit leaves out is counted. Every collection that a page can grow has a
-//! limit, named where it is used. Must not know: WARC, Postgres, sockets, files, clocks.
+//! contains, and items over a limit are counted. Every collection that a page can grow has a limit,
+//! named where it is used. Does not depend on WARC, Postgres, sockets, files or clocks.
 //!
-//! Sources: the WHATWG HTML, Encoding, Fetch, URL and MIME Sniffing standards, CSP Level 3,
-//! RFC 9309 and the special-purpose address registries of IANA.
+//! Sources: the WHATWG HTML, Encoding, Fetch, URL and MIME Sniffing standards, CSP Level 3, RFC
+//! 9309 and IANA's special-purpose address registries.
 
 pub mod address;
 mod ascii_art;

@@ -1,11 +1,11 @@
-//! What a page links to: other pages, and the requisites that it needs to be shown.
+//! The links of a page: to other pages, and to the requisites that it needs to be shown.
 //!
-//! Links come from the one pass over the markup, only where a caller asks. Their elements count
-//! under the rules of that pass: not in comments, scripts and templates, and not in SVG. The
-//! content of a `noscript` counts, since no script is run. Invariants: every link is an http or
-//! https URL of at most [`MAX_URL_BYTES`] without user name, password and fragment; a page has at
-//! most [`MAX_LINKS_PER_PAGE`]; what is left out is counted. Must not know: which links are
-//! followed, when two URLs are the same.
+//! The one pass over the markup finds links, only if the caller requests them. It decides which
+//! elements count: those not in comments, scripts, templates or SVG. The content of a `noscript`
+//! counts, because no script is run. Invariants: every link is an http or https URL of at most
+//! [`MAX_URL_BYTES`] without user name, password and fragment; a page has at most
+//! [`MAX_LINKS_PER_PAGE`]; skipped links are counted. Does not depend on which links are followed,
+//! or when two URLs are equal.
 
 mod finder;
 mod link;
@@ -26,27 +26,27 @@ pub(crate) use self::finder::LinkFinder;
 use self::finder::{AttributeForm, LinkAttribute};
 pub use self::link::{LinkKind, LinkOrigin, LinkRequest, MAX_LINKS_PER_PAGE, PageLink};
 
-/// Greatest length in bytes of the attribute of one URL: four times the longest URL, since
+/// Maximum length in bytes of an attribute with one URL: four times the longest URL, because
 /// whitespace is removed and character references take more bytes than their characters.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Greatest length in bytes of a `srcset` attribute. Real ones have some kilobytes.
+/// Maximum length in bytes of a `srcset` attribute. Real ones have a few kilobytes.
 const MAX_SRCSET_BYTES: usize = 64 << 10;
 
-/// What a page links to.
+/// Links, pictures and robots directives of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageLinks {
     /// The links in document order, at most [`MAX_LINKS_PER_PAGE`]; a URL may occur several times.
     pub links: Vec<PageLink>,
-    /// The number of links that were left out, by reason.
+    /// The number of links that were skipped, by reason.
     pub left_out: LinksLeftOut,
-    /// The file names of the first pictures, whether requisites are wanted or not.
+    /// The file names of the first pictures, even if requisites are not requested.
     pub pictures: Vec<String>,
-    /// What `meta` elements and the header `X-Robots-Tag` say to the robot, taken together.
+    /// The directives for the robot from `meta` elements and the header `X-Robots-Tag` together.
     pub robots: RobotsDirectives,
 }
 
-/// Numbers of links that were left out, by reason.
+/// Number of links that were skipped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LinksLeftOut {
     /// Links after the first [`MAX_LINKS_PER_PAGE`]. A `srcset` that was not read counts as one.
@@ -55,7 +55,7 @@ pub struct LinksLeftOut {
     pub too_long: usize,
     /// Links with another scheme, such as `javascript:`, `mailto:`, `data:` and `tel:`.
     pub other_scheme: usize,
-    /// Links that are no URL.
+    /// Links that are not URLs.
     pub unparsable: usize,
     /// Links without any text.
     pub empty: usize,
@@ -71,7 +71,7 @@ impl LinksLeftOut {
 }
 
 impl LinkFinder {
-    /// Resolves the links. `reader` has the base of the page and the encoding of the bytes.
+    /// Resolves the links. `reader` has the base of the page and the encoding of its bytes.
     pub(crate) fn resolved(&self, reader: &LinkReader<'_>) -> PageLinks {
         let mut found = PageLinks { robots: self.robots, ..PageLinks::default() };
         found.left_out.over_limit = self.left_out;
@@ -119,7 +119,7 @@ impl PageLinks {
         }
     }
 
-    /// Adds a link, or counts why it is none.
+    /// Adds a link, or counts the reason why it is skipped.
     fn push(&mut self, text: &str, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
         let left_out = &mut self.left_out;
         if self.links.len() >= MAX_LINKS_PER_PAGE {
@@ -149,8 +149,8 @@ impl PageLinks {
     }
 }
 
-/// Returns the text of an attribute. Most are ASCII without character references, which means the
-/// same in every encoding that is parsed.
+/// Returns an attribute's value. Most are ASCII without character references, which every encoding
+/// that is parsed decodes alike.
 fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'a, str> {
     let is_plain = bytes.is_ascii() && memchr::memchr2(b'&', 0, bytes).is_none();
     match str::from_utf8(bytes).ok().filter(|_| is_plain) {
@@ -159,7 +159,8 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
     }
 }
 
-/// Returns the last segment of a path, without a query; `None` if there is none, or it is data.
+/// Returns the last segment of a path, without its query. `None` if there is none, or for a URL
+/// with another scheme, such as `data:`.
 fn file_name(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     if value.len() > MAX_URL_BYTES || has_other_scheme(value) {
@@ -170,8 +171,8 @@ fn file_name(value: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
-/// Returns true if an attribute that is too long to be read begins with a scheme other than http
-/// and https, such as an image in a `data:` URL.
+/// Returns true if an attribute starts with a scheme other than http and https, such as an image in
+/// a `data:` URL.
 fn has_other_scheme(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| *byte > b' ').unwrap_or(bytes.len());
     let bytes = bytes.get(start..).unwrap_or_default();

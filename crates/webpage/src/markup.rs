@@ -1,10 +1,10 @@
 //! Finds the title, the base URL, the icon links and the meta elements in one pass over the markup.
 //!
 //! It works on bytes whose markup is ASCII and returns byte ranges, so that only the parts that are
-//! kept get decoded, after the encoding is known. It knows which elements count (WHATWG HTML
-//! 13.2.6); [`Tokens`] finds the tags, [`Nesting`] knows their namespace. Invariant: no tree is
-//! kept, so time and memory are linear in the size of the page. Must not know: what titles and
-//! links mean.
+//! kept are decoded, after the encoding is known. It decides which elements count (WHATWG HTML
+//! 13.2.6); [`Tokens`] finds the tags, and [`Nesting`] tracks their namespace. Invariant: no tree
+//! is kept, so time and memory are linear in the size of the page. Does not depend on the meaning
+//! of titles and links.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use crate::{
     tokens::{Attributes, ByteRange, RawText, Tag, Tokens},
 };
 
-/// Greatest number of icon links that are kept per page; further ones are counted. At most 50
-/// become candidates, but some links are duplicates or no URLs.
+/// Maximum number of icon links that are kept per page; further ones are counted. At most 50 become
+/// candidates, but some links are duplicates or not URLs.
 pub(crate) const MAX_LINKS: usize = 1000;
 
 /// The position of the title of a page.
@@ -36,8 +36,8 @@ pub(crate) enum TitleSpan {
     },
 }
 
-/// The position of a `link` element whose `rel` names an icon, and of its attributes. An absent
-/// attribute is `None`.
+/// The position of a `link` element whose `rel` names an icon, and of its attributes. `None` if an
+/// attribute is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
     /// Byte offset of the tag.
@@ -64,20 +64,21 @@ pub(crate) struct Markup {
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-/// Is shown the HTML elements of a page in the same pass, for what only some callers ask for.
+/// Receives the HTML elements of a page during the pass, for results that only some callers
+/// request.
 pub(crate) trait TagVisitor {
-    /// Receives any tag before it changes the nesting, and before the other functions do.
+    /// Receives any tag, before it changes the nesting and before the other functions are called.
     #[inline]
     fn before_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
     /// Receives the start tag of an HTML element.
     fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting);
 
-    /// Receives any end tag but those of raw text.
+    /// Receives any end tag except those of raw text.
     #[inline]
     fn end_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
-    /// Receives the text of an element whose content is no markup, after its start tag.
+    /// Receives the raw text of an element, after its start tag.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting);
 
     /// Receives the end of the page.
@@ -85,7 +86,7 @@ pub(crate) trait TagVisitor {
     fn end(&mut self, _html: &[u8], _nesting: &Nesting) {}
 }
 
-/// Shows everything to both, the first one first.
+/// Passes everything to both visitors, to the first one first.
 impl<A: TagVisitor, B: TagVisitor> TagVisitor for (A, B) {
     fn before_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
         self.0.before_tag(html, tag, nesting);
@@ -113,7 +114,7 @@ impl<A: TagVisitor, B: TagVisitor> TagVisitor for (A, B) {
     }
 }
 
-/// Asks for nothing, and costs nothing.
+/// A visitor that does nothing and costs nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct NoVisitor;
 
@@ -125,8 +126,8 @@ impl TagVisitor for NoVisitor {
     fn raw_text(&mut self, _: &[u8], _: &Tag, _: &ByteRange, _: &Nesting) {}
 }
 
-/// Reads the page in one pass, and shows its tags to `visitor`. With `wants_meta` it also reads the
-/// encoding from `meta` elements, which takes a little longer.
+/// Reads the page in one pass, and passes its tags to `visitor`. With `wants_meta` it also reads
+/// the encoding from `meta` elements, which takes a little longer.
 pub(crate) fn read(
     html: &[u8],
     is_icon: fn(&[u8]) -> bool,
@@ -155,12 +156,12 @@ pub(crate) fn read(
     reader.markup
 }
 
-/// Returns how the text of an element ends, `None` if its content is markup (13.2.6.4.4 and .7,
-/// with scripting enabled).
+/// Returns how an element's raw text ends. `None` if its content is markup (13.2.6.4.4 and .7, with
+/// scripting enabled).
 #[inline(always)]
 pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
-    // Length and first letter rule out nearly all tags without a comparison.
+    // Length and first letter exclude nearly all tags without a comparison.
     let (first, length) = (name.first()?.to_ascii_lowercase(), name.len());
     let element: &'static [u8] = match (first, length) {
         (b't', 5) => b"title",
@@ -184,7 +185,7 @@ struct MarkupReader<'a> {
     is_icon: fn(&[u8]) -> bool,
     wants_meta: bool,
     has_title: bool,
-    /// True between the start tag of the title and its text.
+    /// Whether the title's start tag was read, but not its text.
     awaits_text: bool,
     markup: Markup,
 }
@@ -251,7 +252,7 @@ impl<'a> MarkupReader<'a> {
                 name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
                 _ => continue,
             };
-            // Of two attributes with the same name the first one counts.
+            // If an attribute is repeated, the first one counts.
             if slot.is_none() {
                 *slot = Some(value);
             }
@@ -272,7 +273,7 @@ impl<'a> MarkupReader<'a> {
         }
     }
 
-    /// Reads the encoding from a `meta` element: from its charset attribute, else from its
+    /// Reads the encoding from a `meta` element: from its charset attribute, or else from its
     /// content-type pragma (13.2.6.4.4).
     fn meta(&mut self, tag: &Tag) {
         if self.markup.meta_encoding.is_some() {
@@ -291,13 +292,13 @@ impl<'a> MarkupReader<'a> {
         self.markup.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
-    /// Returns the range of the value of the first attribute with the wanted name.
+    /// Returns the value's range of the first attribute with this name.
     fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<ByteRange> {
         let mut attributes = self.attributes(tag);
         attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
-    /// Decodes the character references of a value, which is expected to be ASCII.
+    /// Decodes the character references of a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {

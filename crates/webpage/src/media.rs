@@ -1,18 +1,18 @@
 //! Evaluates a list of media queries for a light page or picture on the screen of a desktop
 //! computer (Media Queries Level 4).
 //!
-//! Invariants: a query that is malformed, or whose truth is unknown because of a feature that is
-//! not known here, does not match; work is bounded by the square of the text's length, and depth by
-//! a constant. The attribute that a page has is cut at 256 bytes before (`icons`).
+//! Invariants: a query does not match if it is malformed, or if its result is unknown because of an
+//! unsupported feature; work is bounded by the square of the list's length, and depth by a
+//! constant. The caller truncates a page's attribute to 256 bytes (`icons`).
 
-/// Depth of parentheses up to which a query is read.
+/// Maximum depth of parentheses that is evaluated.
 const MAX_DEPTH: usize = 16;
 /// Width and height of the screen in CSS pixels, and of the window of a page.
 const SCREEN: [f64; 2] = [1280.0, 720.0];
 /// Bits of each colour.
 const COLOUR_BITS: f64 = 8.0;
 
-/// Features with keywords: the keyword that holds comes first.
+/// Features with keywords. The first keyword of each is the one that applies.
 const DISCRETE: [(&str, &[&str]); 15] = [
     ("prefers-color-scheme", &["light", "dark"]),
     ("prefers-contrast", &["no-preference", "more", "less", "custom"]),
@@ -31,7 +31,7 @@ const DISCRETE: [(&str, &[&str]); 15] = [
     ("update", &["fast", "slow", "none"]),
 ];
 
-/// Whether a list of media queries, the value of a `media` attribute, matches.
+/// Returns true if a list of media queries, the value of a `media` attribute, matches.
 ///
 /// ```
 /// use everytab_webpage::media::matches_light_page;
@@ -46,8 +46,8 @@ pub fn matches_light_page(list: &str) -> bool {
     matches_light(list, SCREEN)
 }
 
-/// Whether a list of media queries matches in what is light and has this width and height in CSS
-/// pixels.
+/// Returns true if a list of media queries matches for a light scheme with this width and height in
+/// CSS pixels.
 ///
 /// ```
 /// use everytab_webpage::media::matches_light;
@@ -64,9 +64,9 @@ pub fn matches_light(list: &str, viewport: [f64; 2]) -> bool {
         || queries.map(|tokens| query(tokens, viewport)).any(|truth| truth == Some(Some(true)))
 }
 
-/// True, false, or unknown. What is malformed has none.
+/// True, false, or `None` if unknown. A malformed query has no truth.
 type Truth = Option<bool>;
-/// A token, and in how many parentheses it stands. Those of a pair are outside of what they hold.
+/// A token with its depth of parentheses. The parentheses of a pair have the depth outside it.
 type Placed<'a> = (usize, Token<'a>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,7 +80,7 @@ enum Token<'a> {
     Colon,
     Slash,
     Compare(Comparison),
-    /// What no query has that is known here: the name of a function, a bracket, a semicolon.
+    /// A token that no supported query contains: a function name, a bracket, a semicolon.
     Other,
 }
 
@@ -104,7 +104,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it points to the left, to the right or nowhere.
+    /// Returns -1 if it points to the left, 1 if to the right, and 0 for equality.
     fn direction(self) -> i8 {
         match self {
             Self::Less | Self::LessOrEqual => -1,
@@ -114,7 +114,7 @@ impl Comparison {
     }
 }
 
-/// Returns the tokens. Parentheses that are open at the end are closed there.
+/// Splits a list into tokens. Parentheses that are open at the end are closed there.
 fn tokens(text: &str) -> Vec<Placed<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut depth) = (text, 0_usize);
@@ -158,7 +158,7 @@ fn tokens(text: &str) -> Vec<Placed<'_>> {
     tokens
 }
 
-/// Reads a number or a name, and returns it with its length in bytes.
+/// Parses a number or a name, and returns it with its length in bytes.
 fn word(text: &str) -> Option<(Token<'_>, usize)> {
     let end_of = |text: &str, belongs: fn(char) -> bool| {
         text.find(|c: char| !belongs(c)).unwrap_or(text.len())
@@ -186,7 +186,7 @@ fn query(tokens: &[Placed<'_>], viewport: [f64; 2]) -> Option<Truth> {
     let Some((_, Token::Name(medium))) = tokens.get(skipped) else {
         return condition(tokens, viewport, true, 0);
     };
-    // Names of the syntax are no media types.
+    // Keywords of the syntax are not media types.
     if ["and", "or", "not", "only", "layer"].iter().any(|word| medium.eq_ignore_ascii_case(word)) {
         return None;
     }
@@ -201,8 +201,8 @@ fn query(tokens: &[Placed<'_>], viewport: [f64; 2]) -> Option<Truth> {
     Some(truth.map(|truth| truth != is_negated))
 }
 
-/// Evaluates parts in parentheses that `and`, `or` or `not` connect; `None` if they are malformed.
-/// In a query with a media type there is no `or` outside of parentheses.
+/// Evaluates conditions in parentheses that `and`, `or` or `not` connect. `None` if they are
+/// malformed. After a media type, `or` is not allowed outside parentheses.
 fn condition(
     tokens: &[Placed<'_>],
     viewport: [f64; 2],
@@ -231,7 +231,7 @@ fn condition(
     Some(truth)
 }
 
-/// Evaluates what stands in the first pair of parentheses. Returns that and what follows; `None` if
+/// Evaluates the first pair of parentheses. Returns the result and the tokens after it. `None` if
 /// there is no such pair.
 fn in_parentheses<'t, 'a>(
     tokens: &'t [Placed<'a>],
@@ -246,7 +246,7 @@ fn in_parentheses<'t, 'a>(
     let truth = if !is_nested {
         feature(inside, viewport)
     } else if depth < MAX_DEPTH {
-        // What is no condition is something that a later version may know.
+        // A later version of the standard may define what is invalid today, so it is unknown.
         condition(inside, viewport, true, depth + 1).flatten()
     } else {
         None
@@ -254,7 +254,7 @@ fn in_parentheses<'t, 'a>(
     Some((truth, rest))
 }
 
-/// The keywords of a feature that has such.
+/// Returns the keywords of a feature. `None` if the feature has no keywords.
 fn keywords_of(name: &str) -> Option<&'static [&'static str]> {
     DISCRETE.iter().find(|(known, _)| *known == name).map(|(_, keywords)| *keywords)
 }
@@ -315,7 +315,7 @@ fn between(tokens: &[Token<'_>], viewport: [f64; 2]) -> Truth {
     }
 }
 
-/// Compares a feature, in a viewport, with a value, which stands on the left or the right.
+/// Compares a viewport's feature with a value on its left or right side.
 fn compare(
     (name, viewport): (&str, [f64; 2]),
     comparison: Comparison,
@@ -327,7 +327,7 @@ fn compare(
     Some(if is_value_left { comparison.holds(value, is) } else { comparison.holds(is, value) })
 }
 
-/// What a value of a feature may be.
+/// Unit of a feature's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Length,
@@ -336,7 +336,7 @@ enum Unit {
     Plain,
 }
 
-/// The value of a feature with a range, and in which unit.
+/// Returns the value of a range feature, and its unit. `None` for an unsupported feature.
 fn range_of(name: &str, viewport: [f64; 2]) -> Option<(f64, Unit)> {
     let [width, height] = if name.starts_with("device-") { SCREEN } else { viewport };
     Some(match name {
@@ -351,7 +351,7 @@ fn range_of(name: &str, viewport: [f64; 2]) -> Option<(f64, Unit)> {
     })
 }
 
-/// Reads a value in a unit: CSS pixels, pixels for each of these, or a plain number.
+/// Parses a value in a unit: CSS pixels, device pixels per CSS pixel, or a plain number.
 fn value_in(tokens: &[Token<'_>], unit: Unit) -> Option<f64> {
     match (tokens, unit) {
         ([Token::Number(number, written)], Unit::Length) => {

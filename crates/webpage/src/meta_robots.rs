@@ -1,41 +1,41 @@
-//! Reads what a page says to robots about itself: `meta` elements and the header `X-Robots-Tag`.
+//! Reads a page's directives for robots from `meta` elements and the header `X-Robots-Tag`.
 //!
-//! Only what forbids counts, so `all`, `index` and `follow` change nothing, and of several sources
-//! each can only add. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" of
-//! Google Search Central; no standard exists. Must not know: what a robot does about it.
+//! Only prohibitions count, so `all`, `index` and `follow` change nothing, and each source can only
+//! add prohibitions. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" of
+//! Google Search Central; no standard exists. Does not depend on how a robot obeys them.
 
 use serde::Serialize;
 
 use crate::header_values::{HeaderList, isomorphic, lines};
 
-/// Directives whose value follows a colon, so that the name before it is no robot's.
+/// Directives whose value follows a colon, so that the name before the colon is not a robot's.
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Number of bytes of a header field that are read. Real ones have less than a hundred.
+/// Maximum number of bytes that are read of a header field. Real ones have less than a hundred.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// What a page forbids robots.
+/// Directives by which a page restricts robots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RobotsDirectives {
-    /// `noindex` or `none`: the page must not be found by a search.
+    /// `noindex` or `none`: searches must not find the page.
     pub is_noindex: bool,
-    /// `nofollow` or `none`: the links of the page must not be followed.
+    /// `nofollow` or `none`: robots must not follow the page's links.
     pub is_nofollow: bool,
-    /// `noarchive`: no copy of the page must be kept or shown.
+    /// `noarchive`: no copy of the page may be kept or shown.
     pub is_noarchive: bool,
 }
 
 impl RobotsDirectives {
-    /// Reads the `content` of a `meta` element for robots.
+    /// Parses the `content` of a `meta` element for robots.
     #[must_use]
     pub fn of_meta(content: &str) -> Self {
         content.split([',', ';']).map(Self::of_piece).fold(Self::default(), Self::with)
     }
 
-    /// Reads the fields `X-Robots-Tag` of a response. A field may begin with the name of a robot,
-    /// such as `otherbot: noindex`, and what follows is then said to that one only. `robot` is our
-    /// product token. `headers` are pairs of name and value in their order, with duplicates.
+    /// Parses the `X-Robots-Tag` fields of a response. A field may start with a robot's name, such
+    /// as `otherbot: noindex`, and then applies to that robot only. `robot` is our product token.
+    /// `headers` are pairs of name and value in their order, with duplicates.
     #[must_use]
     pub fn of_headers(headers: &[(String, Vec<u8>)], robot: &str) -> Self {
         let headers: &HeaderList = headers;
@@ -60,7 +60,7 @@ impl RobotsDirectives {
         all
     }
 
-    /// Returns what is forbidden by one of the two.
+    /// Returns the prohibitions of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -70,9 +70,9 @@ impl RobotsDirectives {
         }
     }
 
-    /// Reads a piece without commas. Words that are separated by spaces only count too.
+    /// Parses a piece without commas. Directives separated only by spaces count, too.
     fn of_piece(piece: &str) -> Self {
-        // The value of a directive is no directive, as in `max-image-preview: none`.
+        // The value of a directive is not a directive, as in `max-image-preview: none`.
         if piece.contains(':') {
             return Self::default();
         }
@@ -87,7 +87,7 @@ impl RobotsDirectives {
     }
 }
 
-/// Returns true if the text before a colon can be the product token of a robot.
+/// Returns true if a string before a colon can be a robot's product token.
 fn is_robot(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*');
     !name.is_empty()
@@ -99,7 +99,7 @@ fn is_robot(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Writes what is forbidden as letters: i (noindex), f (nofollow), a (noarchive).
+    /// Writes the prohibitions as letters: i (noindex), f (nofollow), a (noarchive).
     fn letters(said: RobotsDirectives) -> String {
         let flags = [(said.is_noindex, 'i'), (said.is_nofollow, 'f'), (said.is_noarchive, 'a')];
         flags.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect()

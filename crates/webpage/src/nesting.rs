@@ -1,17 +1,17 @@
 //! Tracks the namespace of tags and whether they are in a template: the part of tree construction
-//! (WHATWG HTML 13.2.6) that decides what the tags of a page mean.
+//! (WHATWG HTML 13.2.6) that decides what a page's tags mean.
 //!
-//! It keeps the open elements of foreign content, its integration points, and templates. It keeps
-//! no other elements, so it assumes that an end tag finds its element below foreign content. It
-//! keeps at most [`MAX_DEPTH`] elements: it ignores the start and the end of deeper ones.
+//! It keeps the open elements of foreign content, its integration points, and templates, but no
+//! other elements. It therefore assumes that an end tag finds its element below foreign content. It
+//! keeps at most [`MAX_DEPTH`] elements and ignores the start and end tags of deeper ones.
 
 use crate::tokens::{ByteRange, Tag};
 
-/// Greatest nesting that is tracked. Browsers keep a few hundred levels; real SVG drawings have
+/// Maximum nesting that is tracked. Browsers keep a few hundred levels; real SVG drawings have
 /// about a dozen.
 const MAX_DEPTH: usize = 64;
 
-/// Whether a start tag begins an HTML element.
+/// Whether a start tag creates an HTML element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ElementKind {
     /// The element is an HTML element.
@@ -51,7 +51,7 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
-    /// Returns the namespace of the current node if it is foreign and no integration point.
+    /// Returns the namespace of the current node if it is foreign and not an integration point.
     fn foreign(&self) -> Option<Namespace> {
         match self.open.last()?.kind {
             OpenKind::Foreign(namespace) => Some(namespace),
@@ -59,17 +59,17 @@ impl Nesting {
         }
     }
 
-    /// Returns true if the current node is foreign and no integration point.
+    /// Returns true if the current node is foreign and not an integration point.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign().is_some()
     }
 
-    /// Returns true outside of templates, whose content is a document of its own.
+    /// Returns true outside templates, because the content of a template is a separate document.
     pub(crate) fn is_in_document(&self) -> bool {
         self.templates == 0
     }
 
-    /// Returns true where text is of the document itself: not in a template, a drawing or a
+    /// Returns true if text belongs to the document itself, not to a template, a drawing or a
     /// formula.
     pub(crate) fn is_plain(&self) -> bool {
         self.open.is_empty()
@@ -99,7 +99,7 @@ impl Nesting {
         }
     }
 
-    /// Processes a start tag and returns whether it begins an HTML element.
+    /// Processes a start tag and returns the kind of its element.
     #[inline(always)]
     pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
@@ -199,7 +199,7 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 }
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
-    /// Length in bytes of the longest name in the lists (`blockquote`): no longer name is in one.
+    /// Maximum length in bytes of the names in the lists (`blockquote`).
     const LONGEST: usize = 10;
     let mut lower = [0; LONGEST];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use crate::tokens::Tokens;
 
-    /// The names of the HTML start tags of a page that are in its document.
+    /// Returns the names of the HTML start tags that are in the document.
     fn html_tags(html: &str) -> String {
         let bytes = html.as_bytes();
         let mut tokens = Tokens::new(bytes);

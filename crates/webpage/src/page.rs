@@ -1,4 +1,4 @@
-//! Reads a whole home page: URL, response headers and body.
+//! Reads a whole home page: its URL, response headers and body.
 
 use std::borrow::Cow;
 
@@ -18,18 +18,18 @@ use crate::{
     title::Title,
 };
 
-/// Greatest length in bytes of the `href` of a `base` element: four times the longest URL that is
+/// Maximum length in bytes of a `base` element's `href`: four times the longest URL that is
 /// requested.
 const MAX_BASE_BYTES: usize = 8 << 10;
 
-/// Greatest length in bytes of all icon URLs of a page. Icons beyond it are counted, so that a page
-/// with a long base URL and many links cannot fill memory.
+/// Maximum total length in bytes of a page's icon URLs. Icons beyond it are only counted, so that a
+/// page with a long base URL and many links cannot fill memory.
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
-/// What a home page says.
+/// Everything that is read from a home page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// URL of the document, `None` if the given text is no URL.
+    /// URL of the document. `None` if the given string is not a URL.
     pub url: Option<Url>,
     /// Title of the document.
     pub title: Title,
@@ -43,7 +43,7 @@ pub struct Page {
     pub icons: Vec<IconLink>,
     /// Number of icon links beyond the limits on number and bytes.
     pub icons_over_limit: usize,
-    /// Number of icon links whose `href` is absent, empty, too long or no URL.
+    /// Number of icon links whose `href` is absent, empty, too long or not a URL.
     pub icons_without_url: usize,
     /// True if the page declares `data:,`: it has no icon, and /favicon.ico must not be requested.
     pub no_favicon: bool,
@@ -60,7 +60,7 @@ pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page
     read_page(url, headers, body, &NoVisitor).0
 }
 
-/// As [`understand`], and reads in the same pass what the page links to.
+/// Reads a page as [`understand`] does, and its links in the same pass.
 #[must_use]
 pub fn understand_with_links(
     url: &str,
@@ -73,7 +73,7 @@ pub fn understand_with_links(
     (page, links)
 }
 
-/// As [`understand`], and reads in the same pass the text that people see.
+/// Reads a page as [`understand`] does, and its visible text in the same pass.
 #[must_use]
 pub fn understand_with_text(
     url: &str,
@@ -86,7 +86,7 @@ pub fn understand_with_text(
     (page, text)
 }
 
-/// As [`understand_with_links`] and [`understand_with_text`], in one pass.
+/// Reads a page, its links and its text, in one pass.
 #[must_use]
 pub fn understand_with_links_and_text(
     url: &str,
@@ -101,7 +101,7 @@ pub fn understand_with_links_and_text(
     (page, links, text)
 }
 
-/// Makes the links of a page from what was found.
+/// Resolves the links that were found, and adds the robots directives of the headers.
 fn page_links<V>(
     page: &Page,
     parsed: &Parsed<'_, V>,
@@ -153,7 +153,7 @@ struct Parsed<'a, V> {
     charset_of_page: Charset,
     /// Encoding of `html`: UTF-8 if the page had to be decoded before parsing.
     charset_of_html: Charset,
-    /// The parsed bytes, into which all ranges point.
+    /// The parsed bytes. All ranges refer to them.
     html: Cow<'a, [u8]>,
     markup: Markup,
     visitor: V,
@@ -171,7 +171,7 @@ fn parsed<'a, V: TagVisitor + Clone>(
     if let Some(charset) = certain.or(declared.filter(|found| !found.is_ascii_compatible())) {
         return parsed_as(charset, body, new_visitor);
     }
-    // Nothing certain is declared: a `meta` element that the parser finds decides.
+    // No encoding is certain yet, so a `meta` element that the parser finds decides.
     let mut visitor = new_visitor.clone();
     let markup = markup::read(body, names_icon, true, &mut visitor);
     let charset = match (markup.meta_encoding, declared) {

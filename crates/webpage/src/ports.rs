@@ -1,18 +1,17 @@
-//! Which ports may be requested.
+//! Decides which ports may be requested.
 //!
 //! Web servers use few ports. Other ports belong to services that neither a page nor a user may
-//! have a crawler reach, so a list names those that are requested, and the bad ports of the Fetch
+//! make a crawler reach, so a list names the ports that are requested. The bad ports of the Fetch
 //! standard are on no list.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The ports that are requested if nothing else is set: those of web servers.
+/// The ports that are requested by default: those of web servers.
 pub const DEFAULT_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Maximum number of ports of a list. It bounds what a crawl keeps in its settings; a site uses two
-/// or three.
+/// Maximum number of ports in a list. It bounds a crawl's settings; a site uses two or three.
 pub const MAX_PORTS: usize = 64;
 
 /// The ports that are never requested, ascending: the bad ports of the Fetch standard
@@ -87,7 +86,7 @@ impl PortList {
         &self.0
     }
 
-    /// Returns the ports of two lists. They may be more than [`MAX_PORTS`].
+    /// Returns the ports of both lists, which may be more than [`MAX_PORTS`].
     #[must_use]
     pub fn with(&self, more: Option<&Self>) -> Self {
         let mut ports: Vec<u16> =
@@ -115,7 +114,7 @@ impl From<PortList> for Vec<u16> {
 impl FromStr for PortList {
     type Err = PortListError;
 
-    /// Parses ports with commas between them.
+    /// Parses ports separated by commas.
     fn from_str(text: &str) -> Result<Self, PortListError> {
         let ports = text.split(',').map(|port| {
             let port = port.trim();

@@ -2,12 +2,12 @@
 //! stream to determine its encoding").
 //!
 //! This follows the standard exactly and does not parse HTML: it skips comments and reads
-//! attributes by simpler rules of its own. The caller passes the first 1,024 bytes. If they end at
-//! any point, the scan ends, and only an XML declaration can still declare an encoding.
+//! attributes by simpler rules. The caller passes the first 1,024 bytes. The scan stops where they
+//! end, and then only an XML declaration can still declare an encoding.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Returns the encoding that the first bytes of a page declare, `None` if they declare none.
+/// Returns the encoding that the first bytes of a page declare. `None` if they declare none.
 pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
@@ -43,7 +43,7 @@ pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label)
 }
 
-/// Returns the encoding that a label in a `meta` element means: UTF-16 there means UTF-8, and
+/// Returns the encoding for a label in a `meta` element, where UTF-16 means UTF-8, and
 /// x-user-defined means windows-1252.
 pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16LE || encoding == UTF_16BE {
@@ -93,7 +93,7 @@ struct Attribute {
     value: Vec<u8>,
 }
 
-/// The declaration of one `meta` element. With `need_pragma` but without `charset` it is the
+/// The declaration in one `meta` element. With `need_pragma` but without `charset` it is the
 /// standard's "failure".
 #[derive(Default)]
 struct Meta {
@@ -103,13 +103,13 @@ struct Meta {
 }
 
 impl Scan<'_> {
-    /// Scans for the first declaration. Returns `None` if nothing is declared or if the bytes end;
-    /// the standard treats both alike.
+    /// Scans for the first declaration. Returns `None` if nothing is declared or the bytes end,
+    /// because the standard treats both alike.
     fn run(&mut self) -> Option<&'static Encoding> {
         while self.at < self.bytes.len() {
             let rest = self.bytes.get(self.at..)?;
             if rest.starts_with(b"<!--") {
-                // The two dashes of the start may also be those of the end, as in `<!-->`.
+                // The two dashes of the start may also be the dashes of the end, as in `<!-->`.
                 let end = rest.get(2..)?.windows(3).position(|window| window == b"-->")?;
                 self.at += 2 + end + 2;
             } else if is_meta(rest) {
@@ -167,7 +167,7 @@ impl Scan<'_> {
     }
 
     /// Reads an attribute ("get an attribute"). The outer `None` means that the bytes end, the
-    /// inner one that there is no further attribute.
+    /// inner one that the tag has no further attribute.
     fn attribute(&mut self) -> Option<Option<Attribute>> {
         while is_space(self.byte()?) || self.byte()? == b'/' {
             self.at += 1;

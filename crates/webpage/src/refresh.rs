@@ -1,10 +1,10 @@
-//! Reads the target of a refreshing `meta` element (WHATWG HTML 4.2.5.3, "shared declarative
-//! refresh steps").
+//! Reads the target of a `meta` element that refreshes the page (WHATWG HTML 4.2.5.3, "shared
+//! declarative refresh steps").
 //!
-//! Must not know: how long to wait.
+//! Does not depend on how long to wait.
 
-/// Returns the URL to which `content`, such as `5; url=/next`, leads. Returns `None` if it only
-/// loads the page again, or means nothing.
+/// Returns the target URL of a `content` such as `5; url=/next`. `None` if it only reloads the
+/// page, or is invalid.
 pub(crate) fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let after_digits = content.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -25,11 +25,11 @@ pub(crate) fn target(content: &str) -> Option<&str> {
     (!url.is_empty()).then_some(url)
 }
 
-/// How a text begins with the name `url=`, which may be left out.
+/// How a value starts with the optional name `url=`.
 enum NameOfUrl<'a> {
-    /// It does not begin with `u`.
+    /// It does not start with `u`.
     Absent,
-    /// It begins like the name and then goes on otherwise.
+    /// It starts with `u`, but not with the complete name.
     WithoutEquals,
     /// The value after the equals sign.
     Complete(&'a str),
@@ -50,7 +50,8 @@ fn after_name(text: &str) -> NameOfUrl<'_> {
     }
 }
 
-/// Returns the text within the quotes with which it begins, up to the end if they do not close.
+/// Returns the string inside the quotes with which `text` starts, up to the end if they do not
+/// close.
 fn unquoted(text: &str) -> &str {
     let Some(quote) = text.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
         return text;

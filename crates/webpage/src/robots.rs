@@ -1,22 +1,23 @@
 //! Parses robots.txt (RFC 9309): which paths a crawler may request.
 //!
 //! All groups that name the crawler are merged; the group `*` applies only if there is none. The
-//! longest matching rule in octets decides, and of an allow and a disallow rule of equal length the
-//! allow rule. Lines that are no rule have no effect.
+//! longest matching rule in octets decides. If an allow and a disallow rule have equal length, the
+//! allow rule decides. Invalid lines have no effect.
 //!
 //! Rules and paths are converted to a normal form before they are compared (RFC 9309 2.2.2): octets
 //! beyond ASCII and special characters of a path are percent-encoded, encoded unreserved characters
-//! are decoded, hexadecimal digits are in upper case. In a rule, `%2A` and `%24` are literal
+//! are decoded, and hexadecimal digits are in upper case. In a rule, `%2A` and `%24` are literal
 //! characters, `*` is a wildcard, and a `$` at the end anchors the rule.
 //!
-//! Most files were written for the parser of Google, which does not decode unreserved characters.
-//! Where the two interpretations differ, the stricter one counts: an allow rule must match in both.
+//! Most files were written for Google's parser, which does not decode unreserved characters. If the
+//! two interpretations differ, the stricter one counts: an allow rule must match in both.
 //!
-//! Beside RFC 9309, `Crawl-delay` is read as a part of its group, and `Sitemap` lines, which belong
-//! to no group. Neither begins or ends a group.
+//! In addition to RFC 9309, `Crawl-delay` is read as a part of its group, and `Sitemap` lines,
+//! which belong to no group. Neither starts or ends a group.
 //!
-//! Invariant: the cost is bounded for any file. 500 KiB are read, and matching takes time linear in
-//! rule and path, since the literal parts of a rule are searched from left to right only once.
+//! Invariant: the cost is bounded for any file. At most 500 KiB are read, and matching takes time
+//! linear in rule and path, because it searches the literal parts of a rule from left to right only
+//! once.
 
 mod crawl_delay;
 
@@ -27,17 +28,17 @@ use url::Url;
 pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
 use crate::url_rules::{MAX_URL_BYTES, requested_form};
 
-/// Number of bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
+/// Maximum number of bytes that are read of a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
-/// Number of bytes that are read from a line, the same as in the parser of Google.
+/// Maximum number of bytes that are read of a line, as in Google's parser.
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
-/// Number of bytes that are read from a requested path: more than the longest rule.
+/// Maximum number of bytes that are read of a requested path: more than the longest rule.
 const MAX_PATH_BYTES: usize = 17 << 10;
-/// Greatest number of sitemaps of a file; further ones are counted. Large sites name some hundreds,
+/// Maximum number of sitemaps in a file; further ones are counted. Large sites name a few hundred,
 /// or one that lists the others.
 pub const MAX_SITEMAPS: usize = 1_000;
 
-/// A parsed robots.txt. The default value stands for a missing file, which allows everything.
+/// A parsed robots.txt. The default value represents a missing file, which allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RobotsTxt {
     groups: Vec<Group>,
@@ -51,19 +52,19 @@ struct Group {
     /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
     rules: Vec<PathRule>,
-    /// Delays, each with the number of agents before it, for which it holds. Another agent that
-    /// follows shares the rules of the group, but not the delay.
+    /// Delays, each with the number of agents before it, to which it applies. An agent named after
+    /// the delay shares the rules of the group, but not the delay.
     delays: Vec<(usize, CrawlDelay)>,
 }
 
-/// Which group of a file applies to a robot.
+/// The group of a file that applies to a robot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RobotsGroup {
     /// One or several groups that name the robot.
     Named,
     /// The groups for all robots.
     Everyone,
-    /// None, so that everything is allowed.
+    /// No group, so that everything is allowed.
     None,
 }
 
@@ -81,12 +82,12 @@ struct PathRule {
     allow: bool,
     /// The rule in normal form, not empty.
     pattern: String,
-    /// The form for the parser of Google, if the rule is an allow rule and the form differs.
+    /// The form for Google's parser, if the rule is an allow rule and the form differs.
     as_written: Option<String>,
 }
 
 impl PathRule {
-    /// Makes a rule. Returns `None` for an empty value, which has no effect.
+    /// Creates a rule. Returns `None` for an empty value, which has no effect.
     fn new(allow: bool, value: &[u8]) -> Option<Self> {
         let pattern = normal_form(value, Side::Rule, Form::Normal);
         let as_written = allow.then(|| normal_form(value, Side::Rule, Form::AsWritten));
@@ -94,7 +95,8 @@ impl PathRule {
         (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
     }
 
-    /// The longest rule decides, and of an allow and a disallow rule of equal length the former.
+    /// Returns the precedence: the longest rule decides, and between rules of equal length an allow
+    /// rule.
     fn rank(&self) -> (usize, bool) {
         (self.pattern.len(), self.allow)
     }
@@ -122,7 +124,8 @@ impl RequestPath {
 }
 
 impl RobotsTxt {
-    /// Returns rules that allow nothing, as an unreachable robots.txt requires (RFC 9309 2.3.1.4).
+    /// Returns rules that allow nothing, as RFC 9309 2.3.1.4 requires for an unreachable
+    /// robots.txt.
     #[must_use]
     pub fn disallow_all() -> Self {
         Self { disallow_all: true, ..Self::default() }
@@ -178,8 +181,8 @@ impl RobotsTxt {
     }
 
     /// Returns true if the crawlers with these product tokens all may request a path with its
-    /// query, as [`Self::allowed`] says of each. A rule is compared with the path once, however
-    /// many of them it is for.
+    /// query, by [`Self::allowed`] for each. Each rule is matched with the path at most once, even
+    /// if it applies to several of them.
     #[must_use]
     pub fn allowed_for_all(&self, user_agent_tokens: &[&str], path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
@@ -210,8 +213,8 @@ impl RobotsTxt {
         !self.disallow_all && best.values().all(|rule| rule.allow)
     }
 
-    /// Returns the rule that decides about a path with its query, `None` if no rule matches, so
-    /// that it is allowed. The exception for `/robots.txt` is not made here.
+    /// Returns the rule that decides about a path with its query. `None` if no rule matches, so
+    /// that the path is allowed. Ignores the exception for `/robots.txt`.
     #[must_use]
     pub fn deciding_rule(
         &self,
@@ -223,7 +226,7 @@ impl RobotsTxt {
         Some(DecidingRule { allow: *allow, pattern })
     }
 
-    /// Returns which group applies to the crawler with this product token.
+    /// Returns the group that applies to the crawler with this product token.
     #[must_use]
     pub fn group(&self, user_agent_token: &str) -> RobotsGroup {
         let token = user_agent_token.to_ascii_lowercase();
@@ -237,8 +240,8 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the delay that the crawler with this product token is asked to keep between two
-    /// requests, the longest one if there are several. `None` if the group that applies has none.
+    /// Returns the minimum delay between two requests of the crawler with this product token. If
+    /// there are several, returns the longest. `None` if the applying group has none.
     #[must_use]
     pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
         let (name, groups) = self.applying(user_agent_token);
@@ -259,8 +262,8 @@ impl RobotsTxt {
         &self.sitemaps
     }
 
-    /// Returns the number of `Sitemap` lines whose URL is relative, has another scheme, is too
-    /// long or no URL, or is beyond [`MAX_SITEMAPS`].
+    /// Returns the number of `Sitemap` lines whose URL is relative, has another scheme, is too long
+    /// or invalid, or is beyond [`MAX_SITEMAPS`].
     #[must_use]
     pub fn sitemaps_left_out(&self) -> usize {
         self.sitemaps_left_out
@@ -279,7 +282,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name by which the groups that apply address the crawler.
+    /// Returns the name of the crawler in the groups that apply.
     fn applying_name(&self, user_agent_token: &str) -> String {
         match self.group(user_agent_token) {
             RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
@@ -287,19 +290,19 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name by which the groups that apply address the crawler, and these groups.
+    /// Returns the name of the crawler in the groups that apply, and these groups.
     fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
         let name = self.applying_name(user_agent_token);
         let wanted = name.clone();
         (name, self.groups.iter().filter(move |group| group.names(&wanted)))
     }
 
-    /// Returns the longest matching rule; of rules of equal length an allow rule.
+    /// Returns the longest matching rule, and between rules of equal length an allow rule.
     fn rule(&self, user_agent_token: &str, path: &str) -> Option<&PathRule> {
         let path = RequestPath::new(path);
         let mut best: Option<&PathRule> = None;
         for rule in self.applying(user_agent_token).1.flat_map(|group| &group.rules) {
-            // Compare first, since it is cheaper than matching.
+            // Compare first, because it is cheaper than matching.
             if best.is_none_or(|best| rule.rank() > best.rank()) && rule.matches(&path) {
                 best = Some(rule);
             }
@@ -314,8 +317,8 @@ impl Group {
     }
 }
 
-/// Returns true if the pattern matches from the start of the path. `*` matches any characters, a
-/// `$` at the end of the pattern the end of the path.
+/// Returns true if the pattern matches from the start of the path. `*` matches any characters, and
+/// a `$` at the end of the pattern matches the end of the path.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
@@ -325,7 +328,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     let first = literals.next().unwrap_or_default();
     let Some(mut rest) = path.strip_prefix(first) else { return false };
     let mut last = None;
-    // Matching each literal at its leftmost position leaves the most for the following ones.
+    // Matching each literal at its leftmost position leaves the most for the later ones.
     for literal in literals {
         if let Some(literal) = last.replace(literal) {
             let Some((_, after)) = rest.split_once(literal) else { return false };
@@ -352,12 +355,12 @@ fn records(file: &[u8]) -> impl Iterator<Item = RobotsLine<'_>> {
     without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
-/// Parses a line. Returns `None` for a comment, an invalid line, or a record of another kind.
+/// Parses a line. Returns `None` for a comment, an invalid line, or another kind of record.
 fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
     let colon = line.iter().position(|byte| *byte == b':');
-    // Like the parser of Google, accept whitespace for a missing colon if the line has two words.
+    // Like Google's parser, accept whitespace for a missing colon if the line has two words.
     let at = colon.or_else(|| {
         let space = line.iter().position(u8::is_ascii_whitespace)?;
         let value = line.get(space..)?.trim_ascii();
@@ -377,7 +380,7 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
         return Some(RobotsLine::Sitemap(value));
     }
     let allow = key_is(&["allow"]);
-    // Misspellings that the parser of Google accepts.
+    // Misspellings that Google's parser accepts.
     let disallow = ["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"];
     if !allow && !key_is(&disallow) {
         return None;
@@ -385,8 +388,8 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     Some(RobotsLine::Rule { allow, value })
 }
 
-/// Returns the folder of an allow rule for its index file: like in the parser of Google, a rule for
-/// `/a/index.html` also allows `/a/`.
+/// Returns an additional allow rule for the directory of an index file: as in Google's parser, a
+/// rule for `/a/index.html` also allows `/a/`.
 fn value_of_folder(value: &[u8]) -> Option<Vec<u8>> {
     let slash = value.iter().rposition(|byte| *byte == b'/')?;
     let (folder, file) = value.split_at_checked(slash + 1)?;
@@ -402,17 +405,16 @@ fn product_token(value: &[u8]) -> String {
     value.iter().take_while(is_token).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
-/// Whether a text is a rule, where `*` and a `$` at the end keep their meaning, or a path, where
-/// they are percent-encoded.
+/// Whether a string is a rule, where `*` and a final `$` are special, or a path, where they are
+/// percent-encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Rule,
     Path,
 }
 
-/// The form in which rules and paths are compared: that of RFC 9309 (`Normal`), or that of the
-/// parser of Google (`AsWritten`), in which encoded characters stay encoded and paths stay as they
-/// are.
+/// The form in which rules and paths are compared: RFC 9309's (`Normal`), or that of Google's
+/// parser (`AsWritten`), which keeps encoded characters encoded and paths unchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Normal,

@@ -1,59 +1,60 @@
-//! What a page says, as hashes of its lines, by which a caller tells pages that repeat others from
-//! pages with something of their own.
+//! Hashes the lines of a page, so that a caller can distinguish pages that repeat others from pages
+//! with content of their own.
 //!
-//! Small numbers in lines, and those of the URL, are all the same, so a page that counts up repeats
-//! the one before. Lines with other numbers have hashes of a kind of their own ([`lines_said`]):
-//! tables differ by them, but so do clocks and counters. The names of pictures keep their numbers.
-//! A short line with a word of the URL is an echo and left out, and in longer ones the words of the
-//! URL are all the same, too. The order of lines does not matter.
-//! Invariant: the same lines give the same hashes in every version, since callers store them. Does
-//! not depend on what other pages say.
+//! All small numbers in lines are hashed alike, and so are the numbers of the URL, so a page that
+//! only counts up repeats the one before it. Lines with other numbers have hashes with a flag
+//! ([`lines_said`]), because tables differ by such numbers, but so do clocks and counters. The
+//! names of pictures keep their numbers. A short line with a word of the URL is an echo and is
+//! skipped. In longer lines, all words of the URL are hashed alike. The order of lines does not
+//! matter. Invariant: the same lines give the same hashes in every version, because callers store
+//! them. Does not depend on other pages.
 
 use std::collections::HashSet;
 
-/// Greatest number of lines by which a page is known: those of most pages. Of more, the lowest
-/// hashes are taken, so that two pages of which one has most lines of the other share most.
+/// Maximum number of hashes per page, enough for most pages. If a page has more, the lowest are
+/// kept, so that two pages with mostly the same lines share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
-/// Most words of a line that is an echo if a word of the URL is in it: a title or a heading, or a
-/// part of a menu that the URL has by chance.
+/// Maximum number of words of a line that is skipped as an echo if it contains a word of the URL: a
+/// title, a heading, or a menu entry that shares a word with the URL by chance.
 const MAX_ECHO_WORDS: usize = 8;
 
-/// Least number of words of its own, and no numbers, of a line that is long: a sentence.
+/// Minimum number of words, without numbers and words of the URL, in a long line: a sentence.
 const MIN_LONG_WORDS: usize = 8;
 
-/// The bit of a hash that is set of a line with numbers that are kept.
+/// The bit that is set in the hash of a line with kept numbers.
 const OF_NUMBERS: u32 = 1;
 
-/// The bit of a hash that is set of a long line.
+/// The bit that is set in the hash of a long line.
 const LONG: u32 = 2;
 
-/// What stands for a number that is not kept.
+/// Replacement for numbers that are not kept.
 const NUMBER: &str = "0";
 
-/// What stands for words of the URL.
+/// Replacement for words of the URL.
 const ECHO: &str = "?";
 
-/// Least number of digits of a number that is kept, if the URL does not have it: shorter ones are
-/// counts, days and times.
+/// Minimum digits of a number that is kept, unless the URL contains it. Shorter ones are counts,
+/// days and times.
 const MIN_KEPT_DIGITS: usize = 3;
 
-/// Least length of a word of hexadecimal digits that is a number: shorter ones are names.
+/// Minimum length of a hexadecimal word with a digit that is a number. Shorter ones are names.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Least length of a word of letters and several numbers that is one: an id in base 36 or 62.
+/// Minimum length of a word of letters and several numbers that counts as a number: an id in base
+/// 36 or 62.
 const MIN_ID_CHARACTERS: usize = 12;
 
-/// The start of FNV-1a.
+/// Offset basis of FNV-1a.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Begins the hash of a picture's name, which is no line.
+/// Offset basis for the names of pictures, so that their hashes differ from those of lines.
 const PICTURE_START: u64 = !HASH_START;
 
-/// Returns the hashes of what a page says: its title, the lines of its text
-/// ([`crate::PageText::text`]), and the file names of its pictures
-/// ([`crate::PageLinks::pictures`]). They are ascending and distinct, at most [`MAX_LINES_SAID`].
-/// Bit 0 is set of a line with numbers that are kept, bit 1 of a sentence.
+/// Returns the hashes of a page: of its title, the lines of its text ([`crate::PageText::text`]),
+/// and the file names of its pictures ([`crate::PageLinks::pictures`]). They are ascending and
+/// distinct, at most [`MAX_LINES_SAID`]. Bit 0 is set if the line has kept numbers, bit 1 if it is
+/// a sentence.
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
     let echoes = Echoes::of_url(url);
@@ -73,7 +74,8 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
 /// The words and numbers of a URL's path and query, in lower case.
 struct Echoes {
     words: HashSet<String>,
-    /// The bits of all words ([`bit_of`]), by which nearly all words of a page are told from them.
+    /// The bits of all words ([`bit_of`]), which exclude nearly all words of a page without a
+    /// lookup.
     bits: u64,
 }
 
@@ -96,7 +98,7 @@ impl Echoes {
     }
 }
 
-/// Returns one of 64 bits, by a word's first byte and length.
+/// Returns one of 64 bits, chosen by a word's first byte and length.
 fn bit_of(word: &str) -> u64 {
     let first = word.bytes().next().unwrap_or_default();
     1 << ((usize::from(first) + 7 * word.len()) % 64)
@@ -106,9 +108,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Returns true if a word is digits alone, or as long as an id and mixed as one.
+/// Returns true if a word is all digits, or has the length and the mixture of an id.
 fn is_number(word: &str) -> bool {
-    // Nearly all words.
+    // Nearly all words return here.
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return false;
     }
@@ -121,9 +123,9 @@ fn is_number(word: &str) -> bool {
         || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
 }
 
-/// Returns the hash of a line's words; `None` if it has none of its own, or is short and has a word
-/// of the URL. In longer lines words of the URL are all the same, so that a page that says what was
-/// asked for repeats others. A word is written into `folded` meanwhile.
+/// Returns the hash of a line's words. `None` if it has no words, or is short and contains a word
+/// of the URL. In longer lines, words of the URL are hashed alike, so that pages that echo the
+/// request repeat others. `folded` is a buffer for one word.
 fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");
     let (mut has_kept, mut has_echo) = (false, false);
@@ -144,7 +146,8 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
             has_echo |= is_echo;
             if is_echo { ECHO } else { "" }
         };
-        // Numbers may have more or fewer parts, and a name more or fewer words.
+        // Hash repeated numbers, or repeated words of the URL, once: dates and names vary in
+        // length.
         if now.is_empty() {
             own += 1;
             hash = hashed(hashed(hash, folded.as_bytes()), b" ");
@@ -159,7 +162,7 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
     (count > 0 && !is_echo).then(|| finished(hash) & !(OF_NUMBERS | LONG) | of_numbers | long)
 }
 
-/// Appends a word in lower case, with runs of digits as one.
+/// Appends a word in lower case, with each run of digits replaced by one zero.
 fn fold_into(out: &mut String, word: &str) {
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         let start = out.len();
@@ -185,7 +188,7 @@ fn hashed(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, step)
 }
 
-/// Mixes all bits of a hash into the upper half, as splitmix64 does, and returns that.
+/// Mixes all bits of a hash into its upper half, as splitmix64 does, and returns this half.
 fn finished(hash: u64) -> u32 {
     let mixed = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -220,7 +223,7 @@ mod tests {
         for (one, other) in [("One", "Two"), ("a b", "ab"), ("One two", "Two one")] {
             assert_ne!(said(URL, one), said(URL, other), "{one}");
         }
-        // Numbers that the URL does not have are of a kind of their own.
+        // Lines with numbers that the URL does not have are flagged.
         let found = [said(URL, "Rain: 1234"), said(URL, "Rain: 1235"), said(URL, "Rain: 12")];
         assert!(found[0] != found[1] && found[0][0] & OF_NUMBERS > 0, "{found:?}");
         assert!(found[2][0] & OF_NUMBERS == 0, "{found:?}");
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(said(url, &format!("No blue boats are {rest}")), found);
         assert_eq!(said("https://a.example/find?q=car", &format!("No car are {rest}")), found);
         assert_ne!(said(url, &format!("No cars are {rest}")), found);
-        // The host is no part of what is echoed.
+        // Words of the host are not echoes.
         assert_eq!(said(url, "example").len(), 1);
     }
 
@@ -258,7 +261,7 @@ mod tests {
         assert_ne!(pictures("cat"), said(URL, "cat"));
     }
 
-    /// Callers store them.
+    /// Hashes must not change, because callers store them.
     #[test]
     fn hashes_stay_what_they_are() {
         let pictures = ["a1.png".to_owned()];

@@ -1,16 +1,15 @@
 //! The content of a page as simple HTML, for programs that convert it to other formats.
 //!
-//! A converter builds a tree of what it is given, and many take quadratic time or recurse as deep
-//! as a hostile page is nested. This module gives them a page that cannot do that: the elements
-//! that people see, each ended where it should be, from the scanner's one pass. It drops what
-//! [`crate::text`] drops: scripts, styles, forms' fields, drawings and what the page hides.
+//! A converter builds a tree of its input, and many take quadratic time or recurse as deep as a
+//! hostile page is nested. This module gives them a page that cannot do that: the visible elements,
+//! each properly closed, from the scanner's one pass. It drops what [`crate::text`] drops: scripts,
+//! styles, form fields, drawings and hidden content.
 //!
-//! Invariants: the HTML has only the elements of `element.rs`, properly nested, at most
-//! 64 deep and 60,000 in number, in at most as many bytes as the caller allows
-//! (and the end tags of what is open then). All its URLs are absolute, http or https; a link to
-//! anything else, such as `javascript:`, is only its text. White space is folded outside of
-//! preformatted blocks, and there are no control characters. Does not depend on any format that
-//! the HTML is converted to.
+//! Invariants: the HTML has only the elements of `element.rs`, properly nested, at most 64 deep and
+//! 60,000 in number, in at most as many bytes as the caller allows (plus the end tags of elements
+//! that are open then). All its URLs are absolute, http or https; a link to anything else, such as
+//! `javascript:`, keeps only its text. White space is folded outside preformatted blocks, and there
+//! are no control characters. Does not depend on the format to which the HTML is converted.
 
 mod element;
 mod open_tags;

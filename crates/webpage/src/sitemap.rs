@@ -1,16 +1,15 @@
 //! Reads a sitemap: the pages that a site lists, and the sitemaps that an index lists.
 //!
-//! Read are the XML forms of the sitemap protocol (`urlset` and `sitemapindex`), its text form of
-//! one URL a line, and RSS and Atom, each gzipped as a file or not. Elements are told by their
-//! local names, whatever namespace they are in. Of entities only the five of XML and character
-//! references are resolved: a URL with another one is counted as unparsable, and no declaration of
-//! a DTD is read. Anything else, such as HTML, gives nothing.
+//! It reads the XML forms of the sitemap protocol (`urlset` and `sitemapindex`), its text form with
+//! one URL per line, and RSS and Atom, each optionally as a gzip file. Elements are recognized by
+//! their local names in any namespace. Only character references and XML's five entities are
+//! resolved: a URL with another entity is counted as unparsable, and DTD declarations are not read.
+//! Anything else, such as HTML, gives nothing.
 //!
 //! Invariants: every URL is http or https, of at most [`crate::url_rules::MAX_URL_BYTES`], without
 //! user name, password and fragment; no list has more than [`MAX_SITEMAP_ENTRIES`], or a URL twice;
-//! what is left out is counted; a file costs at most what [`MAX_UNPACKED_BYTES`] cost, and is never
-//! in memory unpacked.
-//! Must not know: which URLs are asked for, robots.txt.
+//! skipped URLs are counted; at most [`MAX_UNPACKED_BYTES`] of a file are read, and it is never in
+//! memory unpacked as a whole. Does not depend on which URLs are fetched, or on robots.txt.
 //!
 //! Source: <https://www.sitemaps.org/protocol.html>.
 
@@ -29,7 +28,7 @@ use self::{
     reading::{Reading, UrlText},
 };
 
-/// Reads a file, without its Content-Encoding. Any bytes give a result.
+/// Reads a file whose Content-Encoding is decoded. Any bytes give a result.
 #[must_use]
 pub fn read_sitemap(body: &[u8]) -> Sitemap {
     let mut input = SitemapInput::new(body);
@@ -43,7 +42,7 @@ pub fn read_sitemap(body: &[u8]) -> Sitemap {
     reading.finish()
 }
 
-/// The first byte that is no whitespace, which stays where it is.
+/// Returns the first byte that is not whitespace, without consuming it.
 fn first_byte(input: &mut SitemapInput<'_>) -> Option<u8> {
     loop {
         let bytes = input.fill_buf().ok().filter(|bytes| !bytes.is_empty())?;
@@ -57,7 +56,7 @@ fn first_byte(input: &mut SitemapInput<'_>) -> Option<u8> {
     }
 }
 
-/// Reads URLs, one a line. A file without any is no sitemap.
+/// Reads one URL per line. A file without any URL is not a sitemap.
 fn read_lines(input: &mut SitemapInput<'_>, reading: &mut Reading) {
     reading.sitemap.format = SitemapFormat::Text;
     let mut text = UrlText::default();

@@ -1,9 +1,9 @@
 //! Parses the `sizes` attribute of an icon link (WHATWG HTML 4.6.8.8).
 //!
-//! ASCII whitespace separates tokens, and an invalid token is ignored by itself. Sizes are in
-//! device pixels.
+//! ASCII whitespace separates tokens, and each invalid token is ignored. Sizes are in device
+//! pixels.
 
-/// Greatest number of sizes that are read from one attribute. An ICO has up to a dozen.
+/// Maximum number of sizes that are read from one attribute. An ICO has up to a dozen.
 const MAX_SIZES: usize = 32;
 
 /// The content of a `sizes` attribute.

@@ -1,7 +1,7 @@
 //! Splits a `srcset` attribute into its URLs (WHATWG HTML 4.8.4.3.10, "parse a srcset attribute").
 //!
-//! A URL ends at whitespace, and may contain commas but not end with one; a descriptor ends at a
-//! comma outside parentheses. Must not know: which candidate a browser would choose.
+//! A URL ends at whitespace. It may contain commas but not end with one. A descriptor ends at a
+//! comma outside parentheses. Does not depend on which candidate a browser would choose.
 
 /// Iterates over the URLs of a `srcset` in order.
 pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {
@@ -17,7 +17,7 @@ pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what follows the descriptors at the start of `text` and their comma.
+/// Returns the rest after the descriptors at the start of `text` and their comma.
 fn after_descriptors(text: &str) -> &str {
     let mut is_in_parentheses = false;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,12 +1,12 @@
-//! The text of a page that people see, as lines.
+//! The visible text of a page, as lines.
 //!
-//! It comes from the one pass over the markup, only where a caller asks. Left out are scripts,
-//! styles, templates, `noscript`, drawings and formulas, form fields, the fallbacks of media, what
-//! `hidden` or a `style` attribute hides, and the title, which [`crate::Page`] has. Blocks begin
-//! and end lines, table cells are apart by a space, white space is folded, except in preformatted
-//! blocks, of which drawings are left out (see `ascii_art`). Invariants: the text has at most as
-//! many bytes as are asked for, no NUL and no other control character than the line feed. Must not
-//! know: style sheets, scripts, what a text is used for.
+//! The one pass over the markup finds it, only if the caller requests it. It skips scripts, styles,
+//! templates, `noscript`, drawings and formulas, form fields, the fallbacks of media, elements
+//! hidden by `hidden` or a `style` attribute, and the title, which [`crate::Page`] has. Blocks
+//! start and end lines, a space separates table cells, and white space is folded except in
+//! preformatted blocks. Preformatted blocks that are drawings are skipped (see `ascii_art`).
+//! Invariants: the text has at most as many bytes as requested, no NUL, and no control character
+//! except the line feed. Does not depend on style sheets, scripts, or the use of the text.
 
 mod element;
 mod finder;
@@ -26,7 +26,7 @@ use self::{
 use crate::{charset::Charset, content_type};
 
 impl TextFinder {
-    /// Makes the text from what was found in `html`, which is in this encoding.
+    /// Writes the pieces that were found in `html`, which has this encoding, as text.
     pub(crate) fn written(&self, html: &[u8], charset: &Charset) -> PageText {
         let mut writer = TextWriter::new(self.max_bytes);
         for Piece { kind, start, end } in &self.pieces {
@@ -53,8 +53,8 @@ impl TextFinder {
     }
 }
 
-/// Reads the text of a document that has no markup. Its lines stay as they are, except for control
-/// characters and white space at their ends.
+/// Reads the text of a document without markup. Its lines are kept, except for control characters
+/// and white space at their ends.
 #[must_use]
 pub fn plain_text(headers: &[(String, Vec<u8>)], body: &[u8], request: &TextRequest) -> PageText {
     let declared = Charset::declared(content_type::extract(headers).as_ref(), body);

@@ -9,12 +9,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{charset::Charset, markup::TitleSpan};
 
-/// Number of bytes of a title element that are read. Real titles are below 4 KiB, but an unclosed
-/// title contains the rest of the page.
+/// Maximum number of bytes that are read of a title element. Real titles are below 4 KiB, but an
+/// unclosed title contains the rest of the page.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// Greatest length of the title of a tab in Unicode scalar values. A tab shows about 30, its
-/// tooltip a few hundred.
+/// Maximum length of a tab's title in Unicode scalar values. A tab shows about 30, its tooltip a
+/// few hundred.
 pub const MAX_TAB_TITLE_CHARACTERS: usize = 300;
 
 /// Whether a page has a title.
@@ -32,7 +32,7 @@ pub enum TitleState {
     Truncated,
 }
 
-/// The title of a page, not yet made safe to show: see [`tab_title`].
+/// The title of a page, not yet safe to show: see [`tab_title`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// Whether there is a title.
@@ -71,8 +71,8 @@ impl Title {
     }
 }
 
-/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) at both ends, and replaces runs of it by one
-/// space.
+/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) at both ends, and replaces each run of it by
+/// one space.
 fn collapsed(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty()) {
@@ -84,9 +84,9 @@ fn collapsed(text: &str) -> String {
     result
 }
 
-/// Makes a title safe to show in a tab: it removes control characters and bidirectional embeddings,
-/// overrides and isolates, and cuts it to at most [`MAX_TAB_TITLE_CHARACTERS`] scalar values, never
-/// inside a grapheme cluster. Returns "" if nothing visible is left.
+/// Makes a title safe to show in a tab: removes control characters and bidirectional embeddings,
+/// overrides and isolates, and truncates it to [`MAX_TAB_TITLE_CHARACTERS`] scalar values, never
+/// inside a grapheme cluster. Returns "" if nothing visible remains.
 #[must_use]
 pub fn tab_title(title: &str) -> String {
     let visible: String = title.chars().filter_map(shown).collect();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(tab_title(&combining), "e\u{301}".repeat(limit / 2));
         let odd = format!("a{combining}");
         assert_eq!(tab_title(&odd).chars().count(), limit - 1);
-        // One grapheme of seven scalar values does not fit where six are left.
+        // One grapheme of seven scalar values does not fit into the six that remain.
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}";
         let title = format!("{}{family}", "a".repeat(limit - 6));
         assert_eq!(tab_title(&title), "a".repeat(limit - 6));

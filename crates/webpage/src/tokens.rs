@@ -1,8 +1,8 @@
-//! Finds the tags of a page: the tokenization of WHATWG HTML 13.2.5, as far as it decides where
-//! tags, comments and raw text begin and end.
+//! Finds the tags of a page: the parts of the tokenization in WHATWG HTML 13.2.5 that decide where
+//! tags, comments and raw text start and end.
 //!
 //! It returns byte offsets and decodes nothing. The caller supplies what a tokenizer would learn
-//! from the tree: whether the current node is foreign, and which start tags begin raw text.
+//! from the tree: whether the current node is foreign, and which start tags start raw text.
 //! Invariant: every byte is examined once or twice, whatever the page contains.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use memchr::{memchr, memmem};
 /// A range of byte offsets into the page.
 pub(crate) type ByteRange = Range<usize>;
 
-/// The position of a complete tag. A tag that the end of the page cuts off is none.
+/// The position of a complete tag. A tag cut off by the end of the page does not count.
 #[derive(Debug, Clone)]
 pub(crate) struct Tag {
     /// Byte offset of the `<`.
@@ -45,7 +45,7 @@ impl Tag {
     }
 }
 
-/// How the text of an element ends that contains no tags.
+/// How an element's raw text ends.
 pub(crate) enum RawText {
     /// At the end tag of this name (RCDATA and RAWTEXT).
     UntilEndTag(&'static [u8]),
@@ -56,7 +56,7 @@ pub(crate) enum RawText {
 }
 
 impl RawText {
-    /// Returns the length of the text at the start of `content`, `None` if nothing ends it.
+    /// Returns the length of the text at the start of `content`. `None` if nothing ends it.
     pub(crate) fn length(&self, content: &[u8]) -> Option<usize> {
         match self {
             Self::UntilEndTag(name) => end_tag(content, name),
@@ -78,7 +78,7 @@ impl<'a> Tokens<'a> {
         Self { html, at: 0 }
     }
 
-    /// Finds the tags within a range of the page. Their offsets are those of the page.
+    /// Finds the tags within a range of the page. Offsets are relative to the page.
     pub(crate) fn within(html: &'a [u8], range: &ByteRange) -> Self {
         Self { html: html.get(..range.end).unwrap_or(html), at: range.start }
     }
@@ -87,10 +87,10 @@ impl<'a> Tokens<'a> {
         self.html.get(self.at..).unwrap_or_default()
     }
 
-    /// Returns the next tag. `is_foreign` must be true if the current node is no HTML element,
-    /// since only then do CDATA sections exist.
-    // A call for each tag takes a tenth of the time, and the compiler inlines less the more callers
-    // there are.
+    /// Returns the next tag. `is_foreign` must be true if the current node is not an HTML element,
+    /// because only then do CDATA sections exist.
+    // A function call per tag would take a tenth of the time, and the compiler inlines less if
+    // there are more callers.
     #[inline(always)]
     pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
@@ -108,7 +108,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads a tag. The search for the next one begins at its end.
+    /// Reads a tag. The search for the next one starts at its end.
     #[inline]
     fn tag(&mut self, is_end_tag: bool) -> Option<Tag> {
         let start = self.at;
@@ -126,8 +126,8 @@ impl<'a> Tokens<'a> {
         memchr(byte, self.rest()).map(|found| self.at + found + 1)
     }
 
-    /// Returns the offset after a comment, doctype, CDATA section, or anything else that begins
-    /// with `<!`.
+    /// Returns the offset after a comment, doctype, CDATA section, or other markup that starts with
+    /// `<!`.
     fn past_declaration(&self, is_foreign: bool) -> Option<usize> {
         let rest = self.rest();
         if rest.starts_with(b"<!--") {
@@ -145,7 +145,7 @@ impl<'a> Tokens<'a> {
         let start = self.at;
         let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
-        // An end tag that the end of the page cuts off ends the text too.
+        // An end tag cut off by the end of the page ends the text, too.
         if end < self.html.len() && self.next(false).is_none() {
             self.at = self.html.len();
         }
@@ -153,9 +153,9 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Shows the pieces of text in a range that begins after a tag and ends before the next one: what
-/// is no comment, declaration or processing instruction. The end tag of raw text may be in it, and
-/// a tag that the end of the page cuts off.
+/// Passes the pieces of text to `show` that a range contains between two tags, without comments,
+/// declarations and processing instructions. The range may also contain the end tag of raw text, or
+/// a tag cut off by the end of the page.
 pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRange)) {
     let mut tokens = Tokens::within(html, range);
     let mut start = range.start;
@@ -184,8 +184,8 @@ pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRan
     show(start..range.end.min(html.len()));
 }
 
-/// Iterates over the attributes of a tag as written: name and range of the value. The range is
-/// empty for an attribute without a value.
+/// Iterates over the attributes of a tag as written: the name and the range of the value. The range
+/// is empty for an attribute without a value.
 pub(crate) struct Attributes<'a> {
     /// The page up to the end of the tag.
     html: &'a [u8],
@@ -204,7 +204,7 @@ impl<'a> Iterator for Attributes<'a> {
         if matches!(self.html.get(start), None | Some(b'>')) {
             return None;
         }
-        // An equals sign may begin a name, but within a name it ends it.
+        // An equals sign may start a name, but within a name it ends it.
         let end = skipped(start + 1, |byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = self.html.get(start..end)?;
         let after = skipped(end, is_space);
@@ -265,8 +265,8 @@ fn ends_name(byte: u8) -> bool {
     matches!(class(byte), ByteClass::Space | ByteClass::Slash | ByteClass::End)
 }
 
-/// Returns the offset of the next `byte` at or after `at`. The next one is mostly near, so a few
-/// words are examined first, which costs less than a call of `memchr`.
+/// Returns the offset of the next `byte` at or after `at`. It is usually near, so a few words are
+/// examined first, which is cheaper than calling `memchr`.
 #[inline]
 fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     /// Words of 8 bytes that are examined before `memchr` is called.
@@ -286,16 +286,16 @@ fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     memchr(byte, html.get(at..)?).map(|found| at + found)
 }
 
-/// Returns the end of the name that begins at `at`, `None` if the page ends first.
+/// Returns the end of the name that starts at `at`. `None` if the page ends first.
 #[inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
     Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
 }
 
-/// Returns the offset after the `>` of a tag whose attributes begin at `at`, and true if the tag is
+/// Returns the offset after the `>` of a tag whose attributes start at `at`, and true if the tag is
 /// self-closing.
 pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bool)> {
-    // Quotes only have a meaning directly after the equals sign that ends a name.
+    // Quotes are special only directly after the equals sign that ends a name.
     let mut has_name = false;
     loop {
         let name =
@@ -378,8 +378,8 @@ fn is_named(rest: &[u8], name: &[u8]) -> bool {
     })
 }
 
-/// Returns the offset of the end tag of a script (13.2.5.15 to .31). After `<!-- <script>` an end
-/// tag does not end the script.
+/// Returns the offset of a script's end tag (13.2.5.15 to .31). After `<!-- <script>` an end tag
+/// does not end the script.
 fn end_of_script(text: &[u8]) -> Option<usize> {
     #[derive(PartialEq)]
     enum ScriptState {
@@ -412,7 +412,7 @@ fn end_of_script(text: &[u8]) -> Option<usize> {
             ScriptState::Plain | ScriptState::Escaped if is_end && is_script => return Some(at),
             ScriptState::Plain if rest.starts_with(b"<!--") => {
                 state = ScriptState::Escaped;
-                // Its dashes may also be those of the end, as in `<!-->`.
+                // Its dashes may also be the dashes of the end, as in `<!-->`.
                 at += 1;
             }
             ScriptState::Escaped if !is_end && is_script => state = ScriptState::DoubleEscaped,

@@ -1,7 +1,7 @@
 //! Decides which URLs may be requested.
 //!
 //! The URL parser normalises the host, so that `2130706433`, `0x7f.1` and `127.1` become the
-//! address that they denote. Must not know: which addresses may be connected to (see
+//! address that they denote. Does not depend on which addresses may be connected to (see
 //! [`crate::address`]).
 
 use std::{borrow::Cow, net::IpAddr};
@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use crate::ports::PortList;
 
-/// Greatest length in bytes of a URL that is requested or stored. It bounds memory and rows; real
+/// Maximum length in bytes of a URL that is requested or stored. It bounds memory and rows; real
 /// icon URLs are far shorter.
 pub const MAX_URL_BYTES: usize = 2048;
 
@@ -22,7 +22,7 @@ pub enum Refusal {
     /// The URL is longer than [`MAX_URL_BYTES`].
     #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
-    /// The text is no URL.
+    /// The string is not a URL.
     #[error("not a URL")]
     Unparsable,
     /// The scheme is neither http nor https.
@@ -37,17 +37,17 @@ pub enum Refusal {
 /// fragment, and the dot at the end of an absolute hostname. Its port must be in `ports`.
 ///
 /// # Errors
-/// The [`Refusal`] for the first rule that the URL breaks.
+/// Returns the [`Refusal`] of the first rule that the URL breaks.
 pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
     let url = vet_url_on_any_port(url)?;
     let is_allowed = url.port_or_known_default().is_some_and(|port| ports.contains(port));
     if is_allowed { Ok(url) } else { Err(Refusal::Port) }
 }
 
-/// Converts an absolute URL as [`vet_url`] does, whatever its port. Such a URL is not requested.
+/// Converts an absolute URL as [`vet_url`] does, with any port. Such a URL is not requested.
 ///
 /// # Errors
-/// The [`Refusal`] for the first rule that the URL breaks.
+/// Returns the [`Refusal`] of the first rule that the URL breaks.
 pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.len() > MAX_URL_BYTES {
         return Err(Refusal::TooLong);
@@ -61,8 +61,8 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
-/// Returns the IP address in the host of a URL, `None` if the host is a name. Such an address needs
-/// no DNS lookup.
+/// Returns the IP address in a URL's host. `None` if the host is a name. Such an address needs no
+/// DNS lookup.
 #[must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {
     match url.host()? {
@@ -72,9 +72,9 @@ pub fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// Takes text before it is resolved against an http or https URL. All slashes before a host are one
-/// pair by the URL Standard ("special authority ignore slashes state"); the parser takes the third
-/// for an empty host.
+/// Normalises the slashes of a URL reference before it is resolved against an http or https URL. By
+/// the URL Standard, all slashes before a host count as one pair ("special authority ignore slashes
+/// state"), but the parser takes the third one for an empty host.
 #[must_use]
 pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
     let start = text.trim_start_matches(|c| c <= ' ');
@@ -92,7 +92,7 @@ pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
 pub(crate) fn requested_form(mut url: Url) -> Url {
     let host = url.host_str().filter(|host| host.ends_with('.'));
     if let Some(host) = host.map(|host| host.trim_end_matches('.').to_owned()) {
-        // It fails for a host of nothing but dots, which no resolver knows.
+        // This fails only for a host that is all dots, which no resolver knows.
         url.set_host(Some(&host)).ok();
     }
     url.set_fragment(None);

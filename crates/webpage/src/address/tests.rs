@@ -1,5 +1,5 @@
-//! Every row of the IANA IPv4 and IPv6 special-purpose address registries, and the forms in
-//! which an address hides.
+//! Tests every row of the IANA IPv4 and IPv6 special-purpose address registries, and the notations
+//! that can hide an address.
 
 use super::*;
 
@@ -7,9 +7,9 @@ fn public(address: &str) -> bool {
     is_public(address.parse().unwrap())
 }
 
-/// `(row, public to us)`. Rows that the registry calls globally reachable but that hold no web
-/// server (anycast of a protocol, AMT, AS112, ORCHID, DRIP) are refused where they lie inside a
-/// refused block.
+/// `(row, is public for us)`. Rows that the registry calls globally reachable but that hold no web
+/// server (anycast of a protocol, AMT, AS112, ORCHID, DRIP) are not public if they are inside a
+/// block that is not.
 const ROWS: &[(&str, bool)] = &[
     ("0.0.0.0/8", false),
     ("0.0.0.0/32", false),

@@ -1,4 +1,4 @@
-//! Vectors computed from the algorithms, which agree with the web platform tests
+//! Vectors computed from the algorithms. They agree with the web platform tests
 //! x-frame-options/{deny,invalid,commas,multiple}.html.
 
 use super::*;

@@ -1,8 +1,8 @@
-//! Finds the attributes that name links, and what `meta` elements say to robots, while the markup
-//! is read.
+//! Finds the attributes that contain links, and the robots directives of `meta` elements, during
+//! the pass over the markup.
 //!
-//! Attributes stay ranges of bytes, since the base and the encoding of a page are only known at its
-//! end. Must not know: URLs.
+//! Attributes stay byte ranges, because the base and the encoding of a page are only known at its
+//! end. Does not depend on URLs.
 
 use std::borrow::Cow;
 
@@ -15,29 +15,29 @@ use crate::{
     tokens::{ByteRange, Tag, Tokens},
 };
 
-/// Greatest number of attributes that are kept: four times the links, since some hold none, such as
-/// `href="javascript:"`.
+/// Maximum number of attributes that are kept: four times the links, because some contain no link,
+/// such as `href="javascript:"`.
 const MAX_ATTRIBUTES: usize = 4 * MAX_LINKS_PER_PAGE;
 
-/// Greatest length in bytes of the `content` of a `meta` element, and of a `rel`, that is read. The
-/// rest is ignored.
+/// Maximum number of bytes that are read of a `meta` element's `content` and of a `rel`. The rest
+/// is ignored.
 const MAX_WORDS_BYTES: usize = 1 << 10;
 
-/// Greatest number of pictures whose names are kept: those of a gallery.
+/// Maximum number of pictures whose names are kept, enough for a gallery.
 const MAX_PICTURES: usize = 64;
 
-/// How an attribute names its links.
+/// Syntax of an attribute with links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttributeForm {
-    /// It is a URL.
+    /// A URL.
     Url,
-    /// It is a list of URLs for several sizes.
+    /// A list of URLs for several sizes.
     Srcset,
-    /// It has a time, and maybe a URL.
+    /// A time, and optionally a URL.
     Refresh,
 }
 
-/// An attribute that names links.
+/// An attribute that contains links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkAttribute {
     pub(crate) origin: LinkOrigin,
@@ -46,14 +46,14 @@ pub(crate) struct LinkAttribute {
     pub(crate) value: ByteRange,
 }
 
-/// What was found for a caller that asks for links.
+/// Collects the links of a page, for a caller that requests them.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkFinder {
     with_requisites: bool,
     robot: String,
-    /// In document order, at most [`MAX_ATTRIBUTES`].
+    /// The attributes in document order, at most [`MAX_ATTRIBUTES`].
     pub(crate) attributes: Vec<LinkAttribute>,
-    /// Where the first pictures are named, at most [`MAX_PICTURES`].
+    /// The URLs of the first pictures, at most [`MAX_PICTURES`].
     pub(crate) pictures: Vec<ByteRange>,
     /// Number of attributes beyond [`MAX_ATTRIBUTES`].
     pub(crate) left_out: usize,
@@ -64,7 +64,7 @@ impl TagVisitor for LinkFinder {
     fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
         let name = tag.name(html);
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
-        // Length and first letter rule out most tags without a comparison.
+        // Length and first letter exclude most tags without a comparison.
         let Some(first) = name.first().map(u8::to_ascii_lowercase) else { return };
         match (first, name.len()) {
             (b'a', 1) if nesting.is_in_document() => self.anchor(LinkOrigin::A, html, tag),
@@ -92,7 +92,7 @@ impl TagVisitor for LinkFinder {
         }
     }
 
-    /// Reads the content of a `noscript` as the markup that it is without scripts.
+    /// Reads the content of a `noscript` as markup, because no script is run.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting) {
         if !tag.name(html).eq_ignore_ascii_case(b"noscript") || !nesting.is_in_document() {
             return;
@@ -114,7 +114,7 @@ impl TagVisitor for LinkFinder {
 }
 
 impl LinkFinder {
-    /// Makes a visitor that has found nothing.
+    /// Creates a visitor that has found nothing.
     pub(crate) fn new(request: &LinkRequest<'_>) -> Self {
         Self {
             with_requisites: request.with_requisites,
@@ -137,7 +137,7 @@ impl LinkFinder {
         self.push(origin, AttributeForm::Url, src, false);
     }
 
-    /// Keeps where a picture is named. One that a script loads later has a placeholder in `src`.
+    /// Keeps a picture's URL. If a script loads the picture later, `src` has only a placeholder.
     fn picture(&mut self, html: &[u8], tag: &Tag) {
         if self.pictures.len() < MAX_PICTURES {
             let [later, now] = attributes(html, tag, [b"data-src", b"src"]);
@@ -220,8 +220,7 @@ fn attributes<const N: usize>(
     found
 }
 
-/// Returns the start of an attribute that is expected to be ASCII, with its character references
-/// decoded.
+/// Returns the start of an attribute that should be ASCII, with its character references decoded.
 fn words<'a>(html: &'a [u8], value: &ByteRange) -> Cow<'a, str> {
     let bytes = html.get(value.clone()).unwrap_or_default();
     let bytes = bytes.get(..MAX_WORDS_BYTES).unwrap_or(bytes);
@@ -236,8 +235,8 @@ fn has_token(rel: &str, token: &str) -> bool {
     rel.split_ascii_whitespace().any(|other| other.eq_ignore_ascii_case(token))
 }
 
-/// Returns true if a `type` names a document with text for people. A feed or the data of a player
-/// is an alternate form for programs.
+/// Returns true if a `type` names a document with text for people. Feeds and data for media players
+/// are alternates for programs.
 fn names_page(mime: &str) -> bool {
     let essence = mime.split(';').next().unwrap_or_default().trim_ascii();
     ["", "text/html", "application/xhtml+xml", "text/plain", "application/pdf"]

@@ -1,29 +1,29 @@
-//! A link of a page, what it leads to, and what a caller asks for.
+//! A link of a page, the kind of its target, and the request of a caller.
 //!
-//! Must not know: how links are found.
+//! Does not depend on how links are found.
 
 use serde::Serialize;
 use url::Url;
 
-/// Greatest number of links of a page. Pages for people have fewer; more are a trap.
+/// Maximum number of links per page. Pages for people have fewer; a page with more is a trap.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
-/// What is asked for beside the page itself.
+/// Which links the caller requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRequest<'a> {
-    /// The product token of the robot, by which a page may name it instead of `robots`.
+    /// The robot's product token, which a page may name instead of `robots`.
     pub robot: &'a str,
-    /// True if requisites are wanted too, and not only links to pages.
+    /// Whether requisites are requested, too, and not only links to pages.
     pub with_requisites: bool,
 }
 
-/// What a link leads to.
+/// Kind of a link's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
     /// A page.
     Page,
-    /// What the page that names it needs to be shown, such as an image.
+    /// A resource that the page needs to be shown, such as an image.
     Requisite,
 }
 
@@ -41,14 +41,14 @@ pub enum LinkOrigin {
     Iframe,
     /// A `meta` element that refreshes the page.
     Refresh,
-    /// A `link` element with another form of the page or a neighbour: `rel` is `alternate`,
+    /// A `link` element with another form of the page, or a neighbour: `rel` is `alternate`,
     /// `canonical`, `next` or `prev`.
     Link,
     /// `src` of an `img` element.
     Img,
     /// A candidate in the `srcset` of an `img` or `source` element.
     Srcset,
-    /// `src` of a `source` element: a file of a video or of sound.
+    /// `src` of a `source` element: a video or audio file.
     Source,
     /// A `link` element with `rel=stylesheet`.
     Stylesheet,
@@ -57,7 +57,7 @@ pub enum LinkOrigin {
 }
 
 impl LinkOrigin {
-    /// Returns what such a link leads to.
+    /// Returns the kind of the target of such a link.
     #[must_use]
     pub fn kind(self) -> LinkKind {
         match self {
@@ -101,9 +101,9 @@ pub struct PageLink {
     /// The URL, resolved against the base of the page: http or https, without user name, password
     /// and fragment, at most [`crate::url_rules::MAX_URL_BYTES`].
     pub url: Url,
-    /// The markup that names it.
+    /// The markup that contains it.
     pub origin: LinkOrigin,
-    /// True if the `rel` of the element contains `nofollow`. What the whole page says is in
+    /// True if the `rel` of the element contains `nofollow`. Directives for the whole page are in
     /// [`super::PageLinks::robots`].
     pub is_nofollow: bool,
 }

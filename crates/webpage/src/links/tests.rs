@@ -1,4 +1,4 @@
-//! Markup of real pages and hostile ones, and what it links to.
+//! Tests the links of real and hostile markup.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -139,7 +139,7 @@ fn the_base_of_a_page_is_that_of_its_icons() {
             Some(found.links[0].url.clone())
         );
     }
-    // A base with another scheme makes links of that scheme, which are none.
+    // A base with another scheme gives its scheme to relative links, which are then skipped.
     let found = read("<base href=ftp://a.example/><a href=x><a href=/y>");
     assert_eq!((list(&found).as_str(), found.left_out.other_scheme), ("", 2));
 }
@@ -155,7 +155,7 @@ fn a_url_is_decoded_and_encoded_in_the_encoding_of_its_page() {
         .flat_map(u16::to_le_bytes)
         .collect();
     assert_eq!(links(&wide), "a=/%C3%A9 a=/x!");
-    // The meta element is found late, and the page is read once more.
+    // The meta element is found late, so the page is read a second time.
     let late = format!("{}<meta charset=iso-2022-jp><a href=/x>", "<a href=/y>".repeat(200));
     assert_eq!(read_at(URL, late.as_bytes(), false).1.links.len(), 201);
 }
@@ -187,7 +187,7 @@ fn what_is_no_link_is_counted_by_its_reason() {
     assert_eq!(read(&format!("<a href=/{longest}>")).links.len(), 1);
     assert_eq!(read(&format!("<a href=/{longest}#part>")).links.len(), 1, "the fragment is off");
     assert_eq!(read(&format!("<a href=/{longest}x>")).left_out.too_long, 1);
-    // A page without a URL resolves only absolute links.
+    // A page without a URL resolves absolute links only.
     let (_, found) =
         read_at("", b"<a href=/x><a href=//a.example><a href=http://a.example>", false);
     assert_eq!((found.links.len(), found.left_out.unparsable), (1, 2));
@@ -254,7 +254,7 @@ fn what_a_page_says_to_robots_is_found_in_all_its_forms() {
     assert_eq!([robots.is_nofollow, robots.is_noarchive], [true, true]);
 }
 
-/// Elements that are complete in themselves, so that a page is the sum of them.
+/// Complete elements, so that the links of a page are those of its pieces.
 const PIECES: [&str; 24] = [
     "<a href=/x>x</a>",
     "<a href='y?a=1&amp;b=2' rel=nofollow>",

@@ -19,8 +19,8 @@ use crate::{
     tokens::ByteRange,
 };
 
-/// Memory in bytes that the tokenizer may use, enough for about 150,000 open elements. Of a page
-/// with deeper nesting only the elements before that are found.
+/// Memory in bytes that the tokenizer may use, enough for about 150,000 open elements. If a page is
+/// nested deeper, only the elements before that are found.
 const MAX_TOKENIZER_BYTES: usize = 32 << 20;
 
 const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
@@ -29,7 +29,7 @@ static TITLE: LazyLock<Option<Selector>> = LazyLock::new(|| "title".parse().ok()
 static LINK: LazyLock<Option<Selector>> = LazyLock::new(|| "link[rel]".parse().ok());
 static BASE: LazyLock<Option<Selector>> = LazyLock::new(|| "base[href]".parse().ok());
 static META: LazyLock<Option<Selector>> = LazyLock::new(|| "meta".parse().ok());
-/// Registered before the other selectors, since handlers run in the order of registration.
+/// Registered before the other selectors, because handlers run in the order of registration.
 static IN_TEMPLATE: LazyLock<Option<Selector>> =
     LazyLock::new(|| "template title, template link, template base, frameset title".parse().ok());
 static IN_FOREIGN: LazyLock<Option<Selector>> =
@@ -77,7 +77,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     found.into_inner().finish()
 }
 
-/// Makes a handler that passes an element to the reader.
+/// Returns a handler that passes an element to the reader.
 fn element<'h, 'a: 'h>(
     found: &'h RefCell<OracleReader<'a>>,
     handler: fn(&mut OracleReader<'a>, &Element<'_, '_>),
@@ -90,7 +90,7 @@ fn element<'h, 'a: 'h>(
 
 /// A title element that has not ended.
 struct OpenTitle {
-    /// True if it may be an SVG or MathML title. RCDATA text proves that it is an HTML title.
+    /// True if it may be an SVG or MathML title. RCDATA text shows that it is an HTML title.
     in_foreign: bool,
     text: Option<ByteRange>,
 }
@@ -154,7 +154,7 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// Ends the open title, when the next one begins or the page ends.
+    /// Finishes the open title when the next one starts or the page ends.
     fn settle_title(&mut self) {
         let Some(open) = self.open_title.take() else { return };
         self.title = match open.text {
@@ -182,7 +182,7 @@ impl<'a> OracleReader<'a> {
                 name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
                 _ => continue,
             };
-            // Of two attributes with the same name the first one counts.
+            // If an attribute is repeated, the first one counts.
             if slot.is_none() {
                 *slot = Some(value(attribute));
             }
@@ -205,7 +205,7 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// Reads the encoding from a `meta` element: from its charset attribute, else from its
+    /// Reads the encoding from a `meta` element: from its charset attribute, or else from its
     /// content-type pragma.
     fn meta(&mut self, element: &Element<'_, '_>) {
         if self.meta_encoding.is_some() || element.namespace_uri() != HTML_NAMESPACE {
@@ -232,7 +232,7 @@ impl<'a> OracleReader<'a> {
         attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
     }
 
-    /// Decodes the character references of a value, which is expected to be ASCII.
+    /// Decodes the character references of a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
@@ -254,13 +254,13 @@ impl<'a> OracleReader<'a> {
     }
 }
 
-/// Returns the range of the value of an attribute, empty if it has no value.
+/// Returns the range of an attribute's value, empty if it has none.
 fn value(attribute: &Attribute<'_>) -> ByteRange {
     attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }
 
 /// Returns the parts of the page that were found, for comparison. The two readers may represent an
-/// empty range differently, so the bytes are compared instead of the ranges.
+/// empty range differently, so tests compare the bytes instead of the ranges.
 pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
     let bytes = |span: &Option<ByteRange>| {
         span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())

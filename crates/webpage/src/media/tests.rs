@@ -1,11 +1,11 @@
-//! Media queries beside what Chromium says of them, and any text.
+//! Compares media queries with Chromium's results, and evaluates arbitrary text.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What Chromium 156 says of queries, + or -, in a window of 1280x720 pixels (`matchMedia`, asked
-/// once). It was headless, so without the hover and pointer of a mouse. It also knows `calc()` and
+/// Results of Chromium 156, + or -, in a window of 1280x720 pixels (`matchMedia`, recorded once).
+/// It was headless, so it had no mouse to hover and point with. It also supports `calc()` and
 /// exponents.
 const CHROMIUM: &[&str] = &[
     "+ ",
@@ -166,7 +166,7 @@ proptest! {
         ),
     ) {
         let list = parts.concat();
-        // Each query of a list is read by itself.
+        // Each query of a list is evaluated separately.
         let with_all = format!("all, {list}");
         prop_assert!(matches_light_page(&with_all));
         if matches_light_page(&list) && !tokens(&list).is_empty() {

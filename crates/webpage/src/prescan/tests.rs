@@ -1,4 +1,4 @@
-//! The prescan's cases: each is `(first bytes, encoding or "" for none)`.
+//! Tests the prescan: each case is `(first bytes, encoding or "" for none)`.
 
 use super::*;
 
@@ -15,14 +15,14 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta\x0ccharset=gbk>", "GBK"),
     (b"<meta charset=\"  gbk  \">", "GBK"),
     (b"<meta name=x charset=gbk>", "GBK"),
-    // Not a meta.
+    // Tags other than meta.
     (b"<metacharset=gbk>", ""),
     (b"<metaa charset=gbk>", ""),
     (b"<meta>charset=gbk", ""),
     (b"< meta charset=gbk>", ""),
     (b"</meta charset=gbk>", ""),
     (b"meta charset=gbk>", ""),
-    // A label that names nothing; the next meta still counts.
+    // A label that names no encoding. The next meta still counts.
     (b"<meta charset=utf8mb4>", ""),
     (b"<meta charset=bogus><meta charset=gbk>", "GBK"),
     (b"<meta charset=gbk><meta charset=utf-8>", "GBK"),
@@ -41,20 +41,20 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta http-equiv=content-type content='charset=gbk;q'>", "GBK"),
     (b"<meta http-equiv=content-type content='text/html'>", ""),
     (b"<meta http-equiv=content-type content='charset='>", ""),
-    // An attribute of its own beats the pragma, in either order, even when it fails.
+    // The charset attribute overrides the pragma, in either order, even if its label is unknown.
     (b"<meta http-equiv=content-type content='charset=gbk' charset=utf-8>", "UTF-8"),
     (b"<meta charset=utf-8 http-equiv=content-type content='charset=gbk'>", "UTF-8"),
     (b"<meta charset=bogus http-equiv=content-type content='charset=gbk'>", ""),
     (b"<meta content='charset=gbk' charset=bogus http-equiv=content-type>", ""),
-    // The first of two attributes of one name.
+    // The first of two attributes with the same name counts.
     (b"<meta charset=gbk charset=utf-8>", "GBK"),
     (b"<meta http-equiv=x http-equiv=content-type content='charset=gbk'>", ""),
-    // Encodings that a meta cannot mean.
+    // Encodings that a meta element cannot declare.
     (b"<meta charset=utf-16>", "UTF-8"),
     (b"<meta charset=utf-16be>", "UTF-8"),
     (b"<meta charset=x-user-defined>", "windows-1252"),
     (b"<meta charset=iso-2022-kr>", "replacement"),
-    // Comments, and what only looks like one.
+    // Comments, and markup that only looks like one.
     (b"<!--<meta charset=gbk>-->", ""),
     (b"<!--<meta charset=gbk>--><meta charset=utf-8>", "UTF-8"),
     (b"<!--><meta charset=gbk>", "GBK"),
@@ -72,7 +72,7 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<script>'<meta charset=gbk>'</script>", "GBK"),
     (b"<a<meta charset=gbk>", ""),
     (b"<a =b><meta charset=gbk>", "GBK"),
-    // Cut short.
+    // Truncated input.
     (b"<meta charset=gbk", ""),
     (b"<meta charset='gbk>", ""),
     (b"<meta", ""),

@@ -1,18 +1,18 @@
-//! Reads the value of a `Crawl-delay` line.
+//! Parses the value of a `Crawl-delay` line.
 //!
-//! No standard defines it; robots that obey it read seconds, mostly with decimals. What is no
-//! number, or a negative one, is no delay. Must not know: which group it belongs to.
+//! No standard defines it; robots that obey it read seconds, mostly with decimals. A value that is
+//! not a number, or is negative, is ignored. Does not depend on the group of the line.
 
 use std::time::Duration;
 
-/// The longest delay that a robot obeys. A host that asks for more is better not asked at all: an
-/// hour a page takes years for a small site.
+/// Maximum delay that a robot obeys. A host with a longer delay is better not fetched at all: at an
+/// hour per page, a small site takes years.
 pub const MAX_CRAWL_DELAY: Duration = Duration::from_mins(5);
 
-/// Number of bytes of a value that are read.
+/// Maximum number of bytes that are read of a value.
 const MAX_NUMBER_BYTES: usize = 64;
 
-/// A delay between two requests that a robots.txt asks for. A longer one is greater.
+/// A delay between two requests that a robots.txt sets. A longer one is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CrawlDelay {
     /// A delay of at most [`MAX_CRAWL_DELAY`], rounded up to milliseconds.
@@ -22,8 +22,8 @@ pub enum CrawlDelay {
 }
 
 impl CrawlDelay {
-    /// Reads the number of seconds with which a value begins, such as `10`, `0.5`, `1,5`, `2e1` or
-    /// `10 seconds`. Returns `None` if it is no number of seconds.
+    /// Parses the number of seconds at the start of a value, such as `10`, `0.5`, `1,5`, `2e1` or
+    /// `10 seconds`. Returns `None` if there is none.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(value.get(..MAX_NUMBER_BYTES).unwrap_or(value));
@@ -33,7 +33,7 @@ impl CrawlDelay {
         let mantissa = mantissa.replacen(',', ".", 1);
         let mantissa = mantissa.trim_end_matches(['.', ',']);
         let exponent = exponent(after);
-        // Digits and one point cannot be read as infinite or as no number.
+        // Digits and one point cannot be parsed as infinity or NaN.
         let seconds: f64 = format!("{mantissa}{exponent}").parse().ok()?;
         if seconds > MAX_CRAWL_DELAY.as_secs_f64() {
             return Some(Self::TooLong);
@@ -43,7 +43,7 @@ impl CrawlDelay {
     }
 }
 
-/// Returns the exponent at the start of `text`, such as `e9`, or nothing.
+/// Returns the exponent at the start of `text`, such as `e9`. Empty if there is none.
 fn exponent(text: &str) -> &str {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return "" };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);

@@ -1,5 +1,5 @@
-//! Cases of RFC 9309, and of Google's suite what its matcher alone does not show
-//! (tests/webpage/suites/robots.json holds the rest).
+//! Cases of RFC 9309, and those of Google's suite that its matcher alone does not show. The others
+//! are in tests/webpage/suites/robots.json.
 
 use proptest::prelude::*;
 
@@ -168,7 +168,7 @@ fn the_file_and_its_lines_are_cut_at_their_limits() {
     file.push_str(&"#\n".repeat(MAX_ROBOTS_BYTES / 2));
     file.push_str("disallow: /");
     assert!(allowed(&file, "/x"));
-    // What follows the cut would have made the rule a longer one.
+    // Without the limit, the part after it would make the rule longer.
     let line = format!("user-agent: *\ndisallow: /{}x", " ".repeat(MAX_LINE_BYTES));
     assert!(!allowed(&line, "/a"));
 }
@@ -182,7 +182,7 @@ fn hostile_wildcards_are_read_to_the_end() {
     assert!(allowed(&many, &format!("/{}", "a".repeat(8000))));
 }
 
-/// Google's ID_VerifyValidUserAgentsToObey: a valid name is one that stands whole in a group.
+/// Google's ID_VerifyValidUserAgentsToObey: a name is valid if a group contains all of it.
 #[test]
 fn a_product_token_is_letters_hyphens_and_underscores() {
     for (agent, is_valid) in [
@@ -202,8 +202,8 @@ fn a_product_token_is_letters_hyphens_and_underscores() {
     }
 }
 
-/// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, by the number of
-/// lines that are understood. (Line numbers and unknown lines are not kept here.)
+/// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, counted by valid
+/// lines, because line numbers and unknown lines are not kept.
 #[test]
 fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
     let lines = ["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /"];
@@ -240,14 +240,14 @@ fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
 #[test]
 fn where_google_and_the_rfc_read_a_rule_differently_the_one_that_forbids_counts() {
     let rule = |line: &str, path| allowed(&format!("user-agent: *\n{line}"), path);
-    // Encoded or not, a disallow covers both.
+    // A disallow rule covers both forms, encoded or not.
     assert!(!rule("disallow: /%62%61%7A", "/baz"));
     assert!(!rule("disallow: /baz", "/%62%61%7A"));
-    // An allow only what is written as it is.
+    // An allow rule covers only its own form.
     assert!(!rule("disallow: /\nallow: /%62%61%7A", "/baz"));
     assert!(rule("disallow: /\nallow: /%62%61%7a", "/%62%61%7A"));
     assert!(!rule("disallow: /\nallow: /baz", "/%62%61%7A"));
-    // The longer rule is the longer one in normal form: spelling out wins nothing.
+    // Rules are compared by their length in normal form, so encoding gives no advantage.
     assert!(!rule("disallow: /abc\nallow: /%61", "/abc"));
 }
 
@@ -268,11 +268,11 @@ fn the_crawl_delay_is_that_of_the_group_that_applies() {
         ("user-agent: *\ncrawl-delay: 5\nuser-agent: everytabbot\ncrawl-delay: 2", Some(2_000)),
         ("user-agent: *\ncrawl-delay: 5\nuser-agent: everytabbot\ndisallow: /x", None),
         ("user-agent: EveryTabBot\nuser-agent: other\ncrawl-delay: 3", Some(3_000)),
-        // A delay holds for the agents before it, whether or not a later one shares the rules.
+        // A delay applies to the agents before it, even if a later agent shares the rules.
         ("user-agent: *\ncrawl-delay: 9\n\nuser-agent: everytabbot\ndisallow: /", None),
         ("user-agent: everytabbot\ncrawl-delay: 9\n\nuser-agent: bad\ndisallow: /", Some(9_000)),
         ("user-agent: other\ncrawl-delay: 9", None),
-        // Of several the longest counts.
+        // If there are several delays, the longest counts.
         ("user-agent: *\ncrawl-delay: 9\ncrawl-delay: 3", Some(9_000)),
         ("user-agent: *\ncrawl-delay: 3\ndisallow: /x\nuser-agent: *\ncrawl-delay: 4", Some(4_000)),
         ("user-agent: *\ncrawl-delay: 3\ncrawl-delay: 1e9", Some(u128::MAX)),

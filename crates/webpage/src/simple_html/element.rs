@@ -1,15 +1,15 @@
-//! The elements of simple HTML, and what each element of a page becomes.
+//! The elements of simple HTML, and the mapping from a page's elements.
 
 use crate::text::{Element, Flow};
 
-/// The part that an element plays in the tree.
+/// An element's role in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A block that may contain blocks.
     Block,
     /// A block that the next block ends.
     Paragraph,
-    /// A heading, in which there are no blocks.
+    /// A heading, which contains no blocks.
     Heading,
     /// A quote.
     Quote,
@@ -19,7 +19,7 @@ pub(super) enum Role {
     Item,
     /// A preformatted block.
     Preformatted,
-    /// A `table` tag. It is written when its first row starts, so that a caption stands before it.
+    /// A `table` tag. It is written when its first row starts, so that a caption precedes it.
     TableFrame,
     /// The written table.
     Table,
@@ -39,16 +39,16 @@ pub(super) enum Role {
     Break,
     /// A thematic break, which has no content.
     Rule,
-    /// Not written, but words in it and around it are apart.
+    /// Not written, but separates the words in it from those around it.
     Apart,
     /// Not written, and neither is its content.
     Hidden,
-    /// Not written; its content is.
+    /// Not written, but its content is.
     Transparent,
 }
 
 impl Role {
-    /// Returns whether the element starts on a line of its own.
+    /// Returns whether the element starts on a new line.
     pub(super) fn is_block(self) -> bool {
         use Role::{
             Block, Cell, Heading, Item, List, Paragraph, Preformatted, Quote, Row, RowGroup, Rule,
@@ -78,14 +78,14 @@ impl Role {
     }
 }
 
-/// What an element of a page becomes.
+/// The simple HTML for an element of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
-    /// The name that is written, empty if none is.
+    /// The name that is written, empty if the element is not written.
     pub(super) name: &'static str,
     pub(super) role: Role,
-    /// The attribute that is written in the place of the element's own name, by which programs that
-    /// look for the main content know navigation and the like.
+    /// An attribute that replaces the element's own name, so that programs that look for the main
+    /// content recognize navigation and similar parts.
     pub(super) hint: &'static str,
 }
 

@@ -1,18 +1,19 @@
-//! The open elements of simple HTML, which decide what a tag starts and ends.
+//! Tracks the open elements of simple HTML, which decide what a tag starts and ends.
 
 use super::element::{Kind, Role};
 
-/// Maximum nesting of the elements. Content of deeper ones belongs to the innermost kept one.
+/// Maximum nesting of elements. Content of deeper ones belongs to the innermost element that is
+/// kept.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Maximum nesting of lists and quotes. Each level indents every line in it, so that many levels
-/// would multiply the length of a page.
+/// Maximum nesting of lists and quotes. Each level indents all its lines, so many levels would
+/// multiply the length of a page.
 const MAX_INDENTS: usize = 12;
 
 /// An open element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenElement {
-    /// A hash of the name that the page gives it.
+    /// A hash of the element's name in the page.
     pub(super) source: u32,
     pub(super) kind: Kind,
     pub(super) is_hidden: bool,
@@ -37,7 +38,7 @@ impl OpenTags {
         self.preformatted > 0
     }
 
-    /// Returns whether a heading is open that is not outside of the innermost table.
+    /// Returns whether a heading is open inside the innermost table, or at all if no table is open.
     pub(super) fn is_in_heading(&self) -> bool {
         self.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
     }

@@ -1,4 +1,4 @@
-//! Writes simple HTML while the markup is read.
+//! Writes simple HTML during the pass over the markup.
 
 use std::borrow::Cow;
 
@@ -17,15 +17,15 @@ use crate::{
     url_rules::MAX_URL_BYTES,
 };
 
-/// Maximum number of elements. A page of 10,000 words has about 2,000; a tree of them takes some
-/// 200 bytes each.
+/// Maximum number of elements. A page of 10,000 words has about 2,000, and a tree takes about 200
+/// bytes for each.
 pub(super) const MAX_ELEMENTS: usize = 60_000;
 
-/// Length in bytes at which a text is split by an empty `span`: serializers of trees, html5ever's
-/// among them, take quadratic time for a text with many characters to escape.
+/// Length in bytes at which an empty `span` splits a text, because serializers such as html5ever's
+/// take quadratic time for a text with many characters to escape.
 pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// Maximum bytes of the attribute of a URL, in which character references take more bytes.
+/// Maximum bytes of an attribute with a URL, in which character references take more bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
 /// Maximum length in bytes of a `class` and of an `id` that is kept.
@@ -43,7 +43,7 @@ pub struct SimpleHtml {
     pub is_truncated: bool,
 }
 
-/// The simple HTML as far as it is written.
+/// Simple HTML that is being written.
 pub(super) struct Simplifier<'a> {
     page: &'a str,
     base: Option<&'a Url>,
@@ -105,7 +105,7 @@ impl TagVisitor for Simplifier<'_> {
         if role == Role::Break {
             return self.line_break();
         }
-        // An end tag in a cell or a list ends nothing outside of it, unless it is of a table.
+        // An end tag in a cell ends nothing outside it, unless it is a tag of a table.
         let is_table = matches!(role, Role::TableFrame | Role::Row | Role::Cell | Role::RowGroup);
         let is_limit =
             |role| matches!(role, Role::TableFrame) || (matches!(role, Role::Cell) && !is_table);
@@ -218,18 +218,18 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Writes nothing more.
+    /// Stops writing, because a limit is reached.
     fn fill(&mut self) {
         self.is_full = true;
         self.is_truncated = true;
     }
 
-    /// Remembers an element that is hidden, or is in a hidden one.
+    /// Tracks an element that is hidden, or is inside a hidden one.
     fn hide(&mut self, source: u32, kind: Kind, is_hidden: bool) {
         let is_void = matches!(kind.role, Role::Break | Role::Rule | Role::Image);
-        // The content of a first hidden element must not show, so that it always has room.
+        // The outermost hidden element is always kept, so that its content is not shown.
         if !is_void && (self.open.has_room(Role::Hidden) || !self.open.is_hidden()) {
-            // Its role stays, because what ends it is the same.
+            // The role is kept, because the same tags end the element.
             let kind = Kind::new("", kind.role);
             self.open.push(OpenElement { source, kind, is_hidden });
         }
@@ -253,7 +253,7 @@ impl<'a> Simplifier<'a> {
         self.tag(&[tag]);
     }
 
-    /// Writes a tag that begins an element, in these parts. Fills if there is no room for it.
+    /// Writes a start tag from its parts. Stops writing if there is no room for it.
     fn tag(&mut self, parts: &[&str]) {
         if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
             return self.fill();
@@ -263,7 +263,7 @@ impl<'a> Simplifier<'a> {
         self.text_start = self.out.len();
     }
 
-    /// Closes elements until so many are open.
+    /// Closes elements until at most `depth` are open.
     fn close_to(&mut self, depth: usize) {
         while self.open.depth() > depth {
             let Some(OpenElement { kind, .. }) = self.open.pop() else { return };
@@ -277,12 +277,12 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Whether the innermost element is a table or a row, which hold only cells.
+    /// Returns whether the innermost element is a table or a row, which contain only cells.
     fn is_between_cells(&self) -> bool {
         matches!(self.open.innermost(), Some(Role::Table | Role::Row))
     }
 
-    /// Closes the written table if content comes that is in none of its cells.
+    /// Closes the written table if content follows that is outside its cells.
     fn leave_table(&mut self) {
         if !self.is_between_cells() {
             return;
@@ -337,7 +337,7 @@ impl<'a> Simplifier<'a> {
     }
 
     fn image(&mut self, html: &[u8], tag: &Tag) {
-        // One that a script loads later has a placeholder in `src`.
+        // If a script loads the picture later, `src` has only a placeholder.
         let Some(url) = self.url(html, tag, &[b"data-src", b"src"]) else { return };
         let alt = value_of(self.page, html, tag, b"alt", MAX_ALT_BYTES).unwrap_or_default();
         let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -346,7 +346,8 @@ impl<'a> Simplifier<'a> {
         self.is_after_space = false;
     }
 
-    /// Returns the first attribute of these names that is a URL to show, escaped.
+    /// Returns the first of these attributes, as an absolute URL, escaped. `None` if it is missing
+    /// or not http or https, or the page has too many URLs.
     fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
         let value = names
             .iter()
@@ -364,7 +365,7 @@ impl<'a> Simplifier<'a> {
         if !matches!(url.scheme(), "http" | "https") || url.as_str().len() > MAX_URL_BYTES {
             return None;
         }
-        // An http URL takes both: it has a host.
+        // An http URL has a host, so neither call fails.
         url.set_username("").ok()?;
         url.set_password(None).ok()?;
         Some(escaped(url.as_str()))
@@ -378,7 +379,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Ends what a start tag ends without an end tag.
+    /// Ends the elements that a start tag ends implicitly.
     fn end_before(&mut self, role: Role) {
         if !role.is_block() || self.open.is_preformatted() {
             return;
@@ -410,7 +411,7 @@ impl<'a> Simplifier<'a> {
             return;
         }
         if self.open.is_in_heading() {
-            // A heading keeps its text, whatever is around it.
+            // A heading keeps the text of blocks inside it, but not the blocks.
             return self.space();
         }
         let is_frame = |role| role == Role::TableFrame;
@@ -435,13 +436,13 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, &attributes);
     }
 
-    /// Starts a row or a cell, and what must be around it.
+    /// Starts a row or a cell, and the table and row that must contain it.
     fn table_part(&mut self, source: u32, kind: Kind) {
         let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) else {
             return self.space();
         };
         let is_frame = |role| role == Role::TableFrame;
-        // A table with a row and a cell.
+        // The limit must leave room for a table with a row and a cell.
         if kind.role == Role::RowGroup || !self.open.has_room(Role::Table) {
             return;
         }
@@ -456,7 +457,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, "");
     }
 
-    /// Returns the attributes of a block, by which programs look for the main content.
+    /// Returns the attributes of a block that help programs to find the main content.
     fn attributes(&self, kind: Kind, html: &[u8], tag: &Tag) -> String {
         let mut attributes = String::new();
         let names: [&[u8]; 2] =
@@ -477,7 +478,7 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// Returns the value of the first attribute of this name, `None` if there is none, or it is empty
+/// Returns the value of the first attribute with this name. `None` if there is none, or it is empty
 /// or longer than `max_bytes`.
 fn value_of<'a>(
     page: &'a str,

@@ -1,4 +1,4 @@
-//! Tests of simplifying pages, ordinary and hostile ones.
+//! Tests simplifying ordinary and hostile pages.
 
 use proptest::prelude::*;
 use url::Url;
@@ -64,7 +64,7 @@ fn a_table_has_rows_of_cells_and_nothing_else() {
             "<table><tr><td><table><tr><td>a</table>b<td>c</table>",
             "<table><tr><td><table><tr><td>a</td></tr></table>b</td><td>c</td></tr></table>",
         ),
-        // An end tag in a cell ends nothing outside of it.
+        // An end tag in a cell ends nothing outside it.
         ("<div><table><tr><td>a</div>b", "<div><table><tr><td>ab</td></tr></table></div>"),
         ("<table><tr><th>a<td>b<tr><td>c", {
             "<table><tr><th>a</th><td>b</td></tr><tr><td>c</td></tr></table>"
@@ -156,7 +156,7 @@ fn depth_number_and_length_are_bounded() {
     assert_eq!(simple(&attribute), "<div>a</div>");
 }
 
-/// The deepest nesting of well-formed HTML. Fails if it is not well-formed.
+/// Returns the maximum nesting of well-formed HTML. Panics if it is not well-formed.
 fn depth(html: &str) -> usize {
     let mut open: Vec<&str> = Vec::new();
     let mut deepest = 0;

@@ -1,6 +1,7 @@
-//! The bytes of a sitemap as UTF-8, unpacked and decoded piece by piece.
+//! Reads the bytes of a sitemap as UTF-8, unpacked and decoded piece by piece.
 //!
-//! It never fails: what is broken or too long ends there. Must not know: what the text says.
+//! It never fails: input that is broken or too long ends at that point. Does not depend on the
+//! content.
 
 use std::io::{self, BufRead, Read, Take};
 
@@ -9,17 +10,17 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::charset::Charset;
 
-/// Bytes of an unpacked sitemap that are read: what the protocol allows.
+/// Maximum number of unpacked bytes that are read: the protocol's limit.
 pub const MAX_UNPACKED_BYTES: u64 = 50 << 20;
 
 /// Size of the pieces that are decoded.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// Bytes at the start in which the encoding is declared.
+/// Number of bytes at the start that may declare the encoding.
 const START_BYTES: usize = 1024;
 
-/// Bytes of one event of the parser, which has it in memory whole: a long comment, or a tag or text
-/// that is none. Longer ones end the file.
+/// Maximum bytes of one parser event, which the parser keeps in memory: a long comment, or a
+/// malformed tag or text. A longer event ends the file.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
 /// The first bytes of a gzip file (RFC 1952 2.3.1).
@@ -39,17 +40,17 @@ impl Read for Packed<'_> {
     }
 }
 
-/// The text of a file.
+/// The decoded text of a file.
 pub(super) struct SitemapInput<'a> {
     source: Take<Packed<'a>>,
     decoder: Decoder,
-    /// Bytes that are not decoded, from `raw_start` on.
+    /// Bytes that are not decoded yet, from `raw_start` on.
     raw: Vec<u8>,
     raw_start: usize,
-    /// Text that is not read, from `text_start` on.
+    /// Text that is not consumed yet, from `text_start` on.
     text: Vec<u8>,
     text_start: usize,
-    /// Bytes that are read of the event under way.
+    /// Bytes that were read of the current event.
     event_bytes: usize,
     has_no_more: bool,
     is_finished: bool,
@@ -86,12 +87,12 @@ impl<'a> SitemapInput<'a> {
         input
     }
 
-    /// An event of the parser ended.
+    /// Starts the next parser event.
     pub(super) fn begin_event(&mut self) {
         self.event_bytes = 0;
     }
 
-    /// Whether there would have been more.
+    /// Returns true if the file was not read to its end.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -105,7 +106,7 @@ impl<'a> SitemapInput<'a> {
         self.has_no_more = !matches!(read, Ok(1..));
     }
 
-    /// Decodes a piece, unless there is none.
+    /// Decodes a piece, unless the file has ended.
     fn decode_more(&mut self) {
         self.text.resize(PIECE_BYTES, 0);
         self.text_start = 0;

@@ -1,6 +1,6 @@
-//! What a sitemap lists, as far as it is read.
+//! Collects the URLs of a sitemap.
 //!
-//! Must not know: in which form URLs are listed.
+//! Does not depend on the form in which URLs are listed.
 
 use std::{
     collections::HashSet,
@@ -15,15 +15,15 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Greatest number of pages, of alternates and of child sitemaps that are read of a sitemap: what
-/// the protocol allows.
+/// Maximum number of pages, of alternates and of child sitemaps that are read from one sitemap: the
+/// protocol's limit.
 pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
-/// Greatest length in bytes of the text of one URL: whitespace around it is removed, and longer
-/// ones are no URLs.
+/// Maximum length in bytes of a URL as written. Whitespace around it is removed, and a longer one
+/// is too long to be valid.
 const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// What a file is.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SitemapFormat {
@@ -31,11 +31,11 @@ pub enum SitemapFormat {
     Urlset,
     /// XML that lists sitemaps.
     Index,
-    /// Text that lists pages, one a line.
+    /// Text that lists pages, one per line.
     Text,
     /// RSS or Atom.
     Feed,
-    /// No sitemap.
+    /// Not a sitemap.
     #[default]
     Other,
 }
@@ -54,32 +54,31 @@ impl SitemapFormat {
     }
 }
 
-/// What a sitemap lists, in order.
+/// The content of a sitemap, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// What the file is.
+    /// The format of the file.
     pub format: SitemapFormat,
     /// The pages.
     pub pages: Vec<String>,
-    /// The pages that are named as another form of one, in another language for instance, and that
-    /// are not among [`Self::pages`].
+    /// The pages that are named as another form of one, for instance in another language, and that
+    /// are not in [`Self::pages`].
     pub alternates: Vec<String>,
     /// The sitemaps that an index lists.
     pub sitemaps: Vec<String>,
-    /// The number of URLs that were left out, by reason; `over_limit` counts those after the first
+    /// The number of URLs that were skipped, by reason; `over_limit` counts those after the first
     /// [`MAX_SITEMAP_ENTRIES`] of a list.
     pub left_out: LinksLeftOut,
-    /// True if the file has no end, is broken, or is longer than what is read of one: what came
-    /// before is read.
+    /// True if the file has no end, is broken, or exceeds a limit. The part before that was read.
     pub is_cut: bool,
 }
 
-/// The text of a URL as far as it came.
+/// The text of a URL that is being read.
 #[derive(Debug, Default)]
 pub(super) struct UrlText {
     text: String,
     is_too_long: bool,
-    /// Whether it has an entity that is not resolved.
+    /// Whether it contains an entity that is not resolved.
     pub(super) is_broken: bool,
 }
 
@@ -107,7 +106,7 @@ pub(super) enum UrlList {
     Sitemaps,
 }
 
-/// A sitemap as far as it is read.
+/// A sitemap that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) sitemap: Sitemap,
@@ -123,7 +122,7 @@ impl Reading {
         text.clear();
     }
 
-    /// Adds a URL to a list, or counts why it is none.
+    /// Adds a URL to a list, or counts the reason why it is skipped.
     pub(super) fn add(&mut self, list: UrlList, text: &UrlText) {
         let Sitemap { pages, alternates, sitemaps, left_out, .. } = &mut self.sitemap;
         let urls = match list {

@@ -1,4 +1,4 @@
-//! Sitemaps of every form, good, broken and hostile.
+//! Tests sitemaps of every form, valid, broken and hostile.
 
 use std::io::Write as _;
 
@@ -186,7 +186,7 @@ fn a_list_has_at_most_50_000_urls() {
 
 #[test]
 fn bombs_and_nesting_without_end_cost_what_the_limits_allow() {
-    // 60 MiB of spaces, of which one event may have a MiB.
+    // 60 MiB of spaces. One event may have a MiB.
     let mut spaces = urlset("<url><loc>https://a.com/1</loc></url>").into_bytes();
     spaces.truncate(spaces.len() - 12);
     let packed = [gzip(&spaces), gzip(&vec![b' '; 60 << 20])].concat();

@@ -1,6 +1,6 @@
-//! The XML forms of a sitemap.
+//! Reads the XML forms of a sitemap.
 //!
-//! What the parser refuses ends the file. Must not know: gzip, encodings, limits of lists.
+//! A parser error ends the file. Does not depend on gzip, encodings, or the limits of lists.
 
 use quick_xml::{
     Reader,
@@ -13,7 +13,7 @@ use super::{
     reading::{Reading, SitemapFormat, UrlList, UrlText},
 };
 
-/// Greatest nesting of elements. Sitemaps nest 4 deep, and extensions some more.
+/// Maximum nesting of elements. Sitemaps nest 4 deep, and extensions a little deeper.
 const MAX_NESTING: usize = 64;
 
 /// An element that is open.
@@ -37,14 +37,14 @@ enum Element {
     Atom,
     /// `entry`.
     Entry,
-    /// What has the URL of a list as its text.
+    /// An element whose text is a URL of a list.
     Text(UrlList),
     /// Any other.
     Other,
 }
 
 impl Element {
-    /// The first element of a file; none if it is that of no sitemap.
+    /// Returns the root element of a file and its format. `None` if it is not a sitemap's.
     fn root(name: &[u8]) -> Option<(Self, SitemapFormat)> {
         let roots = [
             ("urlset", Self::Urlset, SitemapFormat::Urlset),
@@ -57,7 +57,7 @@ impl Element {
         found.map(|(_, element, format)| (element, format))
     }
 
-    /// An element in this one.
+    /// Returns the child element with this name.
     fn child(self, name: &[u8]) -> Self {
         match self {
             Self::Urlset if is_name(name, "url") => Self::Page,
@@ -73,7 +73,7 @@ impl Element {
     }
 }
 
-/// Local names, in any case: sitemaps of hand-made programs have both.
+/// Compares local names in any case, because hand-made programs write both.
 fn is_name(name: &[u8], expected: &str) -> bool {
     name.eq_ignore_ascii_case(expected.as_bytes())
 }
@@ -110,7 +110,7 @@ pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
             }
             Ok(Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::DocType(_)) => false,
             Ok(Event::Eof) | Err(_) => {
-                // The root is open yet, or there is none.
+                // The root element is still open, or there is none.
                 reading.sitemap.is_cut |= reading.sitemap.format != SitemapFormat::Other;
                 true
             }
@@ -121,7 +121,7 @@ pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
     }
 }
 
-/// An element begins; false if the file is not read on.
+/// Handles a start tag. Returns false if the file is not read any further.
 fn start(
     tag: &BytesStart<'_>,
     open: &mut Vec<Element>,
@@ -155,7 +155,7 @@ fn start(
     true
 }
 
-/// An element ends; true if it was the last one.
+/// Handles an end tag. Returns true if it closes the root.
 fn end(open: &mut Vec<Element>, text: &mut UrlText, reading: &mut Reading) -> bool {
     if let Some(Element::Text(list)) = open.pop() {
         reading.add(list, text);
@@ -164,7 +164,7 @@ fn end(open: &mut Vec<Element>, text: &mut UrlText, reading: &mut Reading) -> bo
     open.is_empty() && reading.sitemap.format != SitemapFormat::Other
 }
 
-/// A piece of text came; never ends the file.
+/// Adds a piece of text to a URL. Always returns false, because text never ends the file.
 fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     if let Some(Element::Text(_)) = open.last() {
         text.push(&String::from_utf8_lossy(piece));
@@ -172,7 +172,7 @@ fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     false
 }
 
-/// The text of a reference; none for an entity that XML does not have.
+/// Returns the text of a reference. `None` if XML does not define the entity.
 fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Some(character.to_string());
@@ -181,7 +181,7 @@ fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     resolve_xml_entity(&name).map(str::to_owned)
 }
 
-/// Adds what a `link` element leads to, if it is the page or another form of it.
+/// Adds the target of a `link` element if it is the page or another form of it.
 fn linked(tag: &BytesStart<'_>, list: UrlList, reading: &mut Reading) {
     let (mut href, mut rel) = (None, None);
     for attribute in tag.attributes().with_checks(false).flatten() {

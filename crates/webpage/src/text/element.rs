@@ -1,31 +1,31 @@
-//! What each HTML element does to text.
+//! Defines the effect of each HTML element on text.
 
-/// What an element does to the text around and in it.
+/// The effect of an element on the text around and inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It begins and ends lines.
+    /// It starts and ends lines.
     Block,
-    /// It begins and ends lines, and ends a paragraph no earlier than other inline elements do.
+    /// It starts and ends lines, but does not end an open paragraph.
     Row,
-    /// A cell of a table: a space is before and after it.
+    /// A table cell, with a space before and after it.
     Cell,
     /// It keeps the line breaks of its text.
     Preformatted,
-    /// It is a line break.
+    /// A line break.
     Break,
-    /// It has no content and shows no text.
+    /// An element without content or text.
     Void,
-    /// Its content is not shown, or only in place of it.
+    /// Its content is hidden, or shown only as a fallback.
     Hidden,
-    /// Its content is shown if it has the attribute `open`.
+    /// Its content is shown only if it has the attribute `open`.
     HiddenUnlessOpen,
-    /// A button: words in it and around it are apart.
+    /// A button: separates the words in it from those around it.
     Apart,
     /// It changes nothing.
     Inline,
 }
 
-/// Elements of which one ends the one before, within a list or table.
+/// Elements that end an open element of the same kind, within a list or table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sibling {
     None,
@@ -38,28 +38,29 @@ pub(crate) enum Sibling {
     RowGroup,
 }
 
-/// An HTML element, as far as it concerns text.
+/// The properties of an HTML element that affect text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// A hash of its name in lower case.
+    /// A hash of its lower-case name.
     pub(crate) name: u32,
     pub(crate) flow: Flow,
     pub(super) sibling: Sibling,
-    /// True if siblings in it end nothing outside of it: a list, a table.
+    /// True for lists and tables: siblings inside end nothing outside them.
     pub(super) is_list: bool,
-    /// True if end tags in it end nothing outside of it, except those of tables.
+    /// True if end tags inside it end nothing outside it, except the end tags of tables.
     pub(super) is_scope: bool,
-    /// True for parts of tables, whose end tags also end what is in a cell.
+    /// True for parts of tables, whose end tags also end open elements in a cell.
     pub(super) is_table_part: bool,
-    /// True for the page itself, whose attributes hide nothing: what a script shows.
+    /// True for `html` and `body`. Their attributes hide nothing, because scripts show such pages
+    /// later.
     pub(crate) is_root: bool,
 }
 
-/// Longest name in the lists (`blockquote`, `figcaption`).
+/// Maximum length of the names in the lists (`blockquote`, `figcaption`).
 const LONGEST_NAME: usize = 10;
 
 impl Element {
-    /// Reads the name of a tag.
+    /// Returns the element with this tag name.
     pub(crate) fn of_name(name: &[u8]) -> Self {
         let mut buffer = [0; LONGEST_NAME];
         let lower = match buffer.get_mut(..name.len()) {
@@ -85,13 +86,14 @@ impl Element {
         }
     }
 
-    /// Returns true if the element ends a paragraph that is open before it.
+    /// Returns true if the element ends an open paragraph before it.
     pub(super) fn ends_paragraph(&self) -> bool {
         matches!(self.flow, Flow::Block | Flow::Preformatted)
     }
 }
 
-/// FNV-1a of the name in lower case. Two names with one hash would only end each other.
+/// Returns the FNV-1a hash of the lower-case name. If two names had the same hash, their tags could
+/// end each other, but nothing worse.
 fn hash(name: &[u8]) -> u32 {
     name.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)

@@ -1,5 +1,5 @@
-//! Finds the pieces of text while the markup is read. They stay ranges of bytes, since the encoding
-//! of a page is only known at its end.
+//! Finds the pieces of text during the pass over the markup. They stay byte ranges, because the
+//! encoding of a page is only known at its end.
 
 use super::{
     element::{Element, Flow},
@@ -12,33 +12,33 @@ use crate::{
     tokens::{self, ByteRange, Tag},
 };
 
-/// Bytes of the page that are kept for a byte of text: a character reference may take eight for
-/// one.
+/// Bytes of the page that are kept per byte of text, because a character reference may take eight
+/// bytes for one.
 const SOURCE_BYTES_PER_BYTE: usize = 8;
 
-/// Greatest length in bytes of a `style` attribute that is read.
+/// Maximum length in bytes of a `style` attribute that is read.
 const MAX_STYLE_BYTES: usize = 1 << 10;
 
-/// What a piece does.
+/// Kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     /// Text with character references.
     Text,
     /// Text without character references.
     Verbatim,
-    /// The words before and after are apart.
+    /// A separator between words.
     Space,
-    /// A line ends, if one was begun.
+    /// The end of a line, if one was started.
     Break,
-    /// A line of a preformatted block ends.
+    /// A line feed in a preformatted block.
     LineFeed,
-    /// A preformatted block begins.
+    /// The start of a preformatted block.
     BlockStart,
-    /// A preformatted block ends.
+    /// The end of a preformatted block.
     BlockEnd,
 }
 
-/// A piece of the page: what it does, and its range, which is empty where it has no text.
+/// A piece of the page: its kind and range. The range is empty if the piece has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
@@ -46,7 +46,7 @@ pub(super) struct Piece {
     pub(super) end: u32,
 }
 
-/// What was found for a caller that asks for text.
+/// Collects the text of a page, for a caller that requests it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextFinder {
     pub(super) max_bytes: usize,
@@ -58,7 +58,7 @@ pub(crate) struct TextFinder {
     /// Offset after the last tag.
     at: usize,
     open: OpenElements,
-    /// Preformatted blocks that were begun and not ended.
+    /// Number of preformatted blocks that are open.
     blocks: usize,
 }
 
@@ -122,7 +122,7 @@ impl TagVisitor for TextFinder {
 }
 
 impl TextFinder {
-    /// Makes a visitor that has found nothing.
+    /// Creates a visitor that has found nothing.
     pub(crate) fn new(request: &TextRequest) -> Self {
         Self {
             max_bytes: request.max_bytes,
@@ -159,7 +159,7 @@ impl TextFinder {
         self.pieces.push(Piece { kind, start: offset(range.start), end: offset(end) });
     }
 
-    /// Begins and ends lines around an element, or keeps words apart.
+    /// Breaks the line at an element, or separates words.
     fn around(&mut self, element: &Element) {
         match element.flow {
             Flow::Block | Flow::Row | Flow::Preformatted | Flow::HiddenUnlessOpen => {
@@ -178,7 +178,7 @@ impl TextFinder {
         }
     }
 
-    /// Begins or ends the preformatted block, if that changed.
+    /// Starts or ends preformatted blocks to match the open elements.
     fn update_blocks(&mut self) {
         while self.blocks < self.open.preformatted() {
             self.blocks += 1;
@@ -190,7 +190,7 @@ impl TextFinder {
         }
     }
 
-    /// Adds a piece without text, unless it says what the last one says.
+    /// Adds a piece without text, unless the last piece has the same effect.
     fn push(&mut self, kind: PieceKind) {
         let said = self.pieces.last().map(|piece| piece.kind);
         let is_said = said.is_none()
@@ -213,8 +213,8 @@ fn has_attribute(html: &[u8], tag: &Tag, wanted: &[u8]) -> bool {
     tag.attributes(html).any(|(name, _)| name.eq_ignore_ascii_case(wanted))
 }
 
-/// Returns true if the attributes of an element hide it. What is hidden until it is found is text
-/// that people find.
+/// Returns true if an element's attributes hide it. Elements that are hidden until found are shown,
+/// because people can find their text.
 pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     let value = |range: ByteRange| html.get(range).unwrap_or_default();
     tag.attributes(html).any(|(name, range)| match name.len() {
@@ -226,8 +226,8 @@ pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     })
 }
 
-/// Returns true if a `style` attribute hides its element, as far as that can be told without a
-/// reader of style sheets.
+/// Returns true if a `style` attribute hides its element. Recognizes only simple declarations,
+/// without a style sheet parser.
 fn hides(style: &[u8]) -> bool {
     let style = style.get(..MAX_STYLE_BYTES).unwrap_or(style);
     style.split(|byte| *byte == b';').any(|declaration| {

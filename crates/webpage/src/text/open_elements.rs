@@ -1,12 +1,13 @@
-//! The open elements that decide whether text is shown, and whether it is preformatted.
+//! Tracks the open elements that decide whether text is shown, and whether it is preformatted.
 //!
-//! No tree: only elements that begin lines are kept, and inline ones that hide their content. So an
-//! end tag finds its element unless inline elements are nested wrongly. At most [`MAX_DEPTH`] are
-//! kept: deeper ones end with the one that contains them.
+//! This is not a tree: it keeps only elements that start lines, inline elements that hide their
+//! content, and those inside hidden ones. So an end tag finds its element unless inline elements
+//! are nested wrongly. At most [`MAX_DEPTH`] are kept: deeper ones end with the element that
+//! contains them.
 
 use super::element::{Element, Flow, Sibling};
 
-/// Greatest nesting that is tracked. Browsers keep 512 levels, inline elements included.
+/// Maximum nesting that is tracked. Browsers keep 512 levels, inline elements included.
 const MAX_DEPTH: usize = 256;
 
 /// An open element.
@@ -17,7 +18,7 @@ struct OpenElement {
     is_preformatted: bool,
 }
 
-/// The open elements, and what follows from them.
+/// The open elements, and counts derived from them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenElements {
     open: Vec<OpenElement>,
@@ -31,12 +32,12 @@ impl OpenElements {
         self.hidden > 0
     }
 
-    /// The number of preformatted elements that are open.
+    /// Returns the number of open preformatted elements.
     pub(super) fn preformatted(&self) -> usize {
         self.preformatted
     }
 
-    /// Ends what a start tag ends without an end tag.
+    /// Ends the elements that a start tag ends implicitly.
     pub(super) fn close_before(&mut self, element: &Element) {
         let is_paragraph = |open: &OpenElement| open.element.sibling == Sibling::Paragraph;
         if element.ends_paragraph() && self.open.last().is_some_and(is_paragraph) {
@@ -75,7 +76,7 @@ impl OpenElements {
         self.open.push(OpenElement { element, is_hidden, is_preformatted });
     }
 
-    /// Ends the innermost element of this name, and what is open in it.
+    /// Ends the innermost element with this name, and the open elements inside it.
     pub(super) fn close(&mut self, element: &Element) {
         for (at, open) in self.open.iter().enumerate().rev() {
             if open.element.name == element.name {

@@ -1,15 +1,15 @@
-//! What is asked of a page's text, and what is found.
+//! The request for a page's text, and the result.
 
 use serde::Serialize;
 
-/// Default of the greatest length in bytes of a page's text: of nearly all pages it is the whole
-/// text, of which the median has 2 KiB.
+/// Default maximum length in bytes of a page's text. Nearly all texts fit completely: the median
+/// has 2 KiB.
 pub const DEFAULT_TEXT_BYTES: usize = 64 << 10;
 
-/// How much text is wanted.
+/// How much text is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextRequest {
-    /// Greatest length of the text in bytes.
+    /// Maximum length of the text in bytes.
     pub max_bytes: usize,
 }
 
@@ -22,10 +22,11 @@ impl Default for TextRequest {
 /// The text of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PageText {
-    /// The lines, with a line feed between two of them.
+    /// The lines, separated by line feeds.
     pub text: String,
     /// True if the page has more text.
     pub is_truncated: bool,
-    /// The number of preformatted blocks that were left out as drawings.
+    /// The number of preformatted blocks that were skipped, as drawings or as the page's first
+    /// text.
     pub drawings_left_out: usize,
 }

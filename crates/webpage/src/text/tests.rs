@@ -1,4 +1,4 @@
-//! The text that people see of a page.
+//! Tests the visible text of pages.
 
 use super::*;
 use crate::{LinkRequest, page, understand, understand_with_text};
@@ -87,7 +87,7 @@ fn what_the_page_hides_is_left_out() {
         ("<table><tr><td hidden>a</td><td>b</table>c", "b\nc"),
         ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "c"),
         ("<div hidden><table><tr><td></div>a</table></div>b", "b"),
-        // An end tag of nothing ends nothing.
+        // An end tag without an open element ends nothing.
         ("<div hidden></section></b></p>a</div>b", "b"),
         ("<section><div hidden>a</section>b", "b"),
         ("<div hidden><script>'</div>'</script>a</div>b", "b"),
@@ -130,11 +130,11 @@ fn preformatted_text_keeps_its_lines_and_drawings_are_left_out() {
         ("a<pre>####\nb</pre>c", "a\nc"),
         ("a<pre>\u{2554}\u{2550}\u{2557}</pre>c", "a\nc"),
         ("a<pre>let a = 1;\nlet b = 2;</pre>c", "a\nlet a = 1;\nlet b = 2;\nc"),
-        // The first text.
+        // The block is the first text of the page.
         ("<pre>welcome</pre>c", "c"),
         ("<pre> </pre><pre>welcome</pre><p>c", "c"),
         ("<pre>welcome</pre><pre>to it</pre>", "to it"),
-        // There is no other text.
+        // The page has no other text.
         ("<pre>log of a day\nb</pre>", "log of a day\nb"),
         ("<pre>log of a day\nb", "log of a day\nb"),
         ("<pre>####\nb</pre>", ""),

@@ -1,10 +1,10 @@
-//! Writes the text: folds white space, begins lines, and holds preformatted blocks back until they
+//! Writes the text: folds white space, breaks lines, and holds preformatted blocks back until they
 //! are judged.
 
 use super::page_text::PageText;
 use crate::ascii_art::is_ascii_art;
 
-/// What comes before the next character.
+/// The separator before the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -12,15 +12,15 @@ enum Gap {
     Line,
 }
 
-/// The text as far as it is written.
+/// Text that is being written.
 pub(super) struct TextWriter {
     max_bytes: usize,
     written: PageText,
     gap: Gap,
-    /// Nesting of preformatted blocks, and the lines of the outermost one.
+    /// Nesting of preformatted blocks; `block` has the lines of the outermost one.
     blocks: usize,
     block: String,
-    /// A block that was the first text. It is left out if other text follows.
+    /// A block that was the first text. It is skipped if other text follows.
     first_block: Option<String>,
 }
 
@@ -36,15 +36,15 @@ impl TextWriter {
         }
     }
 
-    /// Returns true if nothing more is taken.
+    /// Returns true if no more text is accepted.
     pub(super) fn is_full(&self) -> bool {
         self.written.is_truncated
     }
 
-    /// Adds text whose white space is folded, or which is of a preformatted block.
+    /// Adds text, either to be folded or as part of a preformatted block.
     pub(super) fn text(&mut self, text: &str) {
         if self.blocks > 0 {
-            // A block is judged whole, so a little more than is wanted may be kept of it.
+            // A block is judged as a whole, so keep a little more of it than was requested.
             let free = (2 * self.max_bytes).saturating_sub(self.block.len());
             let end = text.floor_char_boundary(free);
             self.block.push_str(text.get(..end).unwrap_or_default());
@@ -62,7 +62,7 @@ impl TextWriter {
         }
     }
 
-    /// Words around it are apart.
+    /// Separates the words before and after.
     pub(super) fn space(&mut self) {
         if self.blocks > 0 {
             self.block.push(' ');
@@ -70,7 +70,7 @@ impl TextWriter {
         self.gap = self.gap.max(Gap::Space);
     }
 
-    /// What follows begins a line.
+    /// Breaks the line before the next text.
     pub(super) fn line_break(&mut self) {
         if self.blocks > 0 && !self.block.is_empty() && !self.block.ends_with('\n') {
             self.block.push('\n');
@@ -102,10 +102,11 @@ impl TextWriter {
         self.gap = Gap::Line;
     }
 
-    /// Adds lines as they are.
+    /// Adds lines without folding them.
     pub(super) fn lines(&mut self, block: &str) {
         for line in block.split('\n') {
-            // A tab, and what else is white space and control character, takes one column.
+            // A tab takes one column, and so does any other white space that is a control
+            // character.
             let as_space = |c: char| if c.is_control() { ' ' } else { c };
             let line: String = line.chars().filter(|c| !is_removed(*c)).map(as_space).collect();
             let line = line.trim_end();
@@ -122,9 +123,9 @@ impl TextWriter {
         self.written.text.is_empty()
     }
 
-    /// Adds characters of which none is folded, after the gap.
+    /// Adds characters without folding, after the gap.
     fn word(&mut self, word: &str) {
-        // Nearly all words: nothing of them is left out.
+        // Nearly all words are plain ASCII, of which nothing is removed.
         let is_shown = word.bytes().all(|byte| (b' '..0x7f).contains(&byte));
         if word.is_empty() || (!is_shown && word.chars().all(is_removed)) {
             return;
@@ -156,7 +157,7 @@ impl TextWriter {
             self.blocks = 1;
             self.end_block();
         }
-        // Nothing but the block: it is the page.
+        // The page has only this block, so it is the text.
         if let Some(block) = self.first_block.take() {
             self.lines(&block);
         }
@@ -164,8 +165,8 @@ impl TextWriter {
     }
 }
 
-/// Returns true for characters that nobody sees: control characters, and places where a word may be
-/// broken.
+/// Returns true for invisible characters: control characters, and those that mark where a word may
+/// be broken.
 fn is_removed(character: char) -> bool {
     (character.is_control() && !character.is_whitespace())
         || matches!(character, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
