@@ -1,4 +1,4 @@
-//! Converts an icon as a website serves it to a tab icon: a PNG of at most 32x32 pixels.
+//! Converts a website's icon to a tab icon: a PNG of at most 32x32 pixels.
 
 use crate::{
     decode::decode,
@@ -11,11 +11,11 @@ use crate::{
     scale::scale_down,
 };
 
-/// Width and height in pixels up to which a raster picture counts as a tracking pixel, not as an
-/// icon: 1x1 GIFs are common answers for icons that do not exist.
+/// Maximum width and height in pixels of a raster picture that counts as a tracking pixel, not as
+/// an icon. Servers often return 1x1 GIFs for icons that do not exist.
 pub const MAX_TRACKING_PIXELS: u32 = 2;
 
-/// A tab icon and what it was made of.
+/// A tab icon and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TabIcon {
     /// The PNG file, without metadata.
@@ -56,7 +56,7 @@ pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
 /// As [`to_tab_icon`].
 pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
-    // If the best entry of an ICO does not decode, these are the sides of a lesser entry.
+    // If the best entry of an ICO does not decode, these are the sides of a lower-ranked entry.
     let (width, height) = (pixels.width(), pixels.height());
     if source.format != Format::Svg && width.max(height) <= MAX_TRACKING_PIXELS {
         return Err(IconError::TooSmall { width, height });

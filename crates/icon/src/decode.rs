@@ -2,10 +2,9 @@
 //!
 //! Invariants: width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is
 //! allocated for the pixels; every decoder runs inside `catch_unwind`, so a panic in third-party
-//! code costs one icon (not so in that of AV1, see `decoders::avif`); decoders run without SIMD
-//! where SIMD could give other pixels, so that the pixels are the same on every machine (SVG is
-//! drawn with floats, see `decoders::svg`).
-//! Must not know: files, or what the pixels are for.
+//! code costs one icon (except in the AV1 decoder, see `decoders::avif`); decoders run without SIMD
+//! where SIMD could change pixels, so that the pixels are the same on every machine (SVG is drawn
+//! with floats, see `decoders::svg`). Does not depend on files, or on the use of the pixels.
 //!
 //! [`MAX_SIDE_PIXELS`]: crate::limits::MAX_SIDE_PIXELS
 
@@ -20,9 +19,9 @@ use crate::{
     work::Work,
 };
 
-/// Decodes an image. Of an animation it decodes the first frame, of an ICO or CUR the entry that
-/// suits a tab icon of 32 pixels best; an SVG is drawn to fit 32x32 pixels. Of a raster file that
-/// ends too early it gives what came, as Chromium does.
+/// Decodes an image. For an animation it decodes the first frame, for an ICO or CUR the entry that
+/// suits a tab icon of 32 pixels best. An SVG is drawn to fit 32x32 pixels. A raster file that ends
+/// too early gives the part that was received, as in Chromium.
 ///
 /// # Errors
 /// Any [`IconError`] except `TooSmall` and `Blank`, which only conversion to a tab icon returns.
@@ -30,8 +29,8 @@ pub fn decode(bytes: &[u8]) -> Result<(Measured, Pixels), IconError> {
     decode_counted(bytes).0
 }
 
-/// Decodes an image like [`decode`], and returns what that has cost, whether it succeeded or not.
-/// The work of an SVG is not counted here: see `decoders::svg_cost`.
+/// Decodes an image like [`decode`], and also returns the work, even if decoding failed. The work
+/// of an SVG is not counted here: see `decoders::svg_cost`.
 pub fn decode_counted(bytes: &[u8]) -> (Result<(Measured, Pixels), IconError>, Work) {
     let mut work = Work::default();
     let result = measure(bytes).and_then(|measured| {
@@ -56,8 +55,8 @@ fn decode_as(format: Format, bytes: &[u8], work: &mut Work) -> Result<Pixels, Ic
     }
 }
 
-/// Runs a decoder and returns an error if it panics. The only value that it changes and that
-/// outlives it is the count of its work, which is whole at any time.
+/// Runs a decoder and returns an error if it panics. This is unwind-safe: the only value that it
+/// changes and that outlives it is its work count, which is always consistent.
 fn guarded<T>(
     format: Format,
     decoder: impl FnOnce() -> Result<T, IconError>,

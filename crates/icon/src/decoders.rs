@@ -1,8 +1,8 @@
 //! One decoder per image format.
 //!
-//! Each reads the sides of a picture from its header and decodes the pixels. Must not know:
-//! which format some bytes have, or what the pixels are for, except that an SVG is drawn at the
-//! size of a tab icon and that an ICO has a picture that suits this size best.
+//! Each reads the sides of a picture from its header and decodes the pixels. Does not depend on
+//! format detection or on the use of the pixels, except that an SVG is drawn at the size of a tab
+//! icon, and that one picture of an ICO suits this size best.
 
 mod apng;
 pub(crate) mod avif;

@@ -1,27 +1,27 @@
 //! The reasons why an icon did not become a tab icon.
 //!
-//! Owns the closed list of kinds. Their strings are stable, because the counts of past scans use
-//! them. Each is a statement about bytes from a website, never about a fault of EveryTab.
-//! Must not know: where the bytes came from.
+//! Defines the closed list of kinds. Their strings are stable, because the counts of past scans use
+//! them. Each describes bytes from a website, never a fault of EveryTab. Does not depend on the
+//! source of the bytes.
 
 use thiserror::Error;
 
 use crate::format::Format;
 
-/// The reason why some bytes did not become a tab icon. [`IconError::kind`] is its stable name;
+/// The reason why bytes did not become a tab icon. [`IconError::kind`] returns its stable name;
 /// `Display` gives one line for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
-    /// The body holds no bytes.
+    /// The body is empty.
     #[error("empty body")]
     Empty,
     /// The body is an HTML page, often an error page served with status 200.
     #[error("an HTML page, not an image")]
     Html,
-    /// The content is of no known image format.
+    /// The content is not in a known image format.
     #[error("not an image format known here")]
     NotAnImage,
-    /// The format is known, but the bytes break its rules or end too soon.
+    /// The format is known, but the bytes violate it or end too early.
     #[error("corrupt {}: {reason}", format.name())]
     Corrupt {
         /// Format, as detected from the content.
@@ -54,8 +54,8 @@ pub enum IconError {
         /// The limit that it exceeds, or the feature.
         reason: &'static str,
     },
-    /// The image is an AVIF of a kind that is not decoded: an overlay, a sequence without a primary
-    /// picture, one that needs a property or matrix that is not known here.
+    /// The image is an unsupported AVIF: an overlay, a sequence without a primary picture, or a
+    /// picture with an unsupported property or matrix.
     #[error("avif unsupported")]
     AvifUnsupported,
     /// A third-party decoder panicked. Only this icon is lost.
@@ -100,7 +100,7 @@ impl IconError {
     }
 
     pub(crate) fn corrupt(format: Format, reason: impl std::fmt::Display) -> Self {
-        // A decoder may quote the bytes: keep one line of bounded length.
+        // A decoder may quote the bytes, so keep one line of bounded length.
         let reason: String =
             reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
         Self::Corrupt { format, reason }

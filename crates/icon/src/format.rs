@@ -1,6 +1,6 @@
-//! The image formats that this crate knows by content.
+//! The image formats that this crate recognizes by content.
 
-/// The image formats known by content.
+/// An image format that is recognized by content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// PNG, including animated PNG.

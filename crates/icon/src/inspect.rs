@@ -1,4 +1,4 @@
-//! The report that `inspect icon` prints about one file.
+//! The report of `inspect icon` about one file.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -14,9 +14,11 @@ pub struct IconReport {
     pub file: String,
     /// MIME type, as detected from the content.
     pub content_type: Option<String>,
-    /// Width in pixels, read from the header; for an ICO that of the best entry for 32 pixels.
+    /// Width in pixels, read from the header. For an ICO, the width of the best entry for 32
+    /// pixels.
     pub width: Option<u32>,
-    /// Height in pixels, read from the header; for an ICO that of the best entry for 32 pixels.
+    /// Height in pixels, read from the header. For an ICO, the height of the best entry for 32
+    /// pixels.
     pub height: Option<u32>,
     /// Size of the file in bytes.
     pub bytes: usize,
@@ -34,7 +36,7 @@ pub struct IconReport {
     pub error: Option<String>,
 }
 
-/// Makes the report about one icon. Any bytes give a report.
+/// Creates the report about one icon. Any bytes give a report.
 #[must_use]
 pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     let measured = measure(bytes).ok();

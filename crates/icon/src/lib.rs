@@ -1,10 +1,11 @@
-//! Icons as bytes: sniffs, measures, decodes and scales them, and writes them as small PNGs.
+//! Processes the bytes of icons: detects the format, measures, decodes and scales them, and writes
+//! them as small PNGs.
 //!
-//! Owns what the bytes of an icon mean (`sniff`, `measure`, `decode`) and how a tab icon is made
-//! (`scale`, `png`, `original`, `convert`), and the pictures of the map (`thumbnail`, `mosaic`).
-//! Every function is pure and gives the same result on every machine; `test_vectors` computes the
-//! digests by which machines compare. Must not know: files, network, Postgres, clocks, settings,
-//! bundles, or where an icon came from.
+//! Interprets the bytes of an icon (`sniff`, `measure`, `decode`), makes tab icons (`scale`, `png`,
+//! `original`, `convert`), and makes the pictures of the map (`thumbnail`, `mosaic`). Every
+//! function is pure and gives the same result on every machine; `test_vectors` computes the digests
+//! by which machines verify this. Does not depend on files, network, Postgres, clocks, settings,
+//! bundles, or the source of an icon.
 
 pub mod convert;
 pub mod decode;

@@ -1,17 +1,17 @@
-//! Sizes that several modules of this crate must agree on.
+//! Sizes on which several modules of this crate must agree.
 //!
-//! A limit that concerns one module only stands in that module.
+//! A limit that concerns only one module is defined there.
 
-/// Greatest width and height in pixels that is decoded. It is the limit of Firefox
-/// (`MAX_ICON_SIZE`) and bounds one decoded picture to 4 megapixels, which is 16 MiB of RGBA.
+/// Maximum width and height in pixels that is decoded. It is the limit of Firefox (`MAX_ICON_SIZE`)
+/// and bounds one decoded picture to 4 megapixels, which is 16 MiB of RGBA.
 pub const MAX_SIDE_PIXELS: u32 = 2048;
 
-/// Greatest width and height in pixels of a tab icon: a tab shows 16 CSS pixels, which are 32
-/// device pixels on a screen with two device pixels per CSS pixel.
+/// Maximum width and height in pixels of a tab icon: a tab shows 16 CSS pixels, which are 32 device
+/// pixels on a screen with two device pixels per CSS pixel.
 pub const TAB_ICON_PIXELS: u32 = 32;
 
-/// Memory in bytes that a third-party decoder may allocate, where it accepts a limit. Four times
-/// the largest decoded picture, so that the buffers of the decoder fit beside the picture.
+/// Memory in bytes that a third-party decoder may allocate, if it accepts a limit: four times the
+/// largest decoded picture, so that the decoder's buffers fit in addition to the picture.
 pub(crate) const MAX_DECODER_BYTES: usize = 64 * 1024 * 1024;
 
 const _: () = assert!((MAX_SIDE_PIXELS as usize).pow(2) * 4 < MAX_DECODER_BYTES);

@@ -1,10 +1,10 @@
-//! Reads width and height of a picture from its header, without decoding it.
+//! Reads the width and height of a picture from its header, without decoding it.
 //!
 //! Invariant: a decoder of a raster format returns exactly these sides or an error, so that its
-//! memory is known before it runs. (Width and height are exchanged where the EXIF orientation says
-//! that a JPEG lies on its side. Those of an AVIF are of the picture as it is shown.) For ICO and
-//! CUR the sides are those of the entry that suits a tab icon of 32 pixels best, read from the
-//! entry's own header, because the directory is often wrong.
+//! memory is known before it runs. (For a JPEG, width and height are exchanged if its EXIF
+//! orientation rotates it. For an AVIF, the sides are those of the picture as shown.) For ICO and
+//! CUR, the sides belong to the entry that suits a tab icon of 32 pixels best, and are read from
+//! the entry's own header, because the directory is often wrong.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, webp},
@@ -31,10 +31,10 @@ pub struct Measured {
     pub height: u32,
 }
 
-/// Reads format and sides of an image. It accepts any size: see [`check_sides`].
+/// Reads format and sides of an image of any size. [`check_sides`] checks the size.
 ///
 /// # Errors
-/// `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` if the header breaks the rules of
+/// Returns `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` if the header violates
 /// its format.
 pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     let format = identify(bytes)?;
@@ -55,11 +55,11 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     Ok(Measured { format, content_type: format.content_type(), width, height })
 }
 
-/// Refuses pictures that are too large to decode. The nominal size of an SVG does not matter, since
-/// it is drawn at the size of a tab icon.
+/// Rejects pictures that are too large to decode. The nominal size of an SVG does not matter,
+/// because it is drawn at the size of a tab icon.
 ///
 /// # Errors
-/// `TooLarge` if a side is longer than [`MAX_SIDE_PIXELS`].
+/// Returns `TooLarge` if a side is longer than [`MAX_SIDE_PIXELS`].
 pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     let Measured { format, width, height, .. } = *measured;
     if format != Format::Svg && (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
@@ -92,11 +92,11 @@ fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     ((width.round() as u32).max(1), (height.round() as u32).max(1))
 }
 
-/// Returns a CSS length in pixels, `None` for percentages, unknown units and lengths up to 0.
+/// Converts a CSS length to pixels. `None` for percentages, unknown units and lengths up to 0.
 fn css_pixels(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');
-    // The `e` of "em" and "ex" may also begin an exponent, so these units are looked for first.
+    // The `e` of "em" and "ex" may also start an exponent, so search for these units first.
     let unit_at = ["em", "ex"].iter().find_map(|unit| text.strip_suffix(unit).map(str::len));
     let (number, unit) = text.split_at(unit_at.or(split).unwrap_or(text.len()));
     let factor = match unit {

@@ -1,10 +1,10 @@
-//! A picture of blocks: a baseline JPEG that a tile of the map is, and of which single blocks can
-//! be painted over without a change to the others.
+//! A picture made of blocks: the baseline JPEG of a map tile, in which single blocks can be painted
+//! over without changing the others.
 //!
-//! Colours are not subsampled, so that a block shows 8x8 pixels of every channel, which at the
-//! map's nearest level are one icon. Codes are the shortest of each file. Invariants: integers
+//! Colours are not subsampled, so a block shows 8x8 pixels of every channel, which at the map's
+//! nearest level are one icon. Each file has its own shortest Huffman codes. Invariants: integers
 //! only, so that the same pixels give the same bytes on every machine; reading and writing keeps
-//! every coefficient. Must not know: what the picture shows.
+//! every coefficient. Does not depend on the content of the picture.
 
 mod huffman;
 mod scan;
@@ -16,7 +16,7 @@ use self::{
     transform::{Block, SIDE, forward, inverse, to_rgb, to_ycc},
 };
 
-/// Longest side of a picture in pixels.
+/// Maximum side of a picture in pixels.
 pub const MAX_SIDE_PIXELS: usize = 4096;
 
 /// The quantization table of luma in annex K of the standard, which [`QUALITY`] scales.
@@ -35,8 +35,8 @@ const CHROMA_QUANTIZATION: Block<u16> = [
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
-/// Percent of the quantization tables of annex K, as quality 60 of libjpeg: record 0049 has the
-/// measurements.
+/// Percentage by which the quantization tables of annex K are scaled, as quality 60 of libjpeg.
+/// Record 0049 has the measurements.
 const QUALITY: u16 = 80;
 
 /// The quantization tables of luma and of chroma.
@@ -48,7 +48,7 @@ fn quantization_tables() -> QuantizationTables {
         .map(|table| table.map(|value| scaled(value).clamp(1, 255) as u16))
 }
 
-/// Why bytes are no picture that was written here.
+/// The reason why bytes are not a picture that this module wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no JPEG of the map: {0}")]
 pub struct MosaicError(&'static str);
@@ -56,7 +56,7 @@ pub struct MosaicError(&'static str);
 /// The coefficients of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mosaic {
-    /// Blocks in a row.
+    /// Blocks per row.
     across: usize,
     quantization: QuantizationTables,
     blocks: Vec<Blocks>,
@@ -76,8 +76,8 @@ pub struct Rect {
 }
 
 impl Mosaic {
-    /// Makes a picture of red, green and blue of each pixel. `None`: a side is no multiple of 8, or
-    /// above the limit, or there are not so many pixels.
+    /// Creates a picture from the RGB values of its pixels. `None` if a side is not a multiple of 8
+    /// or exceeds the limit, or if the number of pixels is wrong.
     #[must_use]
     pub fn from_rgb(width: usize, height: usize, rgb: &[u8]) -> Option<Self> {
         let mut mosaic = Self::blank(width, height, quantization_tables())?;
@@ -105,19 +105,19 @@ impl Mosaic {
         })
     }
 
-    /// Width in pixels.
+    /// Returns the width in pixels.
     #[must_use]
     pub fn width(&self) -> usize {
         self.across * SIDE
     }
 
-    /// Height in pixels.
+    /// Returns the height in pixels.
     #[must_use]
     pub fn height(&self) -> usize {
         self.blocks.len() / self.across * SIDE
     }
 
-    /// Red, green and blue of each pixel, as every machine of ours shows them.
+    /// Returns the RGB values of each pixel, decoded with the integer arithmetic of this module.
     #[must_use]
     pub fn rgb(&self) -> Vec<u8> {
         let width = self.width();
@@ -133,9 +133,9 @@ impl Mosaic {
         rgb
     }
 
-    /// Paints a rectangle with `rgb`, row by row. A block that it covers in part keeps its other
-    /// pixels as they are shown, but for what quantizing them again changes; other blocks stay.
-    /// Pixels outside of the picture are left out.
+    /// Paints a rectangle with `rgb`, row by row. A block that is only partly covered keeps its
+    /// other pixels, except for the loss of quantizing them again; other blocks do not change.
+    /// Pixels outside the picture are ignored.
     pub fn paint(&mut self, rect: Rect, rgb: &[u8]) {
         let colours = rgb.as_chunks::<3>().0;
         let (right, bottom) = (
@@ -161,7 +161,7 @@ impl Mosaic {
         }
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let (tables, data) = scan::write(&self.blocks);
@@ -187,10 +187,10 @@ impl Mosaic {
         file
     }
 
-    /// Reads a file that [`Self::write`] made, by this or another version.
+    /// Reads a file that [`Self::write`] of this or another version wrote.
     ///
     /// # Errors
-    /// When it is none.
+    /// Returns an error if it is not such a file.
     pub fn read(file: &[u8]) -> Result<Self, MosaicError> {
         let mut rest =
             file.strip_prefix(&[0xff, 0xd8]).ok_or(MosaicError("it has no start of image"))?;
@@ -237,7 +237,7 @@ fn quantized(pixels: &Block<[u8; 3]>, tables: &QuantizationTables) -> Blocks {
         std::array::from_fn(|i| {
             let divisor = i64::from(table[i]) * 8;
             let size = (coefficients[i].abs() + divisor / 2) / divisor;
-            // A coefficient is at most 1,024 times 8, and a baseline file holds 1,023.
+            // A coefficient is at most 1,024 times 8, but a baseline file stores at most 1,023.
             let size = size.min(1023) as i16;
             if coefficients[i] < 0 { -size } else { size }
         })
@@ -259,7 +259,7 @@ fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
     file.extend(body);
 }
 
-/// The marker and the body of the next segment, and what follows it.
+/// Splits off the next segment: its marker, its body, and the bytes after it.
 fn next_segment(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (head, rest) = bytes.split_at_checked(4)?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]])).checked_sub(2)?;

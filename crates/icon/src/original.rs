@@ -1,9 +1,9 @@
-//! Keeps the PNG of a website, without its metadata, where it is smaller than the PNG written
-//! here: many sites compress their icons with programs that spend seconds on one file.
+//! Keeps a website's PNG without its metadata if it is smaller than the PNG written here, because
+//! many sites compress their icons with programs that spend seconds on one file.
 //!
 //! Invariants: the kept file is decoded again and shows exactly the pixels that were decoded from
-//! the original; it holds only header, palette, transparency and pixel data; pixels of alpha 0 hide
-//! no colours, except the one colour that a tRNS chunk declares transparent.
+//! the original; it contains only header, palette, transparency and pixel data; pixels of alpha 0
+//! hide no colours, except the one colour that a tRNS chunk declares transparent.
 
 use crate::{
     decoders::png_fast::{self, PngParts},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Header of a zlib stream that declares deflate with a window of 32 KiB at the highest effort. It
-/// replaces the header of the original: some files declare a smaller window than they use, which
+/// replaces the original's header, because some files declare a smaller window than they use, which
 /// not every decoder tolerates.
 const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 
@@ -21,13 +21,13 @@ const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<Vec<u8>> {
     let parts = PngParts::read(bytes)?;
     let transparency = parts.transparency.unwrap_or_default();
-    // Checked before anything is copied, since the PNG written here is mostly the smaller one.
+    // Check this before copying anything, because the PNG written here is usually smaller.
     if parts.data().len() >= limit_bytes {
         return None;
     }
     let mut file = SIGNATURE.to_vec();
     push_chunk(&mut file, *b"IHDR", parts.header);
-    // With any other colour type a palette is only a suggestion for displays of few colours.
+    // With any other colour type, a palette is only a suggestion for displays with few colours.
     let is_indexed = parts.colour_type == INDEXED;
     let mut palette = if is_indexed { parts.palette.to_vec() } else { Vec::new() };
     for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(transparency) {
@@ -68,7 +68,7 @@ mod tests {
         },
     };
 
-    /// A picture whose compression profits from a longer search.
+    /// Returns a picture whose compression profits from a longer search.
     fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {
         let colour = |i: usize| {
             let (x, y) = (i % 32, i / 32);
@@ -112,7 +112,7 @@ mod tests {
         let header = SIGNATURE.len() + 8;
         assert_eq!(file[header + 9], 6, "colours with alpha");
         assert!(kept(&file, &clean, usize::MAX).is_some());
-        // The same rows, unfiltered, with the colours under alpha 0.
+        // The rows are equal, but unfiltered and with the colours under alpha 0.
         let rows: Vec<u8> =
             hiding.rgba().chunks(128).flat_map(|row| [&[0], row].concat()).collect();
         let mut data = vec![0; 10_000];
@@ -148,7 +148,7 @@ mod tests {
         let whole = hard(&pixels);
         let mut file = whole.clone();
         let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
-        // A window of 256 bytes; zlib requires the two bytes to be a multiple of 31.
+        // A window of 256 bytes. zlib requires the two bytes to be a multiple of 31.
         file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
         let end = file.len() - CHUNK_BYTES - 4;
         let sum = libdeflater::crc32(&file[data..end]);

@@ -1,7 +1,7 @@
-//! A square picture without transparency, as the map puts it together: red, green and blue of each
+//! A square picture without transparency, used to assemble the map: red, green and blue of each
 //! pixel, top row first.
 //!
-//! Invariant: halving averages light, in integers, so that it is the same on every machine.
+//! Invariant: halving averages light in integers, so that it is the same on every machine.
 
 use crate::{
     mosaic::Rect,
@@ -16,32 +16,32 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of one colour.
+    /// Creates a picture of one colour.
     #[must_use]
     pub fn plain(side: usize, colour: [u8; 3]) -> Self {
         Self { side, rgb: colour.repeat(side * side) }
     }
 
-    /// A picture of these pixels. `None`: there are not so many.
+    /// Creates a picture from these pixels. `None` if their number is wrong.
     #[must_use]
     pub fn new(side: usize, rgb: Vec<u8>) -> Option<Self> {
         (rgb.len() == side * side * 3).then_some(Self { side, rgb })
     }
 
-    /// Width and height in pixels.
+    /// Returns the width and height in pixels.
     #[must_use]
     pub fn side(&self) -> usize {
         self.side
     }
 
-    /// Red, green and blue of each pixel, row by row.
+    /// Returns red, green and blue of each pixel, row by row.
     #[must_use]
     pub fn rgb(&self) -> &[u8] {
         &self.rgb
     }
 
-    /// Puts pixels, `side` in a row, with their upper left corner at a place. Those outside are
-    /// left out.
+    /// Copies pixels, `side` per row, with their upper left corner at this position. Pixels outside
+    /// the picture are ignored.
     pub fn paste(&mut self, left: usize, top: usize, side: usize, rgb: &[u8]) {
         let width = side.min(self.side.saturating_sub(left)) * 3;
         for (y, line) in (top..self.side).zip(rgb.chunks_exact(side.max(1) * 3)) {
@@ -50,8 +50,8 @@ impl Picture {
         }
     }
 
-    /// The picture at half its width and height: each pixel is the mean of the light of four.
-    /// `None`: the side is odd.
+    /// Returns the picture at half its width and height: each pixel is the mean light of four.
+    /// `None` if the side is odd.
     #[must_use]
     pub fn halved(&self) -> Option<Self> {
         let side = self.side / 2;
@@ -59,7 +59,7 @@ impl Picture {
         self.side.is_multiple_of(2).then(|| Self { side, rgb: self.halved_part(all) })
     }
 
-    /// The pixels of a rectangle of the halved picture, which must lie in it.
+    /// Returns the pixels of a rectangle of the halved picture, which must contain it.
     #[must_use]
     pub fn halved_part(&self, part: Rect) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(part.width * part.height * 3);
@@ -79,7 +79,7 @@ impl Picture {
 fn mean(pixels: [Option<[u8; 3]>; 4], channel: usize) -> u8 {
     let light = |pixel: [u8; 3]| u32::from(LINEAR[usize::from(pixel[channel])]);
     let sum: u32 = pixels.into_iter().flatten().map(light).sum();
-    // The mean of four numbers of 16 bits has 16 bits.
+    // The mean of four 16-bit numbers has 16 bits.
     to_srgb(((sum + 2) / 4) as u16)
 }
 
@@ -93,7 +93,7 @@ mod tests {
             let plain = Picture::plain(4, [byte, 0, 255]);
             assert_eq!(plain.halved(), Some(Picture::plain(2, [byte, 0, 255])));
         }
-        // Half black, half white: half the light is not the middle of the bytes.
+        // Half black, half white: half the light is not the middle of the byte range.
         let mut half = Picture::plain(2, [0; 3]);
         half.paste(0, 0, 2, &[255; 6]);
         assert_eq!(half.halved().unwrap().rgb(), [188; 3]);

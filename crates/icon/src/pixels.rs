@@ -15,7 +15,7 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Makes a picture of `rgba`, which holds 4 bytes per pixel. Returns `None` if a side is 0 or
+    /// Creates a picture from `rgba`, which has 4 bytes per pixel. Returns `None` if a side is 0 or
     /// above the limit, or if the length does not match the sides.
     #[must_use]
     pub fn new(width: u32, height: u32, rgba: Vec<u8>) -> Option<Self> {
@@ -28,19 +28,19 @@ impl Pixels {
         })
     }
 
-    /// Width in pixels.
+    /// Returns the width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Height in pixels.
+    /// Returns the height in pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// All bytes, row by row.
+    /// Returns all bytes, row by row.
     #[must_use]
     pub fn rgba(&self) -> &[u8] {
         &self.rgba
@@ -65,8 +65,8 @@ impl Pixels {
         pixels.all(|pixel| Some(pixel) == first)
     }
 
-    /// Returns the same picture with red, green and blue set to 0 in every pixel of alpha 0. The
-    /// two look the same, and the result compresses better.
+    /// Returns the picture with red, green and blue set to 0 in every pixel of alpha 0. It looks
+    /// the same, but compresses better.
     #[must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {

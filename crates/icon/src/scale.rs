@@ -3,10 +3,10 @@
 //! Invariants: pictures are never enlarged; the aspect ratio is kept, and each side keeps at least
 //! 1 pixel; a picture that already fits is returned unchanged; the result is the same on every
 //! machine, because there is no float, no explicit SIMD and no library: the weights are exact
-//! rationals rounded once, the sRGB curve is a table. The filter is Catmull-Rom (Keys 1981,
-//! a = -1/2), stretched by the ratio; pictures of at least four times the target are first averaged
-//! in cells of whole pixels. Sums are added without checks for overflows, which their bounds
-//! exclude: with a check the compiler does not vectorise.
+//! rationals rounded once, the sRGB curve is a table. The filter is Catmull-Rom (Keys 1981, a =
+//! -1/2), stretched by the ratio; pictures of at least four times the target are first averaged in
+//! cells of whole pixels. Sums are added without overflow checks, because their bounds exclude
+//! overflows and the compiler does not vectorise checked sums.
 
 mod srgb;
 
@@ -15,16 +15,16 @@ use crate::pixels::Pixels;
 
 /// The sum of the weights of one target pixel.
 const WEIGHT_ONE: i32 = 1 << 14;
-/// A sample of full light and full alpha before any weight: 15 bits.
+/// A sample with full light and alpha before weighting: 15 bits.
 const SAMPLE_ONE: i32 = i16::MAX as i32;
-/// A sample of full light and full alpha after the vertical pass: 14 bits, so that the overshoot of
-/// the filter fits into an `i16` too.
+/// A sample with full light and alpha after the vertical pass: 14 bits, so that the filter's
+/// overshoot also fits into an `i16`.
 const ROW_ONE: i32 = 1 << 14;
 const ROW_SHIFT: u32 = 15;
-/// A sum of full light and full alpha after both passes.
+/// A sum with full light and alpha after both passes.
 const SUM_ONE: i64 = ROW_ONE as i64 * WEIGHT_ONE as i64;
-/// Averaging leaves at least this many cells per target pixel, so that the filter that follows has
-/// enough to work on.
+/// Averaging leaves at least this many cells per target pixel, so that the filter after it has
+/// enough data.
 const LEAST_RATIO: u32 = 2;
 
 /// Number of channels that are weighted in one unrolled block.
@@ -33,9 +33,9 @@ const BLOCK: usize = 32;
 /// One pixel: red, green and blue in linear light times alpha, and alpha.
 type Samples = [i16; 4];
 
-/// Returns the sides in pixels that a picture of `width` x `height` gets when it is scaled to fit a
-/// square of `target` pixels: the aspect ratio is kept, sides are rounded to nearest and are at
-/// least 1. A picture that fits keeps its sides unless `enlarge` is true.
+/// Returns the sides in pixels of a picture of `width` x `height` when it is scaled to fit a square
+/// of `target` pixels: the aspect ratio is kept, sides are rounded to nearest and are at least 1. A
+/// picture that fits keeps its sides unless `enlarge` is true.
 #[must_use]
 pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     let longest = width.max(height).max(1);
@@ -44,7 +44,7 @@ pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     }
     let scaled = |side: u32| {
         let (side, longest) = (u64::from(side), u64::from(longest));
-        // The result is at most `target`, since `side` is at most `longest`.
+        // The result is at most `target`, because `side` is at most `longest`.
         ((side * u64::from(target) * 2 + longest) / (longest * 2)).max(1) as u32
     };
     (scaled(width), scaled(height))
@@ -62,11 +62,11 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let cells = averaged(&pixels, across.cell, down.cell);
     let cells_across = across.cells();
     let mut rgba = Vec::with_capacity(width as usize * height as usize * 4);
-    // The vertical pass comes first, since the compiler vectorises it along the row.
+    // The vertical pass comes first, because the compiler vectorises it along the row.
     let mut sums = vec![0i32; cells_across * 4];
     let mut row = vec![0i16; cells_across * 4];
     let columns = across.taps();
-    // A square picture, the most common case, has the same weights in both directions.
+    // A square picture, the most common case, has equal weights in both directions.
     let own_rows = (across != down).then(|| down.taps());
     for taps in own_rows.as_ref().unwrap_or(&columns) {
         sums.fill(0);
@@ -95,8 +95,8 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
 
 /// Adds `weight` times each channel to its sum. The number of channels is a multiple of 4.
 fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
-    // Not inlined into the loop below: only in a function of its own does the compiler know that
-    // the weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
+    // Not inlined into the loop below: only in a separate function does the compiler know that the
+    // weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
     #[inline(never)]
     fn block<const N: usize>(sums: &mut [i32; N], channels: &[i16; N], weight: i16) {
         for (sum, &channel) in sums.iter_mut().zip(channels) {
@@ -113,7 +113,7 @@ fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     }
 }
 
-/// Full light under full alpha as [`premultiplied`] multiplies them.
+/// Full light under full alpha, as [`premultiplied`] multiplies them.
 const FULL_LIGHT: u64 = 65535 * 255;
 
 /// Converts a pixel to linear light with premultiplied alpha.
@@ -139,7 +139,7 @@ static OPAQUE: [u64; 256] = {
     table
 };
 
-/// Does the same as [`premultiplied`], with two channels per 64-bit word: red and green, blue and
+/// Converts like [`premultiplied`], with two channels per 64-bit word: red and green, blue and
 /// alpha. Two additions then sum four channels, which is faster than filling a vector register.
 #[inline(always)]
 fn paired(pixel: [u8; 4]) -> [u64; 2] {
@@ -153,7 +153,7 @@ fn paired(pixel: [u8; 4]) -> [u64; 2] {
     }
 }
 
-/// Does the same as [`paired`] for a pixel of full alpha.
+/// Converts like [`paired`], for a pixel of full alpha.
 #[inline(always)]
 fn opaque(pixel: [u8; 4]) -> [u64; 2] {
     let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
@@ -171,7 +171,7 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
         let samples = |pixel| channels(paired(pixel)).map(|sample| sample as i16);
         return pixels.iter().map(samples).collect();
     }
-    // Many pictures are opaque, and a pixel takes less time without a look at its alpha.
+    // Many pictures are opaque, and converting a pixel is faster without checking its alpha.
     let alphas = pixels.iter().fold(u8::MAX, |all, [.., alpha]| all & alpha);
     if alphas == u8::MAX {
         means(pixels, across as usize, down as usize, opaque)
@@ -180,7 +180,7 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     }
 }
 
-/// The mean of each cell. `convert` converts a pixel to pairs of channels.
+/// Returns the mean of each cell. `convert` converts a pixel to pairs of channels.
 fn means(
     pixels: &Pixels,
     across: usize,
@@ -196,9 +196,8 @@ fn means(
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
                 let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // A cell has at most 32 x 47 pixels of 15 bits (of 2048 x 95 that become
-                    // 32 x 1): a sum is below 2^26 and never overflows into the other channel of
-                    // its word.
+                    // A cell has at most 32 x 47 pixels of 15 bits (if 2048 x 95 become 32 x 1), so
+                    // a sum is below 2^26 and never overflows into the other channel of its word.
                     let pair = convert(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
@@ -242,7 +241,7 @@ impl Mean {
 
 /// Converts weighted sums to an sRGB pixel with straight alpha.
 fn straight(sums: [i64; 4]) -> [u8; 4] {
-    // The filter overshoots at edges: premultiplied light is clamped to at most alpha.
+    // The filter overshoots at edges, so premultiplied light is clamped to at most alpha.
     let [red, green, blue, alpha] = sums;
     let alpha = alpha.clamp(0, SUM_ONE);
     let alpha_byte = ((alpha * 255 + SUM_ONE / 2) / SUM_ONE) as u8;
@@ -251,7 +250,7 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
     }
     let channel = |light: i64| {
         let light = light.clamp(0, alpha) * 65535;
-        // The result is at most 65535, since light is at most alpha.
+        // The result is at most 65535, because light is at most alpha.
         let linear = if alpha == SUM_ONE {
             (light + SUM_ONE / 2) / SUM_ONE
         } else {
@@ -296,7 +295,8 @@ impl Axis {
         let cells = self.cells() as i64;
         let tap = |target: i64| {
             // Distances from the centre of the target pixel, in units of 1/(2*from) target pixels.
-            // The centre of cell j is at (2j+1)*cell*to, that of target pixel i at (2i+1)*from.
+            // The centre of cell j is at (2j+1)*cell*to, the centre of target pixel i at
+            // (2i+1)*from.
             let one = 2 * from;
             let centre = (2 * target + 1) * from;
             let distance = |source: i64| (2 * source + 1) * cell * to - centre;

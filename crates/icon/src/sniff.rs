@@ -1,16 +1,17 @@
-//! Detects the format of an image from its content alone, since declared types and file names are
+//! Detects the format of an image from its content alone, because declared types and file names are
 //! often wrong.
 //!
-//! Owns the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is an XML document
-//! whose root element is `svg` in the SVG namespace. Text that merely contains `<svg` is none: an
-//! HTML error page with an inline logo is no icon. SVG compressed with gzip (SVGZ) is refused;
-//! compression belongs to the transport. Must not know: how any format is decoded.
+//! Defines the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is an XML
+//! document whose root element is `svg` in the SVG namespace. Text that merely contains `<svg` is
+//! not an SVG: an HTML error page with an inline logo is not an icon. SVG compressed with gzip
+//! (SVGZ) is rejected, because compression belongs to the transport. Does not depend on how a
+//! format is decoded.
 
 pub mod svg_root;
 
 use crate::{error::IconError, format::Format};
 
-/// Returns the format of `bytes`, `None` if they are no image of a known format.
+/// Returns the format of `bytes`. `None` if they are not an image of a known format.
 #[must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     let binary = match bytes {
@@ -20,7 +21,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
         [0, 0, 1, 0, ..] => Some(Format::Ico),
         [0, 0, 2, 0, ..] => Some(Format::Cur),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
-        // Text may begin with "BM" too, so the size of the header that follows must be a known one.
+        // Text may also start with "BM", so the size of the header after it must be a known one.
         [b'B', b'M', ..] if matches!(bytes.get(14..18), Some([12..=128, 0, 0, 0])) => {
             Some(Format::Bmp)
         }
@@ -30,10 +31,10 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     binary.or_else(|| svg_root::find(bytes).map(|_| Format::Svg))
 }
 
-/// Returns the format of `bytes`, or the reason why they are no image.
+/// Returns the format of `bytes`, or the reason why they are not an image.
 ///
 /// # Errors
-/// `Empty` for no bytes, `Html` for an HTML page, else `NotAnImage`.
+/// Returns `Empty` for no bytes, `Html` for an HTML page, otherwise `NotAnImage`.
 pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     match sniff(bytes) {
         Some(format) => Ok(format),
@@ -50,7 +51,7 @@ fn is_avif(bytes: &[u8]) -> bool {
     let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
     let box_length = (u32::from_be_bytes(*size) as usize).clamp(8, 256) - 8;
     let brands = &brands[..box_length.min(brands.len())];
-    // The second group of four bytes is the minor version; a number that equals no brand.
+    // The second group of four bytes is the minor version, a number that equals no brand.
     brands.as_chunks::<4>().0.iter().any(|brand| matches!(brand, b"avif" | b"avis"))
 }
 

@@ -1,9 +1,9 @@
 //! The digest by which machines detect whether they would write the same icons.
 //!
 //! A scan records [`encoder_digest`] when it starts; a worker with another digest takes no bundle
-//! jobs. The vectors are pictures made by integer code in this file. They pass through every step
-//! that a real icon passes: sniff, decode, scale, PNG. Invariant: a new vector needs a reason,
-//! since it changes the digest. No vector comes from a website.
+//! jobs. The vectors are a few files and pictures that integer code in this module creates. They
+//! pass through every step of a real icon: sniff, decode, scale, PNG. Invariant: a new vector needs
+//! a reason, because it changes the digest. No vector comes from a website.
 
 use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
@@ -15,9 +15,9 @@ use crate::{
     png::{Colours, encode, encode_by},
 };
 
-/// A gradient as baseline JPEG (4:2:0), as lossy WebP, and as AVIF (4:2:0, 10 bits of a limited
-/// range, with opacity), and an AVIF that is too large for all filters: formats that this crate
-/// cannot write.
+/// Formats that this crate cannot write: a gradient as baseline JPEG (4:2:0), as lossy WebP, and as
+/// AVIF (4:2:0, 10 bits of a limited range, with opacity), and an AVIF that is too large for all
+/// filters.
 const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/gradient.jpg"),
     include_bytes!("../vectors/gradient.webp"),
@@ -26,7 +26,7 @@ const FILES: [&[u8]; 4] = [
 ];
 
 /// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity, a colour
-/// of another space than sRGB, and a variable that has another value on a dark page.
+/// in another space than sRGB, and a variable that has another value on a dark page.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -68,7 +68,7 @@ pub fn encoder_digest_hex() -> String {
     hex::encode(encoder_digest())
 }
 
-/// Makes the files whose icons the digest covers.
+/// Creates the files whose icons the digest covers.
 pub(crate) fn vectors() -> Vec<Vec<u8>> {
     let mut files: Vec<Vec<u8>> = FILES.iter().map(|&bytes| bytes.to_vec()).collect();
     files.push(SVG.as_bytes().to_vec());
@@ -81,7 +81,7 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
             let picture = picture(width, height, style, seed as u32 + 1);
             files.push(encode(&picture));
             if width.max(height) <= TAB_ICON_PIXELS {
-                // The converter keeps this file, since it is smaller than its own.
+                // The converter keeps this file, because it is smaller than its own.
                 let mut hardest = Compressor::new(CompressionLvl::best());
                 files.push(encode_by(&mut hardest, &picture, Colours::Lossless));
             }
@@ -91,7 +91,7 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
     files
 }
 
-/// Makes a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, a grey
+/// Creates a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, a grey
 /// disc.
 fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;

@@ -1,4 +1,4 @@
-//! The 8x8 pixels by which the map shows an icon: scaled in linear light as tab icons are, on a
+//! The 8x8 pixels that the map shows for an icon: scaled in linear light like tab icons, on a
 //! background.
 //!
 //! Invariant: integers only, so that the pixels are the same on every machine.
@@ -13,7 +13,7 @@ pub const THUMBNAIL_BYTES: usize = THUMBNAIL_PIXELS * THUMBNAIL_PIXELS * 3;
 /// Red, green and blue of each pixel of a thumbnail, row by row.
 pub type Thumbnail = [u8; THUMBNAIL_BYTES];
 
-/// A thumbnail of the background alone: of a tab without an icon.
+/// Returns a thumbnail of the background alone, for a tab without an icon.
 #[must_use]
 pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     let mut pixels = [0; THUMBNAIL_BYTES];
@@ -21,8 +21,8 @@ pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     pixels
 }
 
-/// Returns the thumbnail of an icon in any known format, in the middle of the background where it
-/// is not square. An icon that does not decode has the background's.
+/// Returns the thumbnail of an icon in any known format, centred on the background if it is not
+/// square. An icon that does not decode gives the background alone.
 ///
 /// ```
 /// use everytab_icon::thumbnail::{empty_thumbnail, thumbnail};
@@ -38,7 +38,7 @@ pub fn thumbnail(icon: &[u8], background: [u8; 3]) -> Thumbnail {
     let mut shown = empty_thumbnail(background);
     let Ok((_, pixels)) = decode(icon) else { return shown };
     let small = scale_down(pixels, THUMBNAIL_PIXELS as u32);
-    // Both sides are at most those of the thumbnail.
+    // Both sides are at most the thumbnail's.
     let (width, height) = (small.width() as usize, small.height() as usize);
     let (left, top) = ((THUMBNAIL_PIXELS - width) / 2, (THUMBNAIL_PIXELS - height) / 2);
     for (i, [red, green, blue, alpha]) in small.iter().enumerate() {
@@ -73,7 +73,7 @@ mod tests {
     fn what_is_transparent_shows_the_background() {
         let half = thumbnail(&icon(32, [255, 255, 255, 128]), [0, 0, 0]);
         assert!(half.iter().all(|channel| (127..=129).contains(channel)), "{half:?}");
-        // A small icon stands in the middle.
+        // A small icon is centred.
         let small = thumbnail(&icon(4, [255, 0, 0, 255]), [1, 2, 3]);
         let pixels = small.as_chunks::<3>().0;
         assert_eq!(

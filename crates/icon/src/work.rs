@@ -1,35 +1,34 @@
-//! The work of decoding one file, counted in pixels of a plain PNG and bytes instead of seconds.
+//! The work of decoding one file, counted in bytes and in pixels of a plain PNG instead of seconds.
 //!
-//! Invariants: work is spent before it is done, so that a decoder that fails late has paid as well;
-//! no file spends more than [`MAX_FILE_PIXELS`]. A count is the same on every machine, which a
-//! time is not: tests and the fuzzer find by it the file that costs most.
-//! Must not know: formats.
+//! Invariants: work is spent before it is done, so that a decoder that fails late has also paid; no
+//! file spends more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every machine:
+//! tests and the fuzzer use it to find the most expensive file. Does not depend on formats.
 
 use crate::limits::MAX_SIDE_PIXELS;
 
 /// Pixels of the largest picture that is decoded.
 pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
 
-/// Greatest work that decoders may do for one file, in pixels of a plain PNG, over all entries of
-/// an ICO and all attempts: no file costs more than three times the largest plain PNG.
+/// Maximum work of decoders for one file, in pixels of a plain PNG, over all entries of an ICO and
+/// all attempts: no file costs more than three times the largest plain PNG.
 pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 
-/// What decoding a file has cost, or would have cost where a decoder failed early.
+/// The work of decoding a file, or the work it would have taken if a decoder failed early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// What all pictures that a decoder has begun cost, in pixels of a plain PNG, a picture once
-    /// for each attempt. A pixel is one for most formats, some for AVIF, of which bytes cost too.
+    /// Cost of all pictures that a decoder has started, in pixels of a plain PNG, once for each
+    /// attempt. A pixel costs one in most formats and several in AVIF, whose bytes cost, too.
     pub pixels: u64,
-    /// Bytes that all attempts were given.
+    /// Total bytes that were passed to all attempts.
     pub bytes: u64,
 }
 
-/// The error of [`Work::spend`]: the file has no work left to spend.
+/// The error of [`Work::spend`]: the file has used up its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
 impl From<BudgetSpent> for String {
-    /// Decoders give their reasons as text.
+    /// Converts the error, because decoders return their reasons as text.
     fn from(_: BudgetSpent) -> Self {
         "more work to decode than one file may cost".to_owned()
     }
@@ -39,7 +38,7 @@ impl Work {
     /// Counts one attempt to decode `width` x `height` pixels from `bytes` bytes.
     ///
     /// # Errors
-    /// [`BudgetSpent`], with nothing counted, if that exceeds [`MAX_FILE_PIXELS`].
+    /// Returns [`BudgetSpent`], and counts nothing, if this exceeds [`MAX_FILE_PIXELS`].
     pub(crate) fn spend(
         &mut self,
         (width, height): (u32, u32),
@@ -51,7 +50,7 @@ impl Work {
     /// Counts `pixels` for one attempt, as [`Work::spend`] does.
     ///
     /// # Errors
-    /// As [`Work::spend`].
+    /// Returns an error as [`Work::spend`] does.
     pub(crate) fn spend_pixels(&mut self, pixels: u64, bytes: usize) -> Result<(), BudgetSpent> {
         let pixels = self.pixels.saturating_add(pixels);
         if pixels > MAX_FILE_PIXELS {

@@ -1,10 +1,10 @@
-//! Decodes AVIF: the primary picture of the file, by `re_rav1d` on one thread, and its opacity.
+//! Decodes AVIF: the primary picture of the file, with `re_rav1d` on one thread, and its opacity.
 //!
 //! Invariants: the sides are known from the container and from the sequence header before the
-//! decoder runs, and it refuses larger frames; each frame of a bitstream is counted as work.
-//! Cropping, turning and mirroring are obeyed as in Chromium, colour profiles are ignored.
-//! `re_rav1d` has `unsafe` code, and a panic in it ends the process: it runs where that costs one
-//! icon (docs/decisions/0099 and 0103).
+//! decoder runs, and it rejects larger frames; each frame of a bitstream is counted as work.
+//! Cropping, rotation and mirroring are applied as in Chromium; colour profiles are ignored.
+//! `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs where that costs
+//! only one icon (docs/decisions/0099 and 0103).
 
 use re_rav1d::{Decoder, InloopFilterType, Picture, Settings};
 
@@ -23,40 +23,40 @@ use crate::{
     work::{MAX_FILE_PIXELS, Work},
 };
 
-/// Frames of a bitstream: a picture has one for each of at most four layers.
+/// Maximum frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// What a byte of a bitstream costs in pixels of a plain PNG: measured, as all costs here, of files
-/// that were built to be dear (docs/decisions/0107).
+/// Cost of a bitstream's byte, in pixels of a plain PNG. Like all costs here, it was measured with
+/// files built to be expensive (docs/decisions/0107).
 const BYTE_COST: u64 = 22;
-/// What each bitstream costs: the decoder may prepare film grain for it.
+/// Cost of each bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// What a pixel costs in pixels of a plain PNG, whatever its bytes, with all filters.
+/// Cost of a pixel with all filters, in pixels of a plain PNG, in addition to its bytes.
 const FILTERED_COST: u64 = 40;
-/// What a pixel costs without CDEF and loop restoration.
+/// Cost of a pixel without CDEF and loop restoration.
 const COLOUR_COST: u64 = 14;
-/// The same where four pixels share a sample of chroma.
+/// Cost of such a pixel if four pixels share a chroma sample.
 const QUARTER_COLOUR_COST: u64 = 8;
-/// The same where there is no chroma.
+/// Cost of such a pixel without chroma.
 const GREY_COST: u64 = 4;
-/// How many times as much each of several frames costs: it may have other sides than the picture,
+/// Cost factor for each frame if there are several. A frame may have other sides than the picture,
 /// such as a height of one pixel, and is decoded in blocks.
 const FRAME_FACTOR: u64 = 8;
-/// The decoder works on blocks of 8x8 pixels.
+/// Side in pixels of the blocks that the decoder works on.
 const BLOCK_PIXELS: u64 = 8;
-/// Pixels of the largest picture for which all filters run, with all its tiles. A tab shows larger
-/// ones about eight times smaller or more, if they are not cropped, which averages what the dear
-/// filters smooth (docs/decisions/0107).
+/// Pixels of the largest picture, with all its tiles, for which all filters run. A tab shows a
+/// larger picture at an eighth of its size or less, unless it is cropped. Scaling down averages
+/// what the expensive filters would smooth (docs/decisions/0107).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// A picture of 1024x1024 with a quarter of chroma is within the limit, and any of 512x512 with grey
-// opacity, in 180 KiB.
+// A picture of 1024x1024 with a quarter of the chroma is within the limit, and so is any picture of
+// 512x512 with grey opacity, in 180 KiB.
 const _: () = assert!(
     QUARTER_COLOUR_COST * 1024 * 1024 + BYTE_COST * 180 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
         && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 180 * 1024 + 2 * STREAM_COST
             <= MAX_FILE_PIXELS
 );
 
-/// What decoding the frames of a bitstream with `bytes` bytes costs.
+/// Returns the cost of decoding the frames of a bitstream of `bytes` bytes.
 fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let factor = if stream.frames > 1 { u64::from(stream.frames) * FRAME_FACTOR } else { 1 };
@@ -80,14 +80,14 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Reads the sides of the picture as it is shown, cropped and turned; those of what is stored
-/// where this is too large to be decoded.
+/// Returns the sides of the picture as it is shown, cropped and rotated. If the stored picture is
+/// too large to be decoded, returns its stored sides.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
 
 fn shown_sides(properties: &Properties) -> (u32, u32) {
-    // The container gives no picture without sides.
+    // The container parser returns no picture without sides.
     let stored = properties.sides.unwrap_or_default();
     if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
         return stored;
@@ -96,14 +96,15 @@ fn shown_sides(properties: &Properties) -> (u32, u32) {
     if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
 }
 
-/// The sides after cropping. As Chromium it crops only where the upper left corner stays.
+/// Returns the sides after cropping. Like Chromium, crops only if the upper left corner is kept.
 fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     let Some([width, height, across, down]) = properties.aperture else { return stored };
     let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
     cropped.unwrap_or(stored)
 }
 
-/// The length of a cropped side; `None` if that is no number of pixels from the first one on.
+/// Returns the length of a cropped side. `None` unless it is a whole number of pixels that starts
+/// with the first one.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
     let (size, divisor) = (signed(size.0), signed(size.1));
@@ -112,7 +113,7 @@ fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
         return None;
     }
     let size = size / divisor;
-    // The centre of what is shown lies `offset` from the centre of what is stored.
+    // `offset` is the distance from the centre of the stored side to the centre of the shown one.
     let less = i64::from(stored) - size;
     let is_at_start = i128::from(less) * i128::from(offset_divisor) == -2 * i128::from(offset);
     (less >= 0 && is_at_start).then(|| u32::try_from(size).ok())?
@@ -152,7 +153,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     Ok(orientation::upright(pixels, exif_orientation(&properties)))
 }
 
-/// The orientation of a picture by its number in Exif.
+/// Returns the Exif number of a picture's orientation.
 fn exif_orientation(properties: &Properties) -> u8 {
     let by_turns = match properties.mirror {
         None => [1, 8, 3, 6],
@@ -162,8 +163,8 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes the tiles of a picture with the given sides and puts together what `converted` makes of
-/// each: the same number of bytes for each pixel.
+/// Decodes the tiles of a picture with the given sides, converts each with `converted`, and joins
+/// the results. Each must have the same number of bytes per pixel.
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
@@ -181,7 +182,7 @@ fn canvas(
         let pixel_bytes = bytes.len() / (across * down);
         canvas.resize(width * height * pixel_bytes, 0);
         let (left, top) = (number % item.columns * across, number / item.columns * down);
-        // The container has checked that each tile begins within the picture.
+        // The container parser has checked that each tile starts within the picture.
         let row_bytes = across.min(width - left) * pixel_bytes;
         let rows = canvas.chunks_exact_mut(width * pixel_bytes).skip(top);
         for (row, tile_row) in rows.zip(bytes.chunks_exact(across * pixel_bytes)) {
@@ -195,7 +196,7 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes a bitstream to a picture with the sides that the container says, one of `tiles` tiles.
+/// Decodes a tile's bitstream, one of `tiles`, to a picture with the sides from the container.
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
@@ -222,11 +223,11 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture. No frame has more pixels than `area`. If it is not filtered,
-/// CDEF and loop restoration are left out, and deblocking is not.
+/// Decodes up to the first picture. Frames with more than `area` pixels are an error. Without
+/// `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
 fn first_picture(bytes: Vec<u8>, area: u32, is_filtered: bool) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
-    // With one thread the decoder starts none.
+    // With one thread the decoder uses the current one and starts none.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
@@ -253,7 +254,7 @@ mod tests {
         let small: &[u8] = include_bytes!("../../vectors/avif/filtered.avif");
         let large: &[u8] = include_bytes!("../../vectors/avif_large/filtered.avif");
         let luma = |picture: &Picture| picture.plane(PlanarImageComponent::Y).to_vec();
-        // The small one has 27x21 pixels.
+        // The small picture has 27x21 pixels.
         let cases = [(small, 1, true), (small, 115, true), (small, 116, false), (large, 1, false)];
         for (file, tiles, is_filtered) in cases {
             let item = primary(file).unwrap().colour;

@@ -1,11 +1,10 @@
-//! Reads the container of an AVIF: which bytes are the colours and the opacity of its primary
-//! picture, how large this is, and how it is cropped, turned and mirrored.
+//! Reads the container of an AVIF: the bytes of the colours and the opacity of its primary picture,
+//! the picture's size, and how it is cropped, rotated and mirrored.
 //!
-//! Invariants: every length is checked; nothing is allocated but lists that are shorter than the
-//! file. Pictures of layers that the file selects, overlays, and sequences without a primary
-//! picture are refused by name. Colour profiles are ignored (docs/decisions/0018).
-//! Sources: ISO/IEC 14496-12 (boxes), 23008-12 (HEIF), AV1 Image File Format 1.1.
-//! Must not know: AV1, or pixels.
+//! Invariants: every length is checked; the only allocations are lists shorter than the file.
+//! Selected layers, overlays, and sequences without a primary picture are rejected as unsupported.
+//! Colour profiles are ignored (docs/decisions/0018). Sources: ISO/IEC 14496-12 (boxes), 23008-12
+//! (HEIF), AV1 Image File Format 1.1. Does not depend on AV1 or pixels.
 
 use std::collections::BTreeSet;
 
@@ -14,57 +13,57 @@ use super::{
     avif_stream::Colour,
 };
 
-/// Number of auxiliary pictures of a picture that are looked at, in search of its opacity.
+/// Maximum number of a picture's auxiliary pictures that are checked for its opacity.
 const MAX_AUXILIARY: usize = 16;
-/// Greatest number of tiles of a picture: the boxes of the file are walked for each.
+/// Maximum number of a picture's tiles, because the file's boxes are walked for each.
 const MAX_TILES: usize = 64;
-/// The names by which an auxiliary picture says that it is opacity.
+/// The names by which an auxiliary picture declares that it is opacity.
 const OPACITY: [&[u8]; 2] =
     [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
-/// Selects no layer: all are decoded, and the last one is shown.
+/// The layer selection that decodes all layers and shows the last one.
 const ALL_LAYERS: u16 = 0xFFFF;
 
-/// Why a file has no primary picture that can be decoded here.
+/// The reason why the primary picture of a file cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It breaks the rules or ends too soon.
+    /// The file violates the format or ends too early.
     Corrupt(&'static str),
-    /// It may be valid, but has what is not supported.
+    /// The file may be valid, but contains something unsupported.
     Unsupported,
 }
 
 /// The primary picture of a file.
 #[derive(Debug)]
 pub(crate) struct Primary<'a> {
-    /// The picture of colours.
+    /// The colours.
     pub(crate) colour: Item<'a>,
-    /// The picture of opacity.
+    /// The opacity, if there is one.
     pub(crate) alpha: Option<Item<'a>>,
     /// True if colours are multiplied by opacity.
     pub(crate) is_premultiplied: bool,
 }
 
-/// A picture of a file: one bitstream, or several that are laid out as a grid.
+/// A picture of a file: one bitstream, or several in a grid.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
-    /// Its number.
+    /// The item's number.
     id: u32,
-    /// What is known of it.
+    /// The item's properties.
     pub(crate) properties: Properties,
-    /// Number of tiles in a row, at least 1.
+    /// Number of tiles per row, at least 1.
     pub(crate) columns: usize,
-    /// Its tiles, row by row: one at least.
+    /// The tiles, row by row, at least one.
     pub(crate) tiles: Vec<Tile<'a>>,
 }
 
 /// One AV1 picture.
 #[derive(Debug)]
 pub(crate) struct Tile<'a> {
-    /// Its number.
+    /// The item's number.
     id: u32,
-    /// Width and height in pixels, the same for all tiles of a picture.
+    /// Width and height in pixels, equal for all tiles of a picture.
     pub(crate) sides: (u32, u32),
-    /// The parts of its bitstream, in order.
+    /// The parts of the bitstream, in order.
     extents: Vec<&'a [u8]>,
 }
 
@@ -75,19 +74,19 @@ impl Tile<'_> {
     }
 }
 
-/// What a file says of a picture.
+/// Properties that a file declares for a picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Properties {
     /// Width and height in pixels, as stored.
     pub(crate) sides: Option<(u32, u32)>,
-    /// What samples mean. It overrides what the bitstream says.
+    /// Meaning of the samples. It overrides that in the bitstream.
     pub(crate) colour: Option<Colour>,
     /// The part that is shown (`clap`): width, height, and the offset of its centre, each as
     /// numerator and denominator.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
-    /// Quarter turns against the clock, after cropping.
+    /// Counterclockwise quarter turns, after cropping.
     pub(crate) turns: u8,
-    /// The axis of mirroring, after turning: 0 exchanges top and bottom, 1 left and right.
+    /// The axis of mirroring, after rotation: 0 exchanges top and bottom, 1 left and right.
     pub(crate) mirror: Option<u8>,
     has_configuration: bool,
     is_opacity: bool,
@@ -107,7 +106,7 @@ pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     Ok(Primary { colour, alpha, is_premultiplied })
 }
 
-/// The refusal of a file without primary picture, which may be a sequence of pictures.
+/// Returns the error for a file without a primary picture, which may be a sequence of pictures.
 fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
     match Reader(bytes).find_box(b"moov") {
         Some(_) => Refusal::Unsupported,
@@ -119,7 +118,7 @@ fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
 struct Meta<'a> {
     file: &'a [u8],
     primary: Option<u32>,
-    /// The body of `idat`, in which items may lie.
+    /// The body of `idat`, which may contain items.
     data: &'a [u8],
     locations: &'a [u8],
     information: &'a [u8],
@@ -161,8 +160,8 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads all of a picture but its pixels. The sides of one that goes with another picture are
-    /// those of the other where it does not say its own.
+    /// Reads everything about a picture except its pixels. `others` are the sides of the picture
+    /// that it belongs to, which it uses if it declares none.
     fn item(&self, id: u32, others: Option<(u32, u32)>) -> Result<Item<'a>, Refusal> {
         let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
         let properties = self.properties_of(id)?;
@@ -174,7 +173,7 @@ impl<'a> Meta<'a> {
         Ok(Item { id, properties, columns, tiles })
     }
 
-    /// Reads all of an AV1 picture but its pixels.
+    /// Reads everything about an AV1 picture except its pixels.
     fn tile(
         &self,
         id: u32,
@@ -187,7 +186,7 @@ impl<'a> Meta<'a> {
         Ok(Tile { id, sides, extents: self.extents(id)? })
     }
 
-    /// Reads how many tiles make a row of a grid, and the tiles.
+    /// Reads a grid: the number of tiles per row, and the tiles.
     fn grid(&self, id: u32, properties: &Properties) -> Result<(usize, Vec<Tile<'a>>), Refusal> {
         let grid = Grid::read(&self.extents(id)?.concat());
         let Grid { columns, rows, sides } = grid.ok_or(Refusal::Corrupt("an unreadable grid"))?;
@@ -196,7 +195,7 @@ impl<'a> Meta<'a> {
         }
         let tiles = self.references(*b"dimg").filter(|&(from, _)| from == id);
         let tiles: Vec<u32> = tiles.map(|(_, to)| to).take(columns * rows + 1).collect();
-        // libavif refuses a tile that is named twice, too.
+        // libavif also rejects a repeated tile.
         let distinct: BTreeSet<u32> = tiles.iter().copied().collect();
         if tiles.len() != columns * rows || distinct.len() != tiles.len() {
             return Err(Refusal::Corrupt("a grid with another number of tiles"));
@@ -209,7 +208,8 @@ impl<'a> Meta<'a> {
         let (width, height) = tiles[0].sides;
         let covers = |side: u32, tiles: usize, whole: u32| {
             let others = u64::from(side) * (tiles as u64 - 1);
-            // The last tile of a row or column may be cut, and has a pixel in the picture.
+            // The last tile of a row or column may be cropped, but has at least a pixel in the
+            // picture.
             (others + 1..=others + u64::from(side)).contains(&u64::from(whole))
         };
         let is_whole = properties.sides == Some(sides)
@@ -219,23 +219,23 @@ impl<'a> Meta<'a> {
         if is_whole { Ok((columns, tiles)) } else { Err(Refusal::Corrupt("tiles that do not fit")) }
     }
 
-    /// Finds the picture of opacity of another one.
+    /// Finds the opacity of a picture.
     fn alpha_of(&self, colour: &Item<'_>) -> Result<Option<Item<'a>>, Refusal> {
         let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == colour.id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
-            // An auxiliary picture whose properties cannot be read may be no opacity.
+            // An auxiliary picture with unreadable properties need not be opacity, so skip it.
             let Ok(properties) = self.properties_of(from) else { continue };
             if properties.is_opacity {
                 return self.item(from, colour.properties.sides).map(Some);
             }
         }
-        // Tiles of a grid may have an opacity each.
+        // The tiles of a grid may have separate opacities, which are unsupported.
         let is_of_tile = |to: u32| colour.tiles.iter().any(|tile| tile.id == to);
         let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to != colour.id);
         if auxiliary.any(|(_, to)| is_of_tile(to)) { Err(Refusal::Unsupported) } else { Ok(None) }
     }
 
-    /// The type of an item; `Some(None)` if the item is protected.
+    /// Returns the type of an item. `Some(None)` if the item is protected.
     fn kind(&self, id: u32) -> Option<Option<Name>> {
         let mut reader = Reader(self.information);
         let (version, _) = reader.version_and_flags()?;
@@ -250,7 +250,7 @@ impl<'a> Meta<'a> {
         reader.boxes().filter(|(name, _)| name == b"infe").find_map(|(_, body)| entry(Reader(body)))
     }
 
-    /// All references of a kind: from which item, to which one.
+    /// Iterates over the references of a kind, as pairs of source and target item.
     fn references(&self, kind: Name) -> impl Iterator<Item = (u32, u32)> {
         let mut reader = Reader(self.references);
         let is_long = reader.version_and_flags().is_some_and(|(version, _)| version > 0);
@@ -279,7 +279,7 @@ impl<'a> Meta<'a> {
         Ok(properties)
     }
 
-    /// Finds the parts of the file in which an item lies.
+    /// Finds the parts of the file that contain an item.
     fn extents(&self, id: u32) -> Result<Vec<&'a [u8]>, Refusal> {
         let unreadable = Refusal::Corrupt("unreadable locations");
         let location = Location::find(self.locations, id).ok_or(unreadable)?;
@@ -296,7 +296,7 @@ impl<'a> Meta<'a> {
         let missing = Refusal::Corrupt("a picture that is not in the file");
         let extents: Option<Vec<&[u8]>> = location.extents.into_iter().map(part).collect();
         let extents = extents.ok_or(missing)?;
-        // Extents may overlap; together they are still no longer than the file.
+        // Extents may overlap, but together they may not be longer than the file.
         let length: usize = extents.iter().map(|extent| extent.len()).sum();
         let has_empty = extents.iter().any(|extent| extent.is_empty());
         if length == 0 || length > self.file.len() || has_empty {
@@ -325,7 +325,7 @@ impl Grid {
     }
 }
 
-/// Reads which properties an item has, by their number from 1, and whether each is essential.
+/// Reads the properties of an item, by their number from 1, and whether each is essential.
 fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     let mut reader = Reader(body);
     let (version, flags) = reader.version_and_flags()?;
@@ -333,7 +333,7 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     for _ in 0..reader.u32()? {
         let entry = reader.id(version > 0)?;
         if entry == id && !found.is_empty() {
-            // An item has one entry.
+            // An item must have only one entry.
             return None;
         }
         for _ in 0..reader.u8()? {
@@ -353,7 +353,8 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
 }
 
 impl Properties {
-    /// Adds a property. `Some(false)` if it is of no kind that is known, `None` if it is not whole.
+    /// Adds a property. `Some(false)` if its kind is unknown or its value unsupported, `None` if it
+    /// is truncated.
     fn add(&mut self, name: Name, mut body: Reader<'_>) -> Option<bool> {
         match &name {
             b"ispe" => {
@@ -364,7 +365,7 @@ impl Properties {
                 body.array::<4>()?;
                 self.has_configuration = true;
             }
-            // Of other types it is a colour profile.
+            // Any other type is a colour profile.
             b"colr" if body.array()? == *b"nclx" => {
                 let primaries = body.u16()?;
                 body.u16()?;
@@ -390,7 +391,7 @@ impl Properties {
     }
 }
 
-/// Where an item lies.
+/// The location of an item.
 struct Location {
     /// 0: in the file, 1: in `idat`.
     method: u16,
@@ -409,7 +410,7 @@ impl Location {
         let (base_bytes, index_bytes) =
             (more_sizes >> 4, if has_method { more_sizes & 15 } else { 0 });
         if length_bytes == 0 {
-            // Millions of parts would have no bytes here.
+            // Otherwise millions of extents could take no bytes here.
             return None;
         }
         for _ in 0..reader.id(version > 1)? {

@@ -1,15 +1,15 @@
-//! How luma and chroma of an AV1 picture give red, green and blue, in integers.
+//! Converts luma and chroma of an AV1 picture to red, green and blue, in integers.
 //!
-//! Chromium converts 8 bits by libyuv, whose factors have six bits of fraction and end at 2, which
-//! makes blue of a limited range too weak by up to 10 levels: those factors are used here too. What
-//! libyuv does not convert, and deeper samples, it converts exactly: so does this file.
-//! Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
+//! Chromium converts 8 bits with libyuv, whose factors have six bits of fraction and end at 2. This
+//! makes blue of a limited range too weak by up to 10 levels. This module uses the same factors.
+//! Deeper samples, and matrices that libyuv does not convert, are converted exactly, as in
+//! Chromium. Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
 
-/// Bits of the fraction in which exact factors are given. The greatest sum is below 1,100 levels.
+/// Bits of the fraction of exact factors. The largest sum is below 1,100 levels.
 const FRACTION: u32 = 20;
 const PARTS_A_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
 
-/// How luma and chroma give colours.
+/// The conversion from luma and chroma to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Matrix {
     /// The planes are green, blue and red.
@@ -51,8 +51,8 @@ const FCC: Weights = Weights { red: 0.3, blue: 0.11, libyuv: None };
 const SMPTE240: Weights = Weights { red: 0.212, blue: 0.087, libyuv: None };
 
 impl Matrix {
-    /// Returns the matrix of a number in ITU-T H.273; 12 stands for that of the primaries. Where it
-    /// is unspecified, it is that of BT.601, as in libavif. `None` for one that is not supported.
+    /// Returns the matrix with a number in ITU-T H.273; 12 selects the matrix of the primaries. An
+    /// unspecified matrix is BT.601, as in libavif. `None` if it is not supported.
     pub(crate) fn numbered(matrix: u16, primaries: u16) -> Option<Self> {
         Some(Self::Weighted(match (matrix, primaries) {
             (0, _) => return Some(Self::Identity),
@@ -67,20 +67,20 @@ impl Matrix {
     }
 }
 
-/// How samples of some depth and range become levels of 8 bits.
+/// The conversion of samples with some depth and range to levels of 8 bits.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// What each value of luma adds to all colours, with the half of a level.
+    /// The contribution of each luma value to all colours, plus half a level for rounding.
     luma: Vec<i32>,
-    /// What is taken from a sample of chroma.
+    /// The neutral value, which is subtracted from a chroma sample.
     grey: i32,
-    /// For red, green and blue: the factors of both planes of chroma, and 1 or 0 for luma.
+    /// For red, green and blue: the factors of both chroma planes, and 1 or 0 for luma.
     factors: [[i32; 3]; 3],
     fraction: u32,
 }
 
 impl Conversion {
-    /// Makes the conversion of samples with `depth` bits, which is 8, 10 or 12.
+    /// Creates the conversion of samples with `depth` bits, which is 8, 10 or 12.
     pub(crate) fn new(matrix: Matrix, depth: usize, full_range: bool) -> Self {
         if let Matrix::Weighted(Weights { libyuv: Some(tables), .. }) = matrix
             && depth == 8
@@ -93,7 +93,8 @@ impl Conversion {
         } else {
             (16 << more, 219 << more, 224 << more)
         };
-        // Each result is one rounded quotient of a few products, which are the same everywhere.
+        // Each result is a single rounded quotient of a few products, which is equal on every
+        // machine.
         let parts =
             |factor: f64, steps: i32| (factor * PARTS_A_LEVEL / f64::from(steps)).round() as i32;
         let (whole, one) = (parts(1.0, luma_steps), parts(1.0, chroma_steps));
@@ -132,7 +133,7 @@ impl Conversion {
         })
     }
 
-    /// Converts a sample of a picture that has luma alone.
+    /// Converts a sample of a picture with luma only.
     pub(crate) fn grey(&self, y: i32) -> u8 {
         (self.luma(y) >> self.fraction).clamp(0, 255) as u8
     }
@@ -175,7 +176,7 @@ mod tests {
         let matrix = Matrix::numbered(1, 1).unwrap();
         let conversion = Conversion::new(matrix, 10, false);
         assert_eq!(conversion.rgb(250, 409, 960), [255, 0, 0]);
-        // The same number of luma and chroma in YCgCo is green.
+        // In YCgCo, the same luma with a high Cg is green.
         let conversion = Conversion::new(Matrix::GreenDifference, 8, true);
         assert_eq!(conversion.rgb(128, 255, 128), [1, 255, 1]);
         assert_eq!(Matrix::numbered(14, 9), None);

@@ -1,11 +1,11 @@
-//! Bounds-checked reads of the boxes of an ISO base media file (ISO/IEC 14496-12) and of bits.
+//! Bounds-checked reads of the boxes of an ISO base media file (ISO/IEC 14496-12), and of bits.
 //!
-//! Each read returns `None` where the bytes end too soon. Must not know: what a box means.
+//! Each read returns `None` if the bytes end too early. Does not depend on the meaning of boxes.
 
 /// The name of a box.
 pub(crate) type Name = [u8; 4];
 
-/// Reads numbers in big-endian order from the front of some bytes.
+/// Reads big-endian numbers from the front of a byte slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -42,18 +42,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the number of an item, which has 32 bits if `is_long`, else 16.
+    /// Reads an item's number, which has 32 bits if `is_long`, otherwise 16.
     pub(crate) fn id(&mut self, is_long: bool) -> Option<u32> {
         if is_long { self.u32() } else { self.u16().map(u32::from) }
     }
 
-    /// Reads version and flags, with which a full box begins.
+    /// Reads version and flags, which start a full box.
     pub(crate) fn version_and_flags(&mut self) -> Option<(u8, u32)> {
         let [version, flags @ ..] = self.array::<4>()?;
         Some((version, u32::from_be_bytes([0, flags[0], flags[1], flags[2]])))
     }
 
-    /// Reads a box: its name and what is in it. `None` if it is not whole.
+    /// Reads a box: its name and body. `None` if it is truncated.
     pub(crate) fn next_box(&mut self) -> Option<(Name, &'a [u8])> {
         let mut reader = *self;
         let (size, name) = (reader.u32()?, reader.array()?);
@@ -67,18 +67,18 @@ impl<'a> Reader<'a> {
         Some((name, body))
     }
 
-    /// Reads boxes until one is not whole, and returns what is in the first one of a name.
+    /// Reads boxes until one is truncated, and returns the body of the first one with this name.
     pub(crate) fn find_box(mut self, name: &Name) -> Option<&'a [u8]> {
         self.boxes().find(|(found, _)| found == name).map(|(_, body)| body)
     }
 
-    /// Reads boxes until one is not whole.
+    /// Reads boxes until one is truncated.
     pub(crate) fn boxes(&mut self) -> impl Iterator<Item = (Name, &'a [u8])> {
         std::iter::from_fn(|| self.next_box())
     }
 }
 
-/// Reads bits, the most significant one of each byte first.
+/// Reads bits, the most significant bit of each byte first.
 #[derive(Debug)]
 pub(crate) struct Bits<'a> {
     bytes: &'a [u8],
@@ -86,7 +86,7 @@ pub(crate) struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// Begins with the first bit of `bytes`.
+    /// Starts at the first bit of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }

@@ -1,7 +1,7 @@
-//! Reads the planes of a decoded AV1 picture as RGBA.
+//! Converts the planes of a decoded AV1 picture to RGBA.
 //!
-//! Chroma with fewer samples is interpolated linearly between centred samples, as libyuv does, by
-//! which Chromium draws AVIF; the declared position of chroma samples is ignored as there.
+//! Subsampled chroma is interpolated linearly between centred samples, as in libyuv, with which
+//! Chromium draws AVIF. Like libyuv, it ignores the declared position of chroma samples.
 
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 
@@ -37,7 +37,7 @@ impl Rows {
         }
     }
 
-    /// Writes a row into `samples`. A row below the last one is that one.
+    /// Reads a row into `samples`. Rows below the last one repeat it.
     fn read(&self, y: usize, samples: &mut Vec<i32>) {
         let bytes = self.plane.get(y.min(self.height - 1) * self.stride..).unwrap_or_default();
         samples.clear();
@@ -51,7 +51,7 @@ impl Rows {
     }
 }
 
-/// A plane of chroma, read as if it had as many samples as luma.
+/// A chroma plane, read as if it had as many samples as luma.
 struct Chroma {
     rows: Rows,
     layout: PixelLayout,
@@ -65,12 +65,13 @@ impl Chroma {
         Self { rows, layout: picture.pixel_layout(), near: Vec::new(), far: Vec::new() }
     }
 
-    /// Writes `width` samples of row `y` of the picture.
+    /// Reads `width` samples for row `y` of the picture.
     fn read(&mut self, y: usize, width: usize, samples: &mut Vec<i32>) {
         if self.layout == PixelLayout::I444 {
             return self.rows.read(y, samples);
         }
-        // Rows are weighted 3 to 1, and so are columns; without rows to weigh all is as it is.
+        // Rows are weighted 3 to 1, and so are columns. Without row subsampling a row is used
+        // unchanged.
         if self.layout == PixelLayout::I420 {
             self.rows.read(y / 2, &mut self.near);
             let far = if y.is_multiple_of(2) { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
@@ -82,8 +83,8 @@ impl Chroma {
             self.rows.read(y, &mut self.near);
         }
         let shift = if self.layout == PixelLayout::I420 { 4 } else { 2 };
-        // libyuv, which converts 8 bits, does not interpolate the last column. In an even number of
-        // columns there is nothing to interpolate in it.
+        // libyuv, which converts 8 bits, does not interpolate the last column. With an even number
+        // of columns nothing needs to be interpolated there.
         let last = self.near.len() - 1;
         let apart = if self.rows.is_deep { width } else { width - 1 };
         samples.clear();
@@ -99,8 +100,8 @@ impl Chroma {
     }
 }
 
-/// Converts a picture of colours to opaque RGBA. `None` if it has fewer samples of chroma than the
-/// matrix needs.
+/// Converts a colour picture to opaque RGBA. `None` if it has fewer chroma samples than the matrix
+/// needs.
 pub(crate) fn rgba(picture: &Picture, matrix: Matrix, full_range: bool) -> Option<Vec<u8>> {
     let layout = picture.pixel_layout();
     if matrix == Matrix::Identity && matches!(layout, PixelLayout::I420 | PixelLayout::I422) {
@@ -133,7 +134,7 @@ pub(crate) fn rgba(picture: &Picture, matrix: Matrix, full_range: bool) -> Optio
     Some(rgba)
 }
 
-/// Reads the opacity of each pixel: the luma of a picture.
+/// Returns the opacity of each pixel: the luma of a picture.
 pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     let luma = Rows::new(picture, PlanarImageComponent::Y);
     let conversion = Conversion::new(Matrix::Identity, picture.bit_depth(), full_range);
@@ -146,7 +147,7 @@ pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     opacity
 }
 
-/// Sets the opacity of `rgba`, and divides colours that were multiplied by it.
+/// Sets the opacity of `rgba`, and divides premultiplied colours by it.
 pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
     for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
         pixel[3] = opacity;

@@ -1,59 +1,59 @@
-//! Looks at an AV1 bitstream before it is decoded: its frames are counted and its sequence header
-//! is read, so that the decoder's memory and work are known before it runs.
+//! Inspects an AV1 bitstream before it is decoded: counts its frames and reads its sequence header,
+//! so that the decoder's memory and work are known before it runs.
 //!
 //! Source: AV1 Bitstream & Decoding Process Specification, 5.3 (OBUs) and 5.5 (sequence header).
 
 use super::avif_reader::{Bits, Reader};
 
-/// The types of OBUs that are told apart.
+/// The types of OBUs that are distinguished.
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 const METADATA: u8 = 5;
-/// A copy of a frame's header, which decoders take for one where none is pending.
+/// A copy of a frame header, which decoders treat as a frame header if none is pending.
 const REDUNDANT_FRAME_HEADER: u8 = 7;
-/// The number by which a sequence says that a property of its colours is unknown.
+/// The number for an unknown colour property of a sequence.
 const UNSPECIFIED: u16 = 2;
 
-/// What is known of a bitstream without decoding it.
+/// Properties of a bitstream that are known without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The first sequence header; of what makes decoding dear, the dearest of all of them.
+    /// The first sequence header, with the most expensive chroma of all sequence headers.
     pub(crate) sequence: Sequence,
-    /// Greatest width of a frame in pixels, over all sequence headers.
+    /// Maximum width of a frame in pixels, over all sequence headers.
     pub(crate) max_width: u32,
-    /// Greatest height of a frame in pixels, over all sequence headers.
+    /// Maximum height of a frame in pixels, over all sequence headers.
     pub(crate) max_height: u32,
-    /// Number of headers of frames, and of copies of them. Each may make the decoder decode or copy
-    /// a picture.
+    /// Number of frame headers and copies of them. Each may make the decoder decode or copy a
+    /// picture.
     pub(crate) frames: u32,
 }
 
 /// The fields of a sequence header that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sequence {
-    /// Greatest width of a frame in pixels.
+    /// Maximum width of a frame in pixels.
     pub(crate) width: u32,
-    /// Greatest height of a frame in pixels.
+    /// Maximum height of a frame in pixels.
     pub(crate) height: u32,
-    /// What samples mean.
+    /// Meaning of the samples.
     pub(crate) colour: Colour,
-    /// How much chroma there is.
+    /// Chroma subsampling.
     pub(crate) chroma: Chroma,
 }
 
-/// How much chroma a picture has, the dearest kind last.
+/// Amount of chroma in a picture, the most expensive kind last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chroma {
-    /// Luma alone.
+    /// Luma only.
     None,
-    /// A sample for four pixels.
+    /// One sample for four pixels.
     Quarter,
-    /// A sample for each pixel, or for two.
+    /// One sample for each pixel, or for two.
     Whole,
 }
 
-/// What samples mean, by numbers in ITU-T H.273.
+/// Meaning of samples, by numbers in ITU-T H.273.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Colour {
     /// Chromaticities of red, green and blue.
@@ -64,8 +64,8 @@ pub(crate) struct Colour {
     pub(crate) full_range: bool,
 }
 
-/// Walks over the OBUs up to one that is not whole, where the decoder stops too. `None` if there is
-/// no sequence header or one that cannot be read.
+/// Walks over the OBUs up to a truncated one, where the decoder also stops. `None` if there is no
+/// sequence header, or one cannot be read.
 pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     let mut found: Option<Stream> = None;
     let mut frames = 0_u32;
@@ -92,8 +92,8 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     found.map(|stream| Stream { frames, ..stream })
 }
 
-/// The bitstream without metadata, on which no pixel depends, and at some of which the decoder
-/// panics.
+/// Returns the bitstream without metadata, because no pixel depends on them and the decoder panics
+/// on some.
 pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(stream.len());
     let mut rest = stream;
@@ -108,11 +108,11 @@ pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Splits off an OBU: its type, its payload, and what follows it.
+/// Splits off an OBU: its type, its payload, and the bytes after it.
 fn obu(stream: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut reader = Reader(stream);
     let header = reader.u8()?;
-    // The first bit is forbidden: the decoder would refuse it.
+    // The forbidden first bit is not checked, because the decoder rejects it.
     let (kind, has_extension, has_size) = (header >> 3 & 15, header & 4 != 0, header & 2 != 0);
     if has_extension {
         reader.u8()?;
@@ -163,7 +163,7 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     Some(Sequence { width, height, colour, chroma })
 }
 
-/// Skips what a sequence header says of time and operating points.
+/// Skips the timing information and operating points of a sequence header.
 fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     let mut delay_bits = None;
     if bits.flag()? {
@@ -210,7 +210,7 @@ fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips the tools that only sequences of several frames have.
+/// Skips the tools that exist only in sequences of several frames.
 fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.number(4)?;
     let has_order = bits.flag()?;
@@ -227,7 +227,7 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads the colour configuration up to the range (5.5.2), and whether there is luma alone.
+/// Reads the colour configuration up to the range (5.5.2), and whether there is only luma.
 fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, bool)> {
     let is_deep = bits.flag()?;
     if profile == 2 && is_deep {
@@ -241,7 +241,7 @@ fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, bool)> {
         }
     }
     let [primaries, _, matrix] = described;
-    // sRGB stored as it is always has the full range.
+    // sRGB without a matrix always has the full range.
     let full_range = !is_grey && described == [1, 13, 0] || bits.flag()?;
     Some((Colour { primaries, matrix, full_range }, is_grey))
 }

@@ -1,8 +1,8 @@
 //! Decodes Windows bitmaps: the device-independent bitmap (DIB) of BMP files and of ICO entries.
 //!
-//! Owns the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette and the
-//! offset of the pixels. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF
-//! 2.2.2, and how browsers show the files of bmpsuite.
+//! Handles the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette and
+//! pixel offset. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF 2.2.2,
+//! and the way browsers show the files of bmpsuite.
 
 use super::dib_rows::{DibRows, decode_rle, decode_rows};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     work::Work,
 };
 
-/// How the pixels are stored.
+/// Storage format of the pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DibStorage {
     /// Uncompressed rows of 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
@@ -28,13 +28,13 @@ pub(crate) enum DibStorage {
 pub(crate) struct DibHeader {
     /// Width in pixels.
     pub(crate) width: u32,
-    /// Number of rows. In an ICO entry it is twice the height, since it counts the mask too.
+    /// Number of rows. In an ICO entry it is twice the height, because it includes the mask.
     pub(crate) height: u32,
     /// True if the top row is stored first.
     pub(crate) top_down: bool,
     /// Bits per pixel.
     pub(crate) bits: u32,
-    /// How the pixels are stored.
+    /// Storage format of the pixels.
     pub(crate) storage: DibStorage,
     /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits. Alpha is 0 if there is
     /// no alpha channel.
@@ -46,14 +46,14 @@ pub(crate) struct DibHeader {
 
 /// A decoded DIB.
 pub(crate) struct DibPicture {
-    /// RGBA of all rows; rows that did not come are transparent.
+    /// RGBA of all rows. Missing rows are transparent.
     pub(crate) rgba: Vec<u8>,
-    /// Number of rows that came, in the order of the file.
+    /// Number of rows that the file contains, in its order.
     pub(crate) came: usize,
 }
 
 impl DibHeader {
-    /// Reads the header at the start of `dib`. Returns `None` if it is cut off or unknown.
+    /// Parses the header at the start of `dib`. Returns `None` if it is truncated or unknown.
     pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
         let header_bytes = read_u32(dib, 0)? as usize;
         if header_bytes == 12 {
@@ -104,7 +104,7 @@ impl DibHeader {
         })
     }
 
-    /// Reads a BITMAPCOREHEADER of OS/2 1.x: sides of 16 bits, palette entries of 3 bytes.
+    /// Parses a BITMAPCOREHEADER of OS/2 1.x: sides of 16 bits, palette entries of 3 bytes.
     fn parse_core(dib: &[u8]) -> Option<Self> {
         let bits = u32::from(read_u16(dib, 10)?);
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
@@ -127,7 +127,7 @@ impl DibHeader {
         })
     }
 
-    /// Returns the offset of the first byte after the palette, where pixels begin by default.
+    /// Returns the offset of the first byte after the palette, where pixels start by default.
     pub(crate) fn end(&self) -> usize {
         self.palette_at
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
@@ -141,9 +141,9 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Decodes `height` rows that begin at `pixels_at`, as many as came. Alpha comes from the alpha
-    /// mask if there is one; else, with `fourth_byte_is_alpha`, from the fourth byte of 32-bit
-    /// pixels; else it is 255.
+    /// Decodes `height` rows that start at `pixels_at`, or as many as there are. Alpha is read from
+    /// the alpha mask if there is one. Otherwise, with `fourth_byte_is_alpha`, it is the fourth
+    /// byte of 32-bit pixels; otherwise it is 255.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
@@ -179,7 +179,7 @@ impl DibHeader {
     }
 }
 
-/// Bytes of the file header of a BMP, which precedes the DIB.
+/// Bytes of a BMP's file header, which precedes the DIB.
 const FILE_HEADER_BYTES: usize = 14;
 
 /// Reads the sides of a BMP file from its header.
@@ -199,7 +199,7 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
-    // An offset that points into the headers or beyond the end is wrong: use the default offset.
+    // An offset that points into the headers or beyond the end is wrong, so use the default offset.
     let pixels_at = named
         .checked_sub(FILE_HEADER_BYTES)
         .filter(|at| (header.palette_at..dib.len()).contains(at));

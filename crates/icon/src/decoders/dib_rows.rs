@@ -1,7 +1,7 @@
 //! Decodes the pixel data of a DIB: uncompressed rows of any depth, and run-length encoding.
 //!
-//! Invariants: the output has always `width * height * 4` bytes. Of data that end too soon the
-//! whole rows that came are drawn, the others are transparent. Must not know: headers.
+//! Invariants: the output always has `width * height * 4` bytes. If the data end too early, the
+//! complete rows are drawn and the others are transparent. Does not depend on headers.
 
 /// The layout of the rows, as the header describes it.
 pub(crate) struct DibRows {
@@ -25,8 +25,8 @@ impl DibRows {
         if self.top_down { stored } else { self.height - 1 - stored }
     }
 
-    /// Returns the number of whole rows in `length` bytes of uncompressed rows. Many files omit the
-    /// padding after the last row.
+    /// Returns the number of complete rows in `length` bytes of uncompressed rows. Many files omit
+    /// the padding after the last row.
     pub(crate) fn came(&self, length: usize) -> usize {
         let stride = (self.width * self.bits).div_ceil(32) * 4;
         let row_bytes = (self.width * self.bits).div_ceil(8);
@@ -62,15 +62,15 @@ impl Channel {
             return absent;
         }
         let (value, most) = (u64::from(pixel >> self.shift & self.most), u64::from(self.most));
-        // The result is at most 255, since `value` is at most `most`.
+        // The result is at most 255, because `value` is at most `most`.
         ((value * 255 + most / 2) / most) as u8
     }
 }
 
-/// Decodes uncompressed rows, each padded to a multiple of 4 bytes, as many as came.
+/// Decodes uncompressed rows, each padded to a multiple of 4 bytes, as many as there are.
 ///
 /// # Errors
-/// Not one row came, or a mask is not one of bits side by side.
+/// Returns an error if no row is complete, or if the bits of a mask are not contiguous.
 pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
@@ -113,11 +113,11 @@ fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
     [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
 }
 
-/// Decodes run-length encoding of 4 or 8 bits per pixel. Pixels that no run covers are transparent,
-/// as in browsers, also those whose runs did not come.
+/// Decodes run-length encoding with 4 or 8 bits per pixel. As in browsers, pixels are transparent
+/// if no run covers them, or if their run is missing.
 ///
 /// # Errors
-/// Not one run came.
+/// Returns an error if no run is complete.
 pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut canvas =
         RleCanvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
@@ -137,20 +137,20 @@ fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
     if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
 }
 
-/// The picture while runs are drawn.
+/// A picture onto which runs are drawn.
 struct RleCanvas<'a> {
     rows: &'a DibRows,
     rgba: Vec<u8>,
     /// Column of the next pixel.
     x: usize,
-    /// Number of the current row in the order of the file.
+    /// Number of the current row in file order.
     stored: usize,
 }
 
 impl RleCanvas<'_> {
     /// Draws the first run of `data` and returns the bytes after it. Returns `None` at the end of
-    /// the data, and where literal pixels or a jump leave the picture: Chromium draws no further.
-    /// The end marker leaves no row to draw.
+    /// the data, and if literal pixels or a jump leave the picture, because Chromium then stops
+    /// drawing. The end marker moves past the last row.
     fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
         let ([count, value], rest) = data.split_first_chunk::<2>()?;
         let bits = self.rows.bits;

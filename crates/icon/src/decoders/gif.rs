@@ -1,6 +1,6 @@
 //! Decodes GIF with the `gif` crate: the first frame, on the canvas that a browser would show.
 //!
-//! Invariant: the picture has exactly the sides measured before decoding, since the canvas is
+//! Invariant: the picture has exactly the sides measured before decoding, because the canvas is
 //! extended to contain the whole first frame. The background colour is ignored, as in browsers.
 
 use std::num::NonZeroU64;
@@ -14,7 +14,7 @@ const SCREEN_AT: usize = 6;
 /// Byte offset of the global colour table, or of the first block if there is no such table.
 const BLOCKS_AT: usize = 13;
 
-/// Reads the sides of the canvas: those of the logical screen, extended to contain the first frame.
+/// Reads the sides of the canvas: the logical screen, extended to contain the first frame.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let side = |at| read_u16(bytes, at).map(u32::from);
     let (screen_width, screen_height) = (side(SCREEN_AT)?, side(SCREEN_AT + 2)?);
@@ -37,7 +37,7 @@ fn first_frame(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the offset after the sub-blocks that begin at `at`.
+/// Returns the offset after the sub-blocks that start at `at`.
 fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let length = usize::from(*bytes.get(at)?);
@@ -48,7 +48,7 @@ fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A frame as it came.
+/// A frame as stored.
 struct IndexedFrame {
     left: usize,
     top: usize,
@@ -58,14 +58,13 @@ struct IndexedFrame {
     transparent: Option<u8>,
     /// RGB of each index; may have fewer than 256 entries.
     palette: Vec<u8>,
-    /// Indices in the order of the file. They are `width * height` bytes.
+    /// Indices in file order. They are `width * height` bytes.
     indices: Vec<u8>,
-    /// True if all indices came.
+    /// True if all indices were received.
     complete: bool,
 }
 
-/// Decodes the first frame. Of a file that ends early it gives the pixels that came; the others are
-/// transparent.
+/// Decodes the first frame. If the file ends early, the missing pixels are transparent.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("no frame")?;
     let with_table = with_colour_table(bytes);
@@ -74,8 +73,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let frame = read_frame(bytes, 0)?;
     let mut came = frame.indices.len();
     if !frame.complete {
-        // The decoder does not say how many indices it wrote before it failed. They are those that
-        // do not depend on what was in the buffer before.
+        // The decoder does not return how many indices it wrote before it failed. Decode again into
+        // a buffer with other contents: the indices that are equal both times were written.
         work.spend((width, height), bytes.len())?;
         let again = read_frame(bytes, 1)?;
         let mut pairs = frame.indices.iter().zip(&again.indices);
@@ -95,7 +94,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Reads the first frame into a buffer that contains `unwritten` before.
+/// Reads the first frame into a buffer that is filled with `unwritten`.
 fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::Indexed);
@@ -121,14 +120,15 @@ fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
         complete: false,
     };
     read.palette = decoder.palette().map_err(|error| error.to_string())?.to_vec();
-    // An error means that the data end early or are damaged: what came before it is shown.
+    // An error means that the data end early or are damaged. Show the part before it.
     read.complete = decoder.fill_buffer(&mut read.indices).unwrap_or(false);
     Ok(read)
 }
 
 impl IndexedFrame {
-    /// Draws the first `came` pixels on a canvas. A whole row of an interlaced frame also fills the
-    /// rows below it that later passes would fill, unless a colour is transparent, as in Chromium.
+    /// Draws the first `came` pixels on a canvas. As in Chromium, a complete row of an interlaced
+    /// frame also fills the rows below it that later passes would fill, unless a colour is
+    /// transparent.
     fn draw(&self, came: usize, rgba: &mut [u8], canvas_width: usize) {
         let rows = interlaced_order(self.height);
         for (index, row) in self.indices[..came].chunks(self.width).enumerate() {
@@ -145,7 +145,7 @@ impl IndexedFrame {
         }
     }
 
-    /// Returns the colour of an index. One beyond the palette is black, as in browsers.
+    /// Returns the colour of an index. As in browsers, an index beyond the palette is black.
     fn colour(&self, index: u8) -> [u8; 4] {
         let entry = self.palette.get(usize::from(index) * 3..).and_then(|rest| rest.first_chunk());
         let [red, green, blue] = entry.copied().unwrap_or_default();
@@ -153,8 +153,8 @@ impl IndexedFrame {
     }
 }
 
-/// Returns for each row of an interlaced frame, in the order of the file, its number from the top
-/// and how many rows it fills until later passes come (GIF89a, appendix E).
+/// Returns for each row of an interlaced frame, in file order, its number from the top and the
+/// number of rows that it fills until later passes (GIF89a, appendix E).
 fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     let passes = [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)];
     let rows = passes
@@ -163,8 +163,8 @@ fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     rows.collect()
 }
 
-/// Returns the file with a black colour table if it has none, neither a global one nor one of the
-/// first frame: browsers draw such a frame in black.
+/// Returns the file with a black colour table if it has no global table and none for the first
+/// frame, because browsers draw such a frame in black.
 fn with_colour_table(bytes: &[u8]) -> Option<Vec<u8>> {
     const TABLE_FLAGS: u8 = 0x87;
     let flags = *bytes.get(SCREEN_AT + 4)?;

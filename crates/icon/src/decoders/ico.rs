@@ -1,10 +1,10 @@
-//! Decodes ICO and CUR: a directory of pictures, of which the one that suits a tab best is decoded.
+//! Decodes ICO and CUR: a directory of pictures. Decodes the picture that suits a tab best.
 //!
 //! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
-//! come from the header of each picture, never from the directory; if an entry cannot be decoded,
-//! the next best one is tried, up to [`MAX_TRIED`] and within the work that one file may cost. The
-//! height of a DIB counts picture and mask. The AND mask gives alpha if a pixel has fewer than 32
-//! bits, or if it has 32 bits and every alpha is 0.
+//! are read from the header of each picture, never from the directory; if an entry cannot be
+//! decoded, the next best one is tried, up to [`MAX_TRIED`] and within the maximum work for one
+//! file. The height of a DIB includes picture and mask. The AND mask gives alpha if a pixel has
+//! fewer than 32 bits, or if it has 32 bits and every alpha is 0.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -22,11 +22,11 @@ use crate::{
     work::Work,
 };
 
-/// Number of directory entries that are read. Real files have up to a dozen; each entry costs a
-/// header to parse.
+/// Maximum number of directory entries that are read. Real files have up to a dozen; each entry
+/// costs parsing a header.
 pub(crate) const MAX_ENTRIES: usize = 64;
-/// Number of entries that are decoded until one succeeds. A file whose best entries are all broken
-/// is made by hand, not by a drawing program.
+/// Maximum number of entries that are decoded until one succeeds. A file whose best entries are all
+/// broken was made by hand, not by a drawing program.
 pub(crate) const MAX_TRIED: usize = 3;
 /// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
@@ -41,7 +41,7 @@ struct DirectoryEntry<'a> {
     payload: &'a [u8],
     /// Offset of the first byte of the picture in the file.
     offset: usize,
-    /// The length in the directory. It is used for nothing but the end of the mask.
+    /// The length in the directory. It is only used for the end of the mask.
     length: usize,
     width: u32,
     height: u32,
@@ -65,8 +65,8 @@ impl<'a> DirectoryEntry<'a> {
         usable.then_some(Self { payload, offset, length, width, height, bits })
     }
 
-    /// The best entry has the least rank: the smallest of at least 32 pixels, else the largest;
-    /// then the most bits per pixel; then squares. Equal entries keep the order of the file.
+    /// The best entry has the lowest rank: the smallest of at least 32 pixels, or else the largest;
+    /// then the most bits per pixel; then squares. Equal entries keep the file's order.
     fn rank(&self) -> impl Ord + use<> {
         let size = self.width.min(self.height);
         let small = size < TAB_ICON_PIXELS;
@@ -90,7 +90,7 @@ impl<'a> DirectoryEntry<'a> {
         if header.bits < 32 || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
-            // If the length ends before the mask, there is none: the next picture follows.
+            // If the length ends before the mask, there is no mask: the next picture follows.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
             self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, came);
@@ -99,7 +99,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 
     /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the end of the
-    /// mask are opaque. Rows of the picture that did not come stay transparent.
+    /// mask are opaque. Missing rows of the picture stay transparent.
     fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, came: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
@@ -116,7 +116,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// Returns the bits per pixel of a PNG: bit depth times number of channels.
+/// Returns a PNG's bits per pixel: bit depth times number of channels.
 fn png_bits(payload: &[u8]) -> Option<u32> {
     let channels = match payload.get(25)? {
         2 => 3,
@@ -127,8 +127,8 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
     Some(u32::from(*payload.get(24)?) * channels)
 }
 
-/// Returns the usable entries, best first. Of entries that share a picture only the first is
-/// kept: the others would decode, or fail, in the same way.
+/// Returns the usable entries, best first. If entries share a picture, only the first is kept,
+/// because the others would decode or fail in the same way.
 fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
     let read = 0..claimed.min(MAX_ENTRIES);
@@ -139,12 +139,12 @@ fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     entries
 }
 
-/// Reads the sides of the best entry; `None` if no entry can be read.
+/// Reads the sides of the best entry. `None` if no entry can be read.
 pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
     entries(file).first().map(|entry| (entry.width, entry.height))
 }
 
-/// Decodes the best entry that can be decoded. If there is none, the error is that of the best
+/// Decodes the best entry that can be decoded. If there is none, returns the error of the best
 /// entry.
 pub(crate) fn decode(file: &[u8], format: Format, work: &mut Work) -> Result<Pixels, IconError> {
     let mut first_reason = None;

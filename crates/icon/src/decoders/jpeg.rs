@@ -1,5 +1,5 @@
-//! Decodes JPEG with the scalar integer code of `zune-jpeg`. Its SIMD code may give other pixels,
-//! and pixels must not depend on the machine.
+//! Decodes JPEG with the scalar integer code of `zune-jpeg`. Its SIMD code may give different
+//! pixels, and pixels must not depend on the machine.
 //!
 //! The decoder converts CMYK and YCCK to RGB. The EXIF orientation is applied; colour profiles are
 //! not (docs/decisions/0018).
@@ -13,24 +13,24 @@ use super::{
 };
 use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work};
 
-/// Greatest number of scans of a small progressive JPEG. Real files have about ten.
+/// Maximum number of scans of a small progressive JPEG. Real files have about ten.
 const MAX_SCANS: usize = 64;
 /// Number of scans that a JPEG of any size may have.
 const LEAST_SCANS: usize = 12;
-/// Number of pixels that all scans together may visit, which bounds the time of decoding. Between
-/// the two limits above it decides how many scans a file may have.
+/// Maximum number of pixels that all scans together may visit, which bounds the decoding time. It
+/// decides the maximum number of scans between the two limits above.
 const MAX_VISITED_PIXELS: usize = 16 << 20;
 
-/// Two tails with which a file that ends early is decoded. They contain no marker, and all their
-/// bits differ, so that every symbol read from them does.
+/// Two tails that are appended to a file that ends early. They contain no marker, and all their
+/// bits differ, so that every symbol read from them does, too.
 const TAIL: [u8; 7] = [0x00, 0x5A, 0x13, 0x81, 0x3C, 0x42, 0x6E];
 const OTHER_TAIL: [u8; 7] = [0xFE, 0xA5, 0xEC, 0x7E, 0xC3, 0xBD, 0x91];
 /// The marker of the end of a file (EOI).
 const END: [u8; 2] = [0xFF, 0xD9];
-/// Bytes at the end of a file without its marker that libjpeg does not use: it reads up to seven
-/// ahead, and waits for them.
+/// Number of bytes at the end of a file without its end marker that libjpeg does not use, because
+/// it waits for up to seven more.
 const WAITING_BYTES: usize = 4;
-/// More bytes than a row of blocks can have that begins in the file and differs in no pixel.
+/// More bytes than a row of blocks can have that starts in the file and has no differing pixel.
 const TAIL_REPEATS: usize = 512;
 
 /// Reads the sides from the first frame header (SOF).
@@ -38,8 +38,8 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     JpegHeader::read(bytes).map(|header| (header.width, header.height))
 }
 
-/// Decodes a JPEG and applies its orientation, which may exchange width and height. Of a file that
-/// ends early the rows that did not come are transparent.
+/// Decodes a JPEG and applies its orientation, which may exchange width and height. If the file
+/// ends early, the missing rows are transparent.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
     let sides = (width, height);
@@ -62,8 +62,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Ok(orientation::upright(pixels, orientation))
 }
 
-/// What one attempt costs: the pixels, and for each scan after the first one a sixteenth of them,
-/// as measured.
+/// Returns the cost of one attempt: the pixels, and for each scan after the first one a sixteenth
+/// of them, as measured.
 pub(crate) fn visited_pixels(bytes: &[u8], (width, height): (u32, u32)) -> u64 {
     let area = u64::from(width) * u64::from(height);
     let more_scans = scans(bytes).saturating_sub(1) as u64;
@@ -76,11 +76,11 @@ fn spend(bytes: &[u8], sides: (u32, u32), work: &mut Work) -> Result<(), String>
     Ok(work.spend_pixels(pixels, bytes.len())?)
 }
 
-/// Decodes a file that ends early: returns RGB, the number of rows that came, and the orientation.
+/// Decodes a file that ends early: returns RGB, the number of complete rows, and the orientation.
 ///
-/// Chromium shows rows of which all data came, and of a progressive file also what the scans so far
-/// give. zune-jpeg does not say how far the data went. So two tails are appended: rows that are the
-/// same with both depend on no byte of them.
+/// Chromium shows rows whose data are complete, and for a progressive file also the result of the
+/// scans so far. zune-jpeg does not report how far the data reached, so two tails are appended:
+/// rows that are equal with both do not depend on the tails.
 fn partial(
     bytes: &[u8],
     sides: (u32, u32),
@@ -110,15 +110,15 @@ fn partial(
     let Some(equal) = rows.position(|(row, other)| row != other) else {
         return Ok((rgb, height, orientation));
     };
-    // Where chroma has half the rows, the last two rows of a row of blocks wait for the next one.
+    // If chroma has half the rows, the last two rows of a row of blocks depend on the next one.
     let waiting = if header.vertical > 1 { 2 } else { 0 };
     let came =
         ((equal + waiting) / (8 * header.vertical) * 8 * header.vertical).saturating_sub(waiting);
     if came == 0 { Err("no row came".to_owned()) } else { Ok((rgb, came, orientation)) }
 }
 
-/// Decodes to RGB with the sides in the header. In strict mode any fault is an error; else the
-/// decoder goes on as far as it can.
+/// Decodes to RGB with the sides in the header. In strict mode any fault is an error; otherwise the
+/// decoder continues as far as it can.
 fn decode_rgb(
     bytes: &[u8],
     (width, height): (u32, u32),
@@ -134,7 +134,7 @@ fn decode_rgb(
         .jpeg_set_max_scans(scans)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    // Not RGBA: when it converts from CMYK, zune-jpeg 0.5.15 writes three bytes per pixel even
+    // Not RGBA: when zune-jpeg 0.5.15 converts from CMYK, it writes three bytes per pixel even
     // then.
     let rgb = decoder.decode().map_err(|error| error.to_string())?;
     let info = decoder.info().ok_or("no header")?;

@@ -1,6 +1,6 @@
-//! Reads what the segments of a JPEG say about the picture, without decoding it.
+//! Reads the header fields and segments of a JPEG without decoding it.
 //!
-//! Source: ITU-T T.81, annex B. Must not know: pixels, or the entropy coding.
+//! Source: ITU-T T.81, annex B. Does not depend on pixels or the entropy coding.
 
 /// The fields of the first frame header (SOF), and the number of scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,9 +9,9 @@ pub(crate) struct JpegHeader {
     pub(crate) width: u32,
     /// Height in pixels.
     pub(crate) height: u32,
-    /// True if each scan refines the picture of those before it.
+    /// True if each scan refines the picture of the earlier ones.
     pub(crate) progressive: bool,
-    /// Greatest vertical sampling factor, 1..=15: rows of blocks of 8 rows in one unit (MCU).
+    /// Maximum vertical sampling factor, 1..=15: rows of blocks of 8 rows in one unit (MCU).
     pub(crate) vertical: usize,
 }
 
@@ -23,7 +23,7 @@ struct Marker<'a> {
     after: &'a [u8],
 }
 
-/// Iterates over the markers of a file. Bytes between segments are skipped, as decoders do, and so
+/// Iterates over the markers of a file. Bytes between segments are skipped, as in decoders, and so
 /// is the entropy-coded data of scans.
 fn markers(bytes: &[u8]) -> impl Iterator<Item = Marker<'_>> {
     let mut rest = bytes.get(2..).unwrap_or_default();
@@ -42,7 +42,7 @@ fn markers(bytes: &[u8]) -> impl Iterator<Item = Marker<'_>> {
 }
 
 impl JpegHeader {
-    /// Reads the first frame header. Returns `None` if it did not come before the first scan.
+    /// Reads the first frame header. Returns `None` if there is none before the first scan.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         for Marker { code, after, .. } in markers(bytes) {
             match code {
@@ -70,18 +70,18 @@ impl JpegHeader {
     }
 }
 
-/// Returns true if the file contains the marker of its end (EOI).
+/// Returns true if the file contains its end marker (EOI).
 pub(crate) fn has_end(bytes: &[u8]) -> bool {
     markers(bytes).any(|marker| marker.code == 0xD9)
 }
 
-/// Returns the file up to its last whole segment and what came of the scan after it.
+/// Returns the file up to its last complete segment, with the available data of a scan after it.
 pub(crate) fn whole_segments(bytes: &[u8]) -> &[u8] {
     let cut = markers(bytes).find(|marker| marker.segment > marker.after.len());
     cut.map_or(bytes, |marker| &bytes[..bytes.len() - marker.after.len() - 2])
 }
 
-/// Returns the number of scans that begin in the file.
+/// Returns the number of scans that start in the file.
 pub(crate) fn scans(bytes: &[u8]) -> usize {
     markers(bytes).filter(|marker| marker.code == 0xDA).count()
 }

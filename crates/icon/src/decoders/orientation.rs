@@ -1,14 +1,14 @@
-//! Applies the orientation that a camera wrote into the EXIF data of a photograph, as browsers do
-//! (CSS Images 3, `image-orientation: from-image`).
+//! Applies the orientation in the EXIF data of a photograph, as browsers do (CSS Images 3,
+//! `image-orientation: from-image`).
 //!
-//! Sources: Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0. Malformed EXIF data count as upright;
-//! they are never an error.
+//! Sources: Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0. Malformed EXIF data count as upright and
+//! are never an error.
 
 use crate::pixels::Pixels;
 
 /// The tag of the orientation.
 const TAG: u16 = 0x0112;
-/// Number of directory entries that are read. Cameras write about twenty.
+/// Maximum number of directory entries that are read. Cameras write about twenty.
 const MAX_ENTRIES: u16 = 256;
 
 /// Reads the orientation, 1..=8, from EXIF data (a TIFF file). Returns 1, which means upright, if
@@ -33,11 +33,11 @@ fn find(tiff: &[u8]) -> Option<u8> {
     let entries = u16_at(directory)?.min(MAX_ENTRIES);
     let mut offsets = (0..usize::from(entries)).map(|entry| directory + 2 + entry * 12);
     let offset = offsets.find(|&at| u16_at(at) == Some(TAG))?;
-    // The entry itself contains the value, which has 16 bits.
+    // The entry contains the value itself, which has 16 bits.
     u8::try_from(u16_at(offset + 8)?).ok()
 }
 
-/// Turns `pixels` upright.
+/// Rotates and mirrors `pixels` so that they are upright.
 pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
     // Maps a pixel of the upright picture to its stored column and row.
@@ -59,7 +59,7 @@ pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
         let (column, row) = stored(x, y, width - 1, height - 1);
         source[row * width + column]
     });
-    // The sides are the same, perhaps exchanged, so `new` accepts them.
+    // The sides are unchanged or exchanged, so `new` accepts them.
     Pixels::new(across as u32, down as u32, rgba.collect()).unwrap_or(pixels)
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn each_orientation_turns_the_letter_f_upright() {
-        // F as 2x3 dots, and how each orientation stores it (Exif 2.32, table 6).
+        // The letter F as 2x3 dots, and its form for each orientation (Exif 2.32, table 6).
         let f: &[&[u8]] = &[b"##", b"#.", b"..", b"#."];
         let stored: [&[&[u8]]; 8] = [
             &[b"##", b"#.", b"..", b"#."],

@@ -1,6 +1,6 @@
 //! Decodes PNG: common files with `png_fast`, all others with the `png` crate.
 //!
-//! It supports every colour type, bit depth and interlace method, and transparency (tRNS). Of an
+//! It supports every colour type, bit depth and interlace method, and transparency (tRNS). For an
 //! animated PNG it decodes the first frame. Invariant: the picture has exactly the sides in the
 //! header (IHDR).
 
@@ -41,8 +41,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Decodes the default image. Both decoders pay for their work, since the fast one may fail at the
-/// last byte.
+/// Decodes the default image. Both decoders pay for their work, because the fast one may fail at
+/// the last byte.
 fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     if let Some(parts) = PngParts::read(bytes) {
         work.spend(parts.sides(), bytes.len())?;
@@ -55,8 +55,8 @@ fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     decode_any(bytes)
 }
 
-/// Decodes any PNG with the `png` crate, row by row until all came or one cannot be decoded. Rows
-/// that did not come are transparent.
+/// Decodes any PNG with the `png` crate, row by row until the end or a row that cannot be decoded.
+/// Missing rows are transparent.
 fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
     if width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
@@ -86,9 +86,9 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Reads the rows that can be read. It reads no byte after the last row, since the compressed data
-/// may continue for hundreds of megabytes. Each pass of an interlaced picture fills the gaps that
-/// later passes would fill, as in browsers.
+/// Reads the rows that can be read. It reads nothing after the last row, because the compressed
+/// data may continue for hundreds of megabytes. As in browsers, each pass of an interlaced picture
+/// fills the gaps that later passes would fill.
 fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     (width, height): (u32, u32),
@@ -118,9 +118,9 @@ fn read_rows(
     Ok(samples)
 }
 
-/// Returns the number of rows that all seven passes of an interlaced picture have together.
+/// Returns the total number of rows in all seven passes of an interlaced picture.
 fn interlaced_rows(width: u32, height: u32) -> u32 {
-    // First column, and first row and distance of rows, of each pass (PNG 8.2).
+    // First column, first row, and row distance of each pass (PNG 8.2).
     const PASSES: [(u32, u32, u32); 7] =
         [(0, 0, 8), (4, 0, 8), (0, 4, 8), (2, 0, 4), (0, 2, 4), (1, 0, 2), (0, 1, 2)];
     let passes = PASSES.iter().filter(|(column, _, _)| *column < width);

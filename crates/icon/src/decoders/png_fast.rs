@@ -1,8 +1,8 @@
-//! Decodes the most common PNGs in half the time of the `png` crate: at most 8 bits per sample, not
-//! interlaced, not animated.
+//! Decodes the most common PNGs in half the time of the `png` crate: those with at most 8 bits per
+//! sample that are neither interlaced nor animated.
 //!
-//! Invariant: it returns the same pixels as the `png` crate, or `None` for anything rare or wrong,
-//! which the caller then gives to the `png` crate. It checks all that it uses: the order and CRC of
+//! Invariant: it returns the same pixels as the `png` crate. For anything rare or wrong it returns
+//! `None`, and the caller uses the `png` crate. It checks all that it uses: the order and CRC of
 //! chunks, length and checksum of the rows, and that indices are in the palette.
 
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use crate::{
 /// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
 const ANCILLARY: u8 = 0x20;
 
-/// Greatest size in bytes of a row buffer that the thread keeps for the next file. Allocating a new
+/// Maximum size in bytes of a row buffer that the thread keeps for the next file. Allocating a new
 /// buffer would cost one page fault per page.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
@@ -44,7 +44,7 @@ pub(crate) struct PngParts<'a> {
     pub(crate) transparency: Option<&'a [u8]>,
     /// Data of the first IDAT chunk.
     first_data: &'a [u8],
-    /// Data of all IDAT chunks, if there are several; else empty.
+    /// Data of all IDAT chunks, if there are several; otherwise empty.
     more_data: Vec<u8>,
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     Pixels::new(width, height, rgba?)
 }
 
-/// Reads the first chunk: returns its name, its data, and the bytes after it. Its CRC is checked
-/// unless a decoder may skip the chunk.
+/// Splits off the first chunk: returns its name, its data, and the bytes after it. Its CRC is
+/// checked unless decoders may skip the chunk.
 fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let length = u32::from_be_bytes(*length) as usize;
@@ -79,8 +79,8 @@ fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     (!checked || crc32(named) == u32::from_be_bytes(*sum)).then_some((*name, data, rest))
 }
 
-/// Returns false if the length of a palette is no multiple of 3, on which the `png` crate panics
-/// (0.18.1).
+/// Returns false if the length of a palette is not a multiple of 3, because the `png` crate
+/// (0.18.1) then panics.
 pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -127,7 +127,7 @@ impl<'a> PngParts<'a> {
                     parts.palette = data;
                 }
                 b"tRNS" if parts.transparency.is_none() => parts.transparency = Some(data),
-                // The `png` crate finds the default image of an animation.
+                // The `png` crate finds an animation's default image.
                 b"acTL" | b"fcTL" => return None,
                 _ if name[0] & ANCILLARY == 0 => return None,
                 _ => {}
@@ -269,10 +269,10 @@ impl<'a> PngParts<'a> {
     }
 }
 
-/// The colours that sample values stand for.
+/// The colours of the sample values.
 struct SampleColours {
     rgba: [[u8; 4]; 256],
-    /// Number of valid sample values; greater ones are an error.
+    /// Number of valid sample values; higher ones are an error.
     count: usize,
 }
 

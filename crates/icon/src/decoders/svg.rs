@@ -1,12 +1,12 @@
 //! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
-//! Owns what an untrusted SVG may do: draw shapes, text with the bundled font, and pictures that it
-//! contains. It loads no file and no URL; `svg_cost` and `svg_walk` bound bytes, elements, nesting
+//! Defines what an untrusted SVG may do: draw shapes, text with the bundled font, and embedded
+//! pictures. It loads no file and no URL; `svg_cost` and `svg_walk` bound bytes, elements, nesting
 //! and drawing by counted work. resvg draws with 32-bit floats in IEEE-exact code, except for a few
 //! calls of libm (arcs, rotations; in filters gamma, lights, hue-rotate). So one build gives the
 //! same pixels on every machine with the same libm. Across architectures this is not proved, but
-//! guarded by the digest of the test vectors.
-//! Measured: 741 real SVGs give the same PNGs from builds for SSE2 alone and for AVX2 with FMA.
+//! the digest of the test vectors guards it. Measured: 741 real SVGs give the same PNGs from builds
+//! for SSE2 alone and for AVX2 with FMA.
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -34,12 +34,12 @@ use crate::{
     sniff::svg_root::{MAX_SVG_BYTES, text},
 };
 
-/// Greatest number of XML nodes of a document after expanding entities. As many as elements that
-/// may be drawn.
+/// Maximum number of XML nodes in a document after expanding entities, equal to the number of
+/// elements that may be drawn.
 const MAX_XML_NODES: u32 = 20_000;
 
-/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, since vectors
-/// lose nothing by it.
+/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, because
+/// vectors lose nothing by it.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
     let corrupt = || corrupt("sides out of range");
@@ -58,16 +58,16 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
 /// [`MAX_SVG_WORK`]: crate::MAX_SVG_WORK
 ///
 /// # Errors
-/// [`IconError::SvgRefused`] if it is more, or if the SVG is refused by name; `Corrupt` if it
-/// cannot be read.
+/// Returns [`IconError::SvgRefused`] if it exceeds the limit or the SVG uses an unsupported
+/// feature; `Corrupt` if it cannot be read.
 pub fn svg_work(bytes: &[u8]) -> Result<u64, IconError> {
     counted(bytes).map(|(_, units)| units)
 }
 
-/// A picture that may be drawn.
+/// A picture that passed all checks.
 struct Drawing {
     tree: Tree,
-    /// What is behind it.
+    /// The colour behind the picture.
     background: Option<svgtypes::Color>,
     transform: Transform,
     width: u32,

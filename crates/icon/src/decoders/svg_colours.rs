@@ -1,10 +1,10 @@
-//! Writes the colours of an SVG that its parser does not know as colours that it does.
+//! Rewrites the colours of an SVG that its parser does not support.
 //!
 //! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`: a browser that does
-//! not know the second colour takes the first. usvg takes the second and draws black. So functions
-//! of CSS Color 4 become `#rrggbb` before it reads them, clipped to sRGB as in Chromium. Left as
-//! they are: `color-mix`, `calc`, and colours that are made from others.
-//! Must not know: what the text is; a function is replaced wherever it stands.
+//! not support the second colour uses the first, but usvg uses the second and draws black. So this
+//! module replaces functions of CSS Color 4 by `#rrggbb`, clipped to sRGB as in Chromium, before
+//! usvg reads them. `color-mix`, `calc`, and colours derived from others are unchanged. Does not
+//! depend on the context: a function is replaced wherever it occurs.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use color::{Rgba8, Srgb, parse_color};
 use super::svg_work::SvgWork;
 use crate::error::IconError;
 
-/// Functions whose value is a colour.
+/// Functions that return a colour.
 const FUNCTIONS: [&str; 10] =
     ["rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"];
-/// Longest list of arguments that is read, with its parentheses. Drawing programs write some 30
-/// bytes.
+/// Maximum length in bytes of an argument list, with its parentheses. Drawing programs write about
+/// 30 bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
-/// Reading a function and writing its colour.
+/// Work of parsing a function and writing its colour.
 const FUNCTION_WORK: f64 = 400.0;
 
-/// Replaces the colours that usvg does not know. The result is never longer than `text`.
+/// Replaces the colours that usvg does not support. The result is never longer than `text`.
 ///
 /// # Errors
-/// If reading them is more work than an SVG may take.
+/// Returns an error if this is more work than an SVG may take.
 pub(crate) fn with_known_colours<'a>(
     text: &'a str,
     work: &mut SvgWork,
@@ -58,7 +58,7 @@ pub(crate) fn with_known_colours<'a>(
     Ok(Cow::Owned(written))
 }
 
-/// Whether there is the name of a colour function and a parenthesis.
+/// Returns true if the text contains the name of a colour function and a parenthesis.
 pub(crate) fn has_colour_function(text: &str) -> bool {
     text.match_indices('(').any(|(at, _)| is_colour_function(name_before(text, at)))
 }

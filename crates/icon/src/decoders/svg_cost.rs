@@ -1,10 +1,10 @@
 //! Estimates the work of reading an SVG before usvg reads it.
 //!
-//! Owns the limits: attributes of an element, style rules times elements, nesting, elements with
-//! all references followed (`use`, paints, masks, clip paths and markers, with which a kilobyte
-//! of text can describe an unbounded drawing), numbers of stroked paths, characters of text. Work
-//! is an upper bound and uses no clock, so that an SVG is refused on every machine or on none.
-//! Must not know: how the resolved picture is drawn (`svg_walk`).
+//! Defines the limits: attributes of an element, style rules times elements, nesting, elements with
+//! all references followed (`use`, paints, masks, clip paths and markers, with which a kilobyte of
+//! text can describe an unbounded drawing), numbers of stroked paths, characters of text. Work is
+//! an upper bound and uses no clock, so that either every machine rejects an SVG or none does. Does
+//! not depend on how the resolved picture is drawn (`svg_walk`).
 
 use std::collections::HashMap;
 
@@ -17,34 +17,35 @@ use super::{
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
-/// Greatest number of `=` signs in one tag. The XML parser compares each attribute with all
-/// previous ones, so its time is quadratic.
+/// Maximum number of `=` signs in one tag. The XML parser compares each attribute with all previous
+/// ones, so its time is quadratic.
 const MAX_TAG_ATTRIBUTES: usize = 512;
-/// Greatest number of bytes that entities may add. Those of drawing programs add a few hundred.
+/// Maximum number of bytes that entities may add. Drawing programs add a few hundred.
 const MAX_ENTITY_BYTES: usize = 64 * 1024;
-/// Greatest nesting of elements with references followed. The drawing code is recursive, and its
+/// Maximum nesting of elements with references followed. The drawing code is recursive, and its
 /// stack must suffice.
 const MAX_DEPTH: usize = 96;
-/// Greatest number in a path, radius or viewport. An arc becomes about as many curves as the sixth
-/// root of its radius: 22 at this limit, but more than any memory holds at the greatest `f64`.
+/// Maximum number in a path, radius or viewport. An arc becomes about as many curves as the sixth
+/// root of its radius: 22 at this limit, but more than any memory holds for the largest `f64`.
 const MAX_LENGTH: f64 = 1e8;
-/// Reading a byte of XML.
+/// Work of reading a byte of XML.
 const BYTE_WORK: f64 = 4.0;
-/// Matching a declaration of a style sheet with an element.
+/// Work of matching a style sheet's declaration with an element.
 const RULE_MATCH_WORK: f64 = 55.0;
-/// The work of an element. Each 32 bytes of its attributes count as one more.
+/// Work of an element. Each 32 bytes of its attributes count as one more element.
 const ELEMENT_WORK: u64 = 800;
-/// Making the outline of a character, and finding its glyph for each part of its text.
+/// Work of creating a character's outline, and of finding its glyph for each part of its text.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// Making the outline of the stroke of a character.
+/// Work of creating the outline of a character's stroke.
 const STROKED_CHARACTER_WORK: u64 = 60_000;
 
 /// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
     work.spend(text.len() as f64 * BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
-    // Quoted values contain few `=` signs. Text of styles and scripts counts up to the next tag.
+    // Quoted values contain few `=` signs. The text of styles and scripts counts up to the next
+    // tag.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
@@ -70,7 +71,7 @@ pub(crate) fn check_document(document: &Document, work: &mut SvgWork) -> Result<
     let mut counter = CostCounter { references, known: HashMap::new(), strokes };
     let matches = counter.references.match_count();
     let cost = counter.visit(document.root_element(), 0)?;
-    // usvg matches each copy of an element that `use` makes, too.
+    // usvg also matches each copy of an element that `use` makes.
     let copies = cost.painted.saturating_sub(elements as u64);
     work.spend(matches as f64 * copies as f64 * RULE_MATCH_WORK)?;
     work.spend((cost.drawn * ELEMENT_WORK) as f64)
@@ -89,7 +90,7 @@ struct NodeCost {
 
 struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
-    /// The cost of each visited node; `None` while it is being computed. A node found in that state
+    /// The cost of each visited node. `None` while it is being computed: a node found in that state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
     /// True if anything may be stroked, by a style sheet or by `use`.
@@ -120,8 +121,8 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         Ok(cost)
     }
 
-    /// Adds what a node refers to: the target of `use` is drawn once, paints once for each element
-    /// that inherits them.
+    /// Adds the cost of a node's references: the target of `use` is drawn once, paints once for
+    /// each element that inherits them.
     fn follow(
         &mut self,
         node: Node<'a, 'input>,
@@ -151,7 +152,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
             let marked = cost.drawn.saturating_mul(markers);
             within(cost.drawn.saturating_add(painted).saturating_add(marked).saturating_add(once))?;
         }
-        // All sums were within the limit just now.
+        // All sums were within the limit in the check above.
         cost.drawn += cost.painted * paints + cost.drawn * markers + once;
         within(cost.drawn)
     }
@@ -203,9 +204,8 @@ fn strokes(node: Node) -> bool {
         || node.attribute("style").is_some_and(sets_stroke)
 }
 
-/// Checks the numbers that the radius of an arc is computed from: plain numbers and percentages of
-/// a viewport. Lengths relative to a font size are refused, since the size may come from any
-/// element.
+/// Checks the numbers from which an arc's radius is computed: plain numbers and percentages of a
+/// viewport. Lengths relative to a font size are rejected, because any element may set that size.
 fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     let viewport = matches!(node.tag_name().name(), "svg" | "use");
     for attribute in node.attributes() {
@@ -227,8 +227,8 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Iterates over the numbers in a path or a list. The flags of an arc, if no space separates them
-/// from the next number, are read as its digits.
+/// Iterates over the numbers in a path or a list. If no space separates the flags of an arc from
+/// the next number, they are read as its digits.
 fn numbers(text: &str) -> impl Iterator<Item = f64> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -243,7 +243,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1;
             digits(&mut at);
         }
-        // An `e` begins an exponent if digits follow; else it begins a unit.
+        // An `e` starts an exponent if digits follow; otherwise it starts a unit.
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         if matches!(bytes.get(at), Some(b'e' | b'E'))
             && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
@@ -256,7 +256,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Refuses a cost above the budget.
+/// Returns an error if a cost is above the budget.
 fn within(cost: u64) -> Result<(), IconError> {
     if cost > MAX_WORK / ELEMENT_WORK { Err(refused("too much to draw")) } else { Ok(()) }
 }

@@ -1,12 +1,11 @@
-//! Writes the CSS of an SVG that its parser does not know as CSS that it does.
+//! Rewrites the CSS of an SVG that its parser does not support.
 //!
-//! Icons that follow the colours of the system have rules in `@media` and variables. usvg leaves
-//! such rules out and knows no variable: what they paint is black. Here the rules for a light
-//! picture of a tab's size are taken out of their blocks, the root gets an attribute that stands
-//! for `:root`, `light-dark` becomes its first colour, and variables become the values that rules
-//! or the style of the root give them. Others have none: what is painted by them is inherited.
-//! Colours are written by `svg_colours`.
-//! Must not know: to which elements a rule applies.
+//! Icons that follow the system's colours have variables and rules in `@media`. usvg ignores both,
+//! so it paints black. This module moves the rules for a light picture of a tab's size out of their
+//! blocks, marks the root with an attribute that replaces `:root`, replaces `light-dark` by its
+//! first colour, and replaces variables by the values from rules for the root or its style. If a
+//! variable has no value, the property that uses it is inherited. `svg_colours` rewrites colours.
+//! Does not depend on which elements a rule applies to.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
@@ -20,23 +19,23 @@ use super::{
 };
 use crate::{error::IconError, limits::TAB_ICON_PIXELS};
 
-/// Depth to which blocks within blocks and variables within variables are read.
+/// Maximum depth of nested blocks and of nested variables that is read.
 const MAX_DEPTH: usize = 8;
-/// Bytes of values that are put in the place of variables.
+/// Maximum total bytes of values that replace variables.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
-/// Longest list of media queries that is read.
+/// Maximum length in bytes of a media query list. A longer one does not match.
 const MAX_QUERY_BYTES: usize = 256;
-/// Reading a byte, some times in all.
+/// Work of a byte, for reading it several times.
 const BYTE_WORK: f64 = 12.0;
-/// Reading a declaration, and remembering it if it is one of a variable.
+/// Work of reading a declaration, and of storing it if it declares a variable.
 const DECLARATION_WORK: f64 = 300.0;
-/// The sides of what a media query is asked of, in CSS pixels.
+/// The viewport of media queries, in CSS pixels.
 const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
-/// The attribute that the root has where a selector has `:root`.
+/// The attribute on the root that replaces `:root` in selectors.
 const ROOT_MARK: &str = "everytab-root";
-/// Properties that have the parent's value where their own is invalid.
+/// Properties that inherit the parent's value if their own is invalid.
 const INHERITED: [&str; 3] = ["color", "fill", "stroke"];
-/// Properties whose conditions in `@supports` hold, as far as they are simple.
+/// Properties whose simple `@supports` conditions are true.
 const SUPPORTED: [&str; 4] = ["color", "fill", "stroke", "stop-color"];
 
 /// A rule of a style sheet: `selectors { body }`.
@@ -45,10 +44,10 @@ struct Rule<'a> {
     body: &'a str,
 }
 
-/// Returns `text`, the document's, with other CSS; `None` if nothing in it has to change.
+/// Returns the document's `text` with rewritten CSS. `None` if nothing has to change.
 ///
 /// # Errors
-/// If that is more work than an SVG may take, or its variables stand for too much.
+/// Returns an error if this is more work than an SVG may take, or if variables expand to too much.
 pub(crate) fn with_known_css(
     text: &str,
     document: &Document,
@@ -66,7 +65,7 @@ pub(crate) fn with_known_css(
     let mut edits = Vec::new();
     let mut names_root = false;
     for ((node, sheet), rules) in sheets.iter().zip(&rules) {
-        // usvg reads the first text of a style sheet, whatever its media are.
+        // usvg reads the first text node of a style sheet and ignores `media`.
         let is_read = node.attribute("media").is_none() && node.children().count() <= 1;
         if is_read && !has_unknown_rule(sheet) && !has_unknown_value(sheet) {
             continue;
@@ -90,21 +89,21 @@ pub(crate) fn with_known_css(
     Ok(if edits.is_empty() { None } else { edited(text, edits) })
 }
 
-/// Whether the attribute has CSS that may be written in another way. References are no CSS.
+/// Returns true if the attribute contains CSS that may be rewritten. References are not CSS.
 fn may_change(attribute: &Attribute) -> bool {
     let (name, value) = (attribute.name(), attribute.value());
     let is_css = attribute.namespace().is_none() && name != "href";
     is_css && (has_unknown_value(value) || name == "style" && value.contains("--"))
 }
 
-/// Returns where the name of an element ends.
+/// Returns the offset after the name of an element.
 fn end_of_name(text: &str, element: Node) -> Option<usize> {
     let start = element.range().start;
     let tag = text.get(start..)?;
     Some(start + tag.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))?)
 }
 
-/// Returns where the value of an attribute stands; `None` where it is not in the text.
+/// Returns the range of an attribute's value. `None` if it is not quoted in the text.
 fn value_range(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     let range = attribute.range_value();
     let before = text.get(range.start.checked_sub(1)?..range.start)?;
@@ -112,7 +111,8 @@ fn value_range(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     is_quoted.then_some(range)
 }
 
-/// Replaces parts of a text; `None` if two of them overlap, as of an entity that is used twice.
+/// Replaces ranges of a text. `None` if two of them overlap, for example in an entity that is used
+/// twice.
 fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
     edits.sort_by_key(|(range, _)| range.start);
     let mut written = String::with_capacity(text.len());
@@ -126,17 +126,17 @@ fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> 
     Some(written)
 }
 
-/// Whether a style sheet may have rules that are written in another way, or variables.
+/// Returns true if a style sheet may have variables or rules that must be rewritten.
 fn has_unknown_rule(sheet: &str) -> bool {
     ["@", ":root", "media", "--"].iter().any(|word| sheet.contains(word))
 }
 
-/// Whether there may be a value that is written in another way.
+/// Returns true if the text may have a value that must be rewritten.
 fn has_unknown_value(text: &str) -> bool {
     text.contains("var(") || text.contains("light-dark(") || has_colour_function(text)
 }
 
-/// Whether a node is a style sheet. One with elements in it is left as it is.
+/// Returns true if a node is a style sheet. One that contains elements is left unchanged.
 fn is_sheet(node: &Node) -> bool {
     let is_css =
         |node: &Node| node.attribute("type").is_none_or(|kind| matches!(kind, "" | "text/css"));
@@ -144,7 +144,7 @@ fn is_sheet(node: &Node) -> bool {
     is_named && is_css(node) && !node.children().any(|child| child.is_element())
 }
 
-/// Returns what a style sheet says, without comments; nothing if it is for other media.
+/// Returns the text of a style sheet without comments. Empty if it is for other media.
 fn sheet_of(node: Node) -> String {
     if !matches_tab(node.attribute("media").unwrap_or_default()) {
         return String::new();
@@ -158,7 +158,7 @@ fn matches_tab(media: &str) -> bool {
     media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
 }
 
-/// The rules of a style sheet, those in blocks that are for a light picture among them.
+/// Returns the rules of a style sheet, with those in blocks for a light picture.
 fn rules_of(sheet: &str) -> Vec<Rule<'_>> {
     let mut rules = Vec::new();
     read_rules(sheet, MAX_DEPTH, &mut rules);
@@ -167,7 +167,7 @@ fn rules_of(sheet: &str) -> Vec<Rule<'_>> {
 
 fn read_rules<'a>(sheet: &'a str, depth: usize, rules: &mut Vec<Rule<'a>>) {
     let mut rest = sheet.trim_start();
-    // A rule that begins with an at sign may have no block, such as `@import`.
+    // A rule that starts with an at sign may have no block, such as `@import`.
     while let Some(end) = find_outside(rest, if rest.starts_with('@') { b"{;" } else { b"{" }) {
         let (head, after) = (rest[..end].trim(), &rest[end + 1..]);
         if rest.as_bytes()[end] == b';' {
@@ -194,7 +194,7 @@ fn read_rules<'a>(sheet: &'a str, depth: usize, rules: &mut Vec<Rule<'a>>) {
     }
 }
 
-/// Whether a condition asks for a colour alone, which browsers and `svg_colours` know.
+/// Returns true if a condition requires only a colour, which browsers and `svg_colours` support.
 fn is_supported(condition: &str) -> bool {
     let inside = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     inside.is_some_and(|inside| {
@@ -203,7 +203,8 @@ fn is_supported(condition: &str) -> bool {
     })
 }
 
-/// The declarations of a rule or an attribute: the name of the property of each, and all of it.
+/// Iterates over the declarations of a rule or an attribute: the property's name, and the whole
+/// declaration.
 fn declarations(body: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = body;
     std::iter::from_fn(move || {
@@ -220,7 +221,7 @@ fn is_variable(property: &str) -> bool {
     property.starts_with("--")
 }
 
-/// What the variables of the root stand for.
+/// Returns the values of the root's variables.
 fn variables_of<'a>(
     root: Node<'a, '_>,
     rules: impl Iterator<Item = &'a Rule<'a>>,
@@ -241,10 +242,10 @@ fn variables_of<'a>(
     Ok(variables)
 }
 
-/// Writes CSS anew.
+/// Writes the new CSS.
 struct Writer<'a> {
     variables: HashMap<&'a str, &'a str>,
-    /// Bytes of values that may still be put in the place of variables.
+    /// Remaining bytes of values that may replace variables.
     left: usize,
     work: &'a mut SvgWork,
 }
@@ -253,7 +254,7 @@ impl Writer<'_> {
     fn sheet(&mut self, rules: &[Rule]) -> Result<String, IconError> {
         let mut written = String::new();
         for Rule { selectors, body } in rules {
-            // What stands in quotes is a text.
+            // In quotes, `:root` is only text.
             let selectors = match selectors.contains(['"', '\'']) {
                 true => Cow::Borrowed(*selectors),
                 false => Cow::Owned(selectors.replace(":root", &format!("[{ROOT_MARK}]"))),
@@ -264,7 +265,7 @@ impl Writer<'_> {
         Ok(with_known_colours(&written, self.work)?.into_owned())
     }
 
-    /// The value of an attribute; `None` if it stays as it is.
+    /// Returns the new value of an attribute. `None` if it does not change.
     fn attribute(&mut self, attribute: &Attribute) -> Result<Option<String>, IconError> {
         let (name, value) = (attribute.name(), attribute.value());
         let written = match name {
@@ -277,7 +278,8 @@ impl Writer<'_> {
         Ok((written != value).then(|| written.into_owned()))
     }
 
-    /// Writes declarations without those of variables: usvg reads none that follow one.
+    /// Writes declarations except those of variables, because usvg ignores all declarations after
+    /// one.
     fn declarations(&mut self, body: &str) -> Result<String, IconError> {
         let mut written = String::new();
         for (property, declaration) in declarations(body) {
@@ -296,7 +298,7 @@ impl Writer<'_> {
         Ok(written)
     }
 
-    /// Puts values in the place of `var()` and `light-dark()`; `None` if a variable has none.
+    /// Replaces `var()` and `light-dark()` by values. `None` if a variable has no value.
     fn value(&mut self, text: &str, depth: usize) -> Result<Option<String>, IconError> {
         self.work.spend(text.len() as f64 * BYTE_WORK)?;
         let mut written = String::new();
@@ -308,7 +310,7 @@ impl Writer<'_> {
             if !matches!(name, "var" | "light-dark") {
                 continue;
             }
-            // What is open at the end of the text is closed there.
+            // Parentheses that are open at the end of the text are closed there.
             let end = find_outside(arguments, b")").unwrap_or(arguments.len());
             let (arguments, after) = arguments.split_at(end);
             let comma = find_outside(arguments, b",").unwrap_or(arguments.len());
@@ -331,7 +333,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns where the first of `ends` stands that is in no string, no parentheses and no block.
+/// Returns the offset of the first of `ends` outside strings, parentheses and blocks.
 fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
     let (mut quote, mut open) = (None, 0_usize);
     let mut bytes = text.bytes().enumerate();
@@ -352,7 +354,7 @@ fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
     None
 }
 
-/// Writes a text so that it can stand in XML, in quotes too.
+/// Escapes a text for XML, also inside quotes.
 fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {

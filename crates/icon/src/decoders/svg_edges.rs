@@ -1,20 +1,21 @@
-//! Counts the edges that filling or stroking a path gives to the scan converter of tiny-skia.
+//! Counts the edges that filling or stroking a path gives to tiny-skia's scan converter.
 //!
 //! tiny-skia samples each row of pixels four times. In each of these rows it visits every edge that
-//! crosses the row, and moves an edge along a list to keep the edges in order of x. So the work is
-//! that of edges, of crossed rows, and of pairs of edges that are in the list at the same time,
-//! each of which can change its order. Curves are counted by their control points, from above.
+//! crosses the row, and moves edges along a list to keep them ordered by x. So the work depends on
+//! the edges, on the rows that they cross, and on the pairs of edges that are in the list at the
+//! same time, because the order of each pair can change. Curves are bounded by their control
+//! points.
 
 use resvg::tiny_skia::{Path, PathSegment, Point, Rect};
 
-/// Number of rows that tiny-skia samples for each row of pixels.
+/// Number of rows that tiny-skia samples per row of pixels.
 const ROWS_PER_PIXEL: f32 = 4.0;
-/// Number of lines of a hairline curve, at most.
+/// Maximum number of lines of a hairline curve.
 const MAX_CURVE_LINES: f64 = 512.0;
-/// A curve becomes at most this many lines, which are edges one after the other.
+/// A curve becomes at most this many lines, which are consecutive edges.
 const CURVE_EDGES: f64 = 6.0;
 
-/// The sides in pixels of what is drawn on.
+/// Width and height of a drawing surface, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Canvas {
     pub(crate) width: f32,
@@ -22,8 +23,8 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns the layer of something with `bounds` and its origin: with `margin` pixels on each
-    /// side, but within `reach`. `None` if no pixel is left.
+    /// Returns the layer for something with `bounds`, and its origin: with `margin` pixels on each
+    /// side, but within `reach`. `None` if it has no pixels.
     pub(crate) fn layer(bounds: Rect, margin: f32, reach: Rect) -> Option<(Self, Point)> {
         let left = bounds.x().floor() - margin;
         let top = bounds.y().floor() - margin;
@@ -40,7 +41,7 @@ impl Canvas {
         f64::from(self.width) * f64::from(self.height)
     }
 
-    /// Returns the canvas with two of its size on each side.
+    /// Returns the canvas extended by two canvases on each side.
     pub(crate) fn reach(self) -> Option<Rect> {
         let (width, height) = (self.width, self.height);
         Rect::from_ltrb(-2.0 * width, -2.0 * height, 3.0 * width, 3.0 * height)
@@ -55,20 +56,20 @@ impl Canvas {
     }
 }
 
-/// What the scan converter does for a path.
+/// The scan converter's work for a path.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// Number of edges.
     pub(crate) edges: f64,
-    /// Number of rows that the edges cross, added up.
+    /// Total number of rows that the edges cross.
     pub(crate) row_edges: f64,
-    /// Number of pairs of edges of which one begins in a row that the other crosses.
+    /// Number of pairs of edges in which one starts in a row that the other crosses.
     pub(crate) inversions: f64,
-    /// Number of pixels of the path's bounds on the canvas.
+    /// Number of pixels of the path's bounds that are on the canvas.
     pub(crate) pixels: f64,
 }
 
-/// Counts the edges of `path`, whose numbers are pixels, filled on `canvas`.
+/// Counts the edges of `path`, given in pixels, when it is filled on `canvas`.
 pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
     let rows = (canvas.height * ROWS_PER_PIXEL).ceil() as usize;
     let mut edges = Edges { count: 0.0, begin: vec![0; rows], end: vec![0; rows + 1] };
@@ -78,13 +79,13 @@ pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
 
 struct Edges {
     count: f64,
-    /// Number of edges that begin in each sampled row, and that have ended before it.
+    /// Number of edges that start in each sampled row, and that ended before it.
     begin: Vec<u32>,
     end: Vec<u32>,
 }
 
 impl Edges {
-    /// Adds a line or a curve, as the edges that rise or fall all along.
+    /// Adds a line or a curve, split into edges that only rise or only fall.
     fn add(&mut self, points: &[Point]) {
         let rows = self.begin.len() as f32;
         let row = |y: f32| (y * ROWS_PER_PIXEL + 0.5).floor().clamp(0.0, rows) as usize;
@@ -117,7 +118,7 @@ impl Edges {
     }
 }
 
-/// Returns the number of lines and the number of pixels of a path that is drawn one pixel wide.
+/// Returns the number of lines and of pixels of a path that is drawn one pixel wide.
 pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
     let longest = f64::from(canvas.width + canvas.height);
     let (mut lines, mut pixels) = (0.0, 0.0);
@@ -129,14 +130,14 @@ pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
         let length = polygon(points);
         lines += if points.len() > 2 { 4.0 + length.min(MAX_CURVE_LINES) } else { 1.0 };
         if inside(|point| point.x, canvas.width) && inside(|point| point.y, canvas.height) {
-            // A line crosses the canvas once, a curve three times at most.
+            // A line crosses the canvas once, and a curve at most three times.
             pixels += 2.0 + length.min(longest * (points.len() - 1) as f64);
         }
     });
     (lines, pixels)
 }
 
-/// Returns the length of the control polygon of a path, an upper bound of the length of its curves.
+/// Returns the length of a path's control polygon, an upper bound for the length of its curves.
 pub(crate) fn length_from_above(path: &Path) -> f64 {
     let mut length = 0.0;
     each_segment(path, |points| length += polygon(points));

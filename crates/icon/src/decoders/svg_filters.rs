@@ -1,8 +1,8 @@
 //! Counts the work of filters: pixels of the filter's layer times the work of each primitive.
 //!
-//! The weights are those of resvg 0.49, measured like those of `svg_walk`. Each primitive works on
-//! all pixels of the layer, whatever its own region is. Refuses what the weights cannot bound.
-//! Must not know: XML.
+//! The weights are for resvg 0.49, measured like those of `svg_walk`. Each primitive processes all
+//! pixels of the layer, even outside its own region. Filters whose work the weights cannot bound
+//! are rejected. Does not depend on XML.
 
 use resvg::usvg::filter::Kind;
 
@@ -12,17 +12,17 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Greatest number of octaves of `feTurbulence`. Chromium draws 10; above 24 the numbers of resvg
+/// Maximum number of octaves of `feTurbulence`. Chromium draws 10; above 24 the numbers of resvg
 /// may overflow.
 const MAX_OCTAVES: u32 = 16;
-/// A primitive's copies of its inputs, conversions of colours and clipping to its region.
+/// Work of a primitive for copying its inputs, converting colours and clipping to its region.
 const PRIMITIVE_PIXEL_WORK: f64 = 25.0;
 const PRIMITIVE_WORK: f64 = 3_000.0;
-/// Making the noise of `feTurbulence`.
+/// Work of creating the noise of `feTurbulence`.
 const TURBULENCE_WORK: f64 = 60_000.0;
 
-/// Returns the work of a primitive on a layer that is drawn with `scale`, without what `feImage`
-/// draws.
+/// Returns the work of a primitive on a layer that is drawn with `scale`, without the drawing
+/// inside `feImage`.
 pub(crate) fn primitive_work(
     kind: &Kind,
     layer: Canvas,
@@ -36,17 +36,17 @@ pub(crate) fn primitive_work(
             40.0
         }
         Kind::ColorMatrix(_) | Kind::DisplacementMap(_) | Kind::Tile(_) => 30.0,
-        // Four powers a pixel.
+        // Four powers per pixel.
         Kind::ComponentTransfer(_) => 100.0,
         Kind::Composite(_) | Kind::Offset(_) | Kind::Flood(_) => 15.0,
         Kind::ConvolveMatrix(convolve) => {
             let (columns, rows) = (convolve.matrix().columns(), convolve.matrix().rows());
             let (columns, rows) = (f64::from(columns), f64::from(rows));
-            // A wrapping edge is reached in steps of the layer's size.
+            // A wrapping edge is found in steps of the layer's size.
             let steps = 1.0 + columns / width + rows / height;
             20.0 + 12.0 * columns * rows * steps
         }
-        // A power a pixel, and one of the light's cone.
+        // One power per pixel, and one for the light's cone.
         Kind::DiffuseLighting(_) | Kind::SpecularLighting(_) => 300.0,
         Kind::DropShadow(_) | Kind::GaussianBlur(_) => 300.0,
         Kind::Image(_) => 20.0,

@@ -1,10 +1,11 @@
-//! Embedded pictures of an SVG: `data:` URLs of PNG, JPEG, GIF, WebP, and of another SVG.
+//! Handles the embedded pictures of an SVG: `data:` URLs of PNG, JPEG, GIF, WebP, and of another
+//! SVG.
 //!
-//! A raster picture is decoded with the decoders of this crate and scaled to the size of a tab icon
-//! in linear light; resvg gets it as PNG inside an SVG of the picture's own size, so that it is
-//! placed as if nothing had happened. An SVG in an SVG may not contain a third.
-//! Invariants: nothing outside the document is read; pixels are paid for before they are decoded.
-//! A picture that is corrupt or of another format is left out, as browsers do.
+//! A raster picture is decoded with this crate's decoders and scaled to the size of a tab icon in
+//! linear light. resvg gets it as PNG inside an SVG of the picture's original size, so that its
+//! position does not change. An SVG in an SVG may not contain a third. Invariants: nothing outside
+//! the document is read; pixels are paid for before they are decoded. As in browsers, a picture
+//! that is corrupt or of another format is skipped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,16 +27,16 @@ use crate::{
     work::Work,
 };
 
-/// Greatest number of embedded pictures, each copy by `use` counted.
+/// Maximum number of embedded pictures, including each copy by `use`.
 const MAX_EMBEDDED: u32 = 64;
-/// Decoding a pixel and scaling it.
+/// Work of decoding and scaling a pixel.
 const PIXEL_WORK: f64 = 30.0;
-/// The same for each pixel that a decoder of JPEG visits: it tries a damaged file twice.
+/// Work of each pixel that the JPEG decoder visits, because it tries a damaged file twice.
 const JPEG_PIXEL_WORK: f64 = 60.0;
-/// Writing the scaled picture as PNG, and reading it.
+/// Work of writing the scaled picture as PNG, and of reading it.
 const PICTURE_WORK: f64 = 200_000.0;
 
-/// The budget of an SVG, which the pictures share, and the first reason to refuse it.
+/// The budget of an SVG, which its pictures share, and the first error of a picture.
 #[derive(Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,
@@ -50,7 +51,7 @@ struct State {
 
 impl Budget {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half-written by a panic.
+        // A panic leaves nothing half-written.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,10 +73,10 @@ impl Budget {
     }
 }
 
-/// Reads the text of an SVG in an SVG as a tree.
+/// Parses an SVG inside an SVG to a tree.
 pub(crate) type ReadNested = fn(&[u8], &Budget) -> Result<Tree, IconError>;
 
-/// Returns the options of usvg: pictures of `data:` URLs only, and one font. Without `nested` no
+/// Returns the options of usvg: pictures from `data:` URLs only, and one font. Without `nested`, no
 /// SVG may be embedded.
 pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_> {
     Options {
@@ -89,7 +90,7 @@ pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_
     }
 }
 
-/// Returns the picture in `data`; `None` if it is left out.
+/// Returns the picture in `data`. `None` if it is skipped.
 fn embedded(
     mime: &str,
     data: &[u8],
@@ -127,7 +128,7 @@ fn embedded(
         return Err(refused("an embedded picture too large"));
     }
     budget.with(|work| work.spend(PICTURE_WORK + pixels_work))?;
-    // It is paid for already.
+    // The work is already paid for.
     let counted = &mut Work::default();
     let decoded = match measured.format {
         Format::Png => png::decode(data, counted),
@@ -141,7 +142,7 @@ fn embedded(
     Ok(written(&scaled).and_then(|png| framed(width, height, png)).map(ImageKind::SVG))
 }
 
-/// Writes a PNG quickly: it is read again at once.
+/// Writes a PNG quickly, without compression, because it is read again immediately.
 fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut file, pixels.width(), pixels.height());
@@ -156,7 +157,7 @@ fn written(pixels: &Pixels) -> Option<Vec<u8>> {
 /// Returns an SVG of `width` by `height` that a PNG fills.
 fn framed(width: u32, height: u32, png: Vec<u8>) -> Option<Tree> {
     let size = format!(r#"width="{width}" height="{height}""#);
-    // The resolver below gives the PNG for any data.
+    // The resolver below returns the PNG for any data.
     let image = format!(r#"<image {size} preserveAspectRatio="none" href="data:,"/>"#);
     let text = format!(r#"<svg xmlns="{SVG_NAMESPACE}" {size}>{image}</svg>"#);
     let png = Arc::new(png);

@@ -1,28 +1,28 @@
-//! Finds out which elements of an SVG refer to which others, by attribute, style or style sheet.
+//! Finds the references between elements of an SVG, by attribute, style or style sheet.
 //!
 //! Style sheets are matched loosely: a rule counts for every element that the last part of its
-//! selector may match. So no reference is missed, and some are counted that do not apply.
+//! selector may match. So no reference is missed, but some are counted that do not apply.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use resvg::usvg::roxmltree::{Document, Node};
 
-/// Number of ancestors of an element that count; `svg_cost` refuses those that have more.
+/// Maximum number of an element's ancestors that count; `svg_cost` rejects elements with more.
 const MAX_SELECTOR_DEPTH: usize = 100;
 
-/// Counting a byte for the place of an error.
+/// Work of counting a byte for an error position.
 const PLACE_WORK: f64 = 0.5;
 
-/// How often the target of a reference is drawn.
+/// How often a reference's target is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// It is drawn as part of the element (`use`).
+    /// Drawn as part of the element (`use`).
     Drawn,
-    /// It is drawn once for the element (clip path, mask, filter).
+    /// Drawn once for the element (clip path, mask, filter).
     Once,
-    /// It is drawn for every descendant of the element (fill, stroke).
+    /// Drawn for every descendant of the element (fill, stroke).
     Inherited,
-    /// It is drawn at every vertex of every descendant of the element (marker).
+    /// Drawn at every vertex of every descendant of the element (marker).
     Marker,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct References<'a, 'input> {
     by_id: HashMap<&'a str, Vec<Node<'a, 'input>>>,
     rules: Vec<StyleRule>,
     match_count: usize,
-    /// The work of parsing all style sheets.
+    /// Work of parsing all style sheets.
     parse_work: f64,
-    /// Number of levels of the document.
+    /// Number of levels in the document.
     depth: usize,
 }
 
@@ -71,8 +71,8 @@ impl<'a, 'input> References<'a, 'input> {
         references
     }
 
-    /// Returns the number of comparisons that all style sheets take for one element: of
-    /// declarations and, for each part of a selector, of ancestors.
+    /// Returns the number of comparisons that all style sheets need for one element: with
+    /// declarations and, for each part of a selector, with ancestors.
     pub(crate) fn match_count(&self) -> usize {
         self.match_count
     }
@@ -88,7 +88,7 @@ impl<'a, 'input> References<'a, 'input> {
             let Some((selectors, body)) = rule.rsplit_once('{') else { continue };
             let found: Vec<_> = declarations(body).collect();
             for selector in selectors.split(',') {
-                // The parser tries every ancestor for every part of a selector but the last.
+                // The parser tries every ancestor for every part of a selector except the last.
                 let parts = selector.split([' ', '>', '+', '~', '\n', '\t']);
                 let parts = parts.filter(|part| !part.is_empty()).count() as u32;
                 let tried = self.depth.saturating_pow(parts.saturating_sub(1));
@@ -162,19 +162,19 @@ pub(crate) fn without_comments(style: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Returns the work of parsing declarations. simplecss ends each by an error that says where it is,
-/// for which it counts the lines and columns from the beginning of the text.
+/// Returns the work of parsing declarations. simplecss ends each with an error that contains its
+/// position, for which it counts lines and columns from the start of the text.
 pub(crate) fn parse_work(css: &str) -> f64 {
     let ends = css.bytes().enumerate().filter(|(_, byte)| matches!(byte, b';' | b'}'));
     let before: usize = ends.map(|(at, _)| at).sum();
     (before + css.len()) as f64 * PLACE_WORK
 }
 
-/// The colour that the style of a root element puts behind the picture, as browsers do. Images and
-/// gradients, and what style sheets say, are left out.
+/// Returns the background colour in a root element's style, which browsers draw behind the picture.
+/// Images, gradients and style sheets are ignored.
 pub(crate) fn background_of(root: Node) -> Option<svgtypes::Color> {
     let style = without_comments(root.attribute("style")?);
-    // The last one that is a colour counts.
+    // The last valid colour counts.
     style.rsplit(';').find_map(|declaration| {
         let (property, value) = declaration.split_once(':')?;
         let is_background = matches!(property.trim(), "background" | "background-color");

@@ -1,9 +1,9 @@
-//! Counts the work of drawing an SVG, on a walk over the resolved picture, before it is drawn.
+//! Counts the work of drawing an SVG by walking over the resolved picture before it is drawn.
 //!
-//! Owns what each part of a drawing costs. The walk follows what resvg 0.49 does: which layer has
-//! how many pixels, which path is stroked with which outline. Every weight is an upper bound of the
-//! nanoseconds that were measured (docs/decisions/0096).
-//! Must not know: XML, or where the pictures of an SVG came from.
+//! Defines the cost of each part of a drawing. The walk follows resvg 0.49: the number of pixels of
+//! each layer, and the outline with which each path is stroked. Every weight is an upper bound of
+//! measured nanoseconds (docs/decisions/0096). Does not depend on XML, or on the source of the
+//! SVG's pictures.
 
 use resvg::{
     tiny_skia::{PathSegment, PathStroker, Rect, Transform},
@@ -20,12 +20,12 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Greatest distance in pixels of a shape from the picture. Beyond it tiny-skia's numbers with 16
-/// bits before the point overflow, and its lists of edges are in no order.
+/// Maximum distance in pixels of a shape from the picture. Beyond it, tiny-skia's numbers with 16
+/// integer bits overflow, and its lists of edges are unordered.
 const MAX_DISTANCE_PIXELS: f32 = 16_384.0;
-/// Greatest number of pixels of a layer or a pattern tile, which bounds memory.
+/// Maximum number of pixels of a layer or a pattern tile, which bounds memory.
 const MAX_LAYER_PIXELS: f64 = 262_144.0;
-/// Greatest number of dashes of one stroke, which bounds memory.
+/// Maximum number of dashes of one stroke, which bounds memory.
 const MAX_DASHES: f64 = 20_000.0;
 
 const PATH_WORK: f64 = 600.0;
@@ -36,19 +36,20 @@ const MASK_PIXEL_WORK: f64 = 20.0;
 const EDGE_WORK: f64 = 60.0;
 const ROW_EDGE_WORK: f64 = 12.0;
 const INVERSION_WORK: f64 = 2.5;
-/// Making the outline of a stroke, here and when it is drawn, for each line and each curve.
+/// Work of creating a stroke's outline, here and when it is drawn, for each line and each curve.
 const STROKED_LINE_WORK: f64 = 500.0;
 const STROKED_CURVE_WORK: f64 = 6_000.0;
 const HAIR_LINE_WORK: f64 = 100.0;
 const HAIR_PIXEL_WORK: f64 = 70.0;
-/// Decoding an embedded picture, which has the size of a tab icon, when it is drawn.
+/// Work of decoding an embedded picture, which has the size of a tab icon, when it is drawn.
 const PICTURE_WORK: f64 = 60_000.0;
 const PICTURE_PIXEL_WORK: f64 = 60.0;
 
 /// Counts the work of drawing `tree` with `transform` on `canvas`.
 ///
 /// # Errors
-/// If the work is above the budget, or a part of the picture cannot be drawn the same everywhere.
+/// Returns an error if the work exceeds the budget, or if a part of the picture cannot be drawn
+/// identically everywhere.
 pub(crate) fn count_tree(
     tree: &Tree,
     transform: Transform,
@@ -59,7 +60,7 @@ pub(crate) fn count_tree(
     Walk { work }.children(tree.root(), Place { transform, canvas, reach })
 }
 
-/// Where something is drawn.
+/// Position and surface of a drawing.
 #[derive(Clone, Copy)]
 struct Place {
     transform: Transform,
@@ -121,11 +122,11 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for the layer of a group; `None` if resvg draws none.
+    /// Pays for the layer of a group. `None` if resvg draws none.
     fn layer(&mut self, group: &Group, place: Place) -> Result<Option<Place>, IconError> {
         let mut place = place;
         if !group.filters().is_empty() {
-            // resvg draws filters upright and turns the result.
+            // resvg draws filters upright and rotates the result.
             let t = place.transform;
             let side = |a: f32, b: f32| (a * a + b * b).sqrt();
             let (sx, sy) = (side(t.sx, t.ky), side(t.kx, t.sy));
@@ -136,7 +137,7 @@ impl Walk<'_> {
         }
         let bounds = group.layer_bounding_box().to_rect();
         let Some(bounds) = bounds.transform(place.transform) else { return Ok(None) };
-        // The layer of a filter is its region; others get a margin for half covered pixels.
+        // A filter's layer is its region; other layers get a margin for half-covered pixels.
         let margin = if group.filters().is_empty() { 2.0 } else { 0.0 };
         let layer = Canvas::layer(bounds, margin, place.reach);
         let Some((canvas, origin)) = layer else { return Ok(None) };
@@ -209,13 +210,13 @@ impl Walk<'_> {
 
     fn fill(&mut self, path: &Path, fill: &Fill, place: Place) -> Result<(), IconError> {
         let paint = self.paint(fill.paint(), place)?;
-        // Transforming and reading the segments.
+        // Work of transforming and reading the segments.
         self.work.spend(path.data().len() as f64 * 10.0)?;
         let Some(drawn) = path.data().clone().transform(place.transform) else { return Ok(()) };
         self.area(&drawn, paint, place)
     }
 
-    /// Pays for filling `drawn`, whose numbers are pixels.
+    /// Pays for filling `drawn`, which is given in pixels.
     fn area(
         &mut self,
         drawn: &resvg::tiny_skia::Path,
@@ -277,7 +278,7 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Returns the work of a pixel with a paint, after paying for what is drawn first.
+    /// Returns the work of a pixel with a paint, after paying for the drawing of a pattern.
     fn paint(&mut self, paint: &Paint, place: Place) -> Result<PaintWork, IconError> {
         let gradient =
             |stops: usize| PaintWork { pixel: 8.0 + stops as f64, run: 60.0 + 6.0 * stops as f64 };
@@ -339,8 +340,8 @@ fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
         && length(transform.kx * width, transform.sy * width) <= 1.0
 }
 
-/// Returns by how much longer a curve takes to stroke far from the picture, where 32-bit floats
-/// hardly tell its points apart.
+/// Returns how much longer stroking a curve takes far from the picture, where 32-bit floats hardly
+/// distinguish its points.
 fn curve_factor(bounds: Rect) -> f64 {
     let farthest = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()]
         .into_iter()
@@ -352,7 +353,7 @@ fn curve_factor(bounds: Rect) -> f64 {
     }
 }
 
-/// Refuses what lies so far away that the numbers of tiny-skia overflow.
+/// Rejects shapes so far away that tiny-skia's numbers overflow.
 fn near(bounds: Rect) -> Result<(), IconError> {
     let far = |side: f32| side.is_nan() || side.abs() > MAX_DISTANCE_PIXELS;
     if [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()].into_iter().any(far) {
@@ -361,7 +362,7 @@ fn near(bounds: Rect) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Refuses text of which the bundled font has no glyph: empty boxes are no icon.
+/// Rejects text for which the bundled font has no glyph, because empty boxes are not an icon.
 fn check_glyphs(text: &Text) -> Result<(), IconError> {
     let mut glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
     if glyphs.any(|glyph| glyph.id.0 == 0) {

@@ -1,15 +1,15 @@
-//! The budget of an SVG: the units of work that it may take, and what is refused by name.
+//! The budget of an SVG: the units of work that it may take, and the rejection of features.
 //!
-//! Invariants: no clock is read, so that an SVG is refused on every machine or on none; what could
-//! cost much is paid before it is done. One unit is at most a nanosecond in a release build on one
-//! core of a server of 2026: each weight was measured there (docs/decisions/0096).
-//! Must not know: what is drawn.
+//! Invariants: no clock is read, so that either every machine rejects an SVG or none does; anything
+//! that could be expensive is paid for before it is done. One unit is at most a nanosecond in a
+//! release build on one core of a server of 2026: each weight was measured there
+//! (docs/decisions/0096). Does not depend on the drawing.
 
 use resvg::usvg::BlendMode;
 
 use crate::error::IconError;
 
-/// Greatest number of units of work of one SVG. Real icons take less than a million.
+/// Maximum number of units of work for one SVG. Real icons take less than a million.
 pub const MAX_WORK: u64 = 40_000_000;
 pub(crate) fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
@@ -25,7 +25,7 @@ impl SvgWork {
     /// Adds `units`.
     ///
     /// # Errors
-    /// If the sum is above [`MAX_WORK`] or not a number.
+    /// Returns an error if the sum exceeds [`MAX_WORK`] or is not a number.
     pub(crate) fn spend(&mut self, units: f64) -> Result<(), IconError> {
         self.units += units;
         if exceeds(self.units, MAX_WORK as f64) {
@@ -34,7 +34,7 @@ impl SvgWork {
         Ok(())
     }
 
-    /// Returns the number of units, at most [`MAX_WORK`] if nothing was refused.
+    /// Returns the number of units, at most [`MAX_WORK`] if no error was returned.
     pub(crate) fn units(&self) -> u64 {
         self.units as u64
     }
@@ -45,7 +45,7 @@ pub(crate) fn exceeds(value: f64, most: f64) -> bool {
     value.is_nan() || value > most
 }
 
-/// Refuses two blend modes: tiny-skia divides by the approximate reciprocal of the processor
+/// Rejects two blend modes, because tiny-skia divides by the processor's approximate reciprocal
 /// (`rcpps`, `frecpe`), whose bits differ between vendors.
 pub(crate) fn refuse_approximate(mode: BlendMode) -> Result<(), IconError> {
     match mode {

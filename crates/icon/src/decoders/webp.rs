@@ -1,7 +1,7 @@
 //! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
 //! its canvas.
 //!
-//! Invariant: no bitstream of the file, at any nesting, is larger than the canvas. This is checked
+//! Invariant: no bitstream in the file, at any nesting, is larger than the canvas. This is checked
 //! before the decoder allocates memory. The background colour is ignored, as in browsers.
 
 use std::io::Cursor;
@@ -18,10 +18,10 @@ use crate::{
 /// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
 
-/// Reads the sides of the canvas; `None` if a bitstream in the file is larger than the canvas.
+/// Reads the sides of the canvas. `None` if a bitstream in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut canvas = None;
-    // Chunks nest one level deep: the bitstream of an animation frame begins 16 bytes after its
+    // Chunks nest one level deep: the bitstream of an animation frame starts 16 bytes after its
     // chunk header.
     let mut at = CHUNKS_AT;
     while let Some((name, body, next)) = chunk(bytes, at) {
@@ -49,8 +49,8 @@ fn side(body: &[u8], at: usize) -> Option<u32> {
     read_u16(body, at).map(|side| u32::from(side & 0x3FFF))
 }
 
-/// Reads the chunk at `at`: returns its name, its body (cut off at the end of the file) and the
-/// offset of the next chunk.
+/// Splits off the chunk at `at`: returns its name, its body (truncated at the end of the file) and
+/// the offset of the next chunk.
 fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let name = bytes.get(at..at + 4)?;
     let length = read_u32(bytes, at + 4)? as usize;

@@ -1,15 +1,15 @@
-//! Huffman codes of JPEG: the shortest codes of at most 16 bits for symbols that were counted, and
-//! the bits of a scan.
+//! Huffman codes of JPEG: the shortest codes of at most 16 bits for counted symbols, and the bits
+//! of a scan.
 //!
 //! Source: ITU-T T.81, annexes C, F and K.2.
 
-/// Longest code in bits.
+/// Maximum length of a code in bits.
 pub(super) const MAX_CODE_BITS: usize = 16;
-/// Symbols that a table can have.
+/// Maximum number of symbols in a table.
 const SYMBOLS: usize = 256;
 
-/// A Huffman table as a DHT segment holds it: how many codes have each length (BITS), and the
-/// symbols in the order of their codes (HUFFVAL).
+/// A Huffman table as in a DHT segment: the number of codes of each length (BITS), and the symbols
+/// in the order of their codes (HUFFVAL).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) lengths: [u8; MAX_CODE_BITS],
@@ -31,8 +31,8 @@ impl Counts {
         self.0[usize::from(symbol)] += 1;
     }
 
-    /// The table with the shortest codes, by annex K.2. One code, all of ones, stays unused, as the
-    /// standard asks for.
+    /// Returns the table with the shortest codes, by annex K.2. The code that is all ones stays
+    /// unused, as the standard requires.
     pub(super) fn table(&self) -> Table {
         let mut counts = [0u64; SYMBOLS + 1];
         for (count, counted) in counts.iter_mut().zip(self.0) {
@@ -47,13 +47,13 @@ impl Counts {
         shorten(&mut bits);
         let mut symbols: Vec<u8> = (0..=u8::MAX).filter(|s| sizes[usize::from(*s)] > 0).collect();
         symbols.sort_by_key(|symbol| sizes[usize::from(*symbol)]);
-        // After `shorten` no length is above 16, and there are at most 256 codes of one length.
+        // After `shorten` no length exceeds 16, and at most 256 codes have the same length.
         let lengths = std::array::from_fn(|i| bits[i + 1] as u8);
         Table { lengths, symbols }
     }
 }
 
-/// The length of each symbol's code: two of the rarest are joined until one is left.
+/// Returns the length of each symbol's code, by joining the two rarest until one is left.
 fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
     let mut sizes = [0; SYMBOLS + 1];
     let mut next: [Option<usize>; SYMBOLS + 1] = [None; SYMBOLS + 1];
@@ -82,7 +82,7 @@ fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
     }
 }
 
-/// Makes every code at most 16 bits long, and takes away the code that no symbol has.
+/// Limits every code to 16 bits, and removes the code that no symbol has.
 fn shorten(bits: &mut [usize; SYMBOLS + 1]) {
     for length in (MAX_CODE_BITS + 1..=SYMBOLS).rev() {
         while bits[length] > 0 {
@@ -98,7 +98,7 @@ fn shorten(bits: &mut [usize; SYMBOLS + 1]) {
     }
 }
 
-/// The code and its length in bits of each symbol of a table.
+/// The code of each symbol in a table, with its length in bits.
 #[derive(Debug)]
 pub(super) struct Codes([(u16, u8); SYMBOLS]);
 
@@ -108,7 +108,7 @@ impl Codes {
         let (mut code, mut symbols) = (0u32, table.symbols.iter());
         for (length, &count) in (1..).zip(&table.lengths) {
             for &symbol in symbols.by_ref().take(usize::from(count)) {
-                // A table of ours has no code of more than 16 bits.
+                // Our tables have no code of more than 16 bits.
                 codes[usize::from(symbol)] = (code as u16, length);
                 code += 1;
             }
@@ -140,7 +140,7 @@ impl BitWriter {
             self.count -= 8;
             let byte = (self.bits >> self.count) as u8;
             self.bytes.push(byte);
-            // 0xff begins a marker: a stuffed zero byte says that it is data.
+            // 0xff starts a marker, so a stuffed zero byte marks it as data.
             if byte == 0xff {
                 self.bytes.push(0);
             }
@@ -148,7 +148,7 @@ impl BitWriter {
         self.bits &= (1 << self.count) - 1;
     }
 
-    /// The bytes; ones pad the last.
+    /// Returns the bytes, the last one padded with ones.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.write(0xff, 8 - self.count);
@@ -183,12 +183,12 @@ impl<'a> BitReader<'a> {
         Some(self.bits >> self.count & 1)
     }
 
-    /// The next `length` bits, at most 16.
+    /// Reads the next `length` bits, at most 16.
     pub(super) fn read(&mut self, length: u8) -> Option<u32> {
         (0..length).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
     }
 
-    /// The next symbol by a table.
+    /// Reads the next symbol by a table.
     pub(super) fn symbol(&mut self, table: &Table) -> Option<u8> {
         let (mut code, mut first, mut index) = (0usize, 0usize, 0usize);
         for &count in &table.lengths {

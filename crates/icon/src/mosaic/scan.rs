@@ -7,10 +7,10 @@ use super::{
 
 /// Y (luma), Cb and Cr (chroma).
 pub(super) const COMPONENTS: usize = 3;
-/// The quantized coefficients of a block of each component.
+/// The quantized coefficients of a block for each component.
 pub(super) type Blocks = [Block<i16>; COMPONENTS];
 
-/// The zigzag order, in which a scan has the coefficients: by rising frequency.
+/// The zigzag order of the coefficients in a scan: by rising frequency.
 #[rustfmt::skip]
 pub(super) const ZIGZAG: [usize; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
@@ -23,22 +23,22 @@ pub(super) const ZIGZAG: [usize; 64] = [
 const ZRL: u8 = 0xf0;
 /// EOB, end of block: the remaining AC coefficients are zero.
 const EOB: u8 = 0;
-/// Most additional bits of a coefficient of a baseline file.
+/// Maximum additional bits of a coefficient in a baseline file.
 const MAX_ADDITIONAL_BITS: u8 = 11;
 
-/// The Huffman tables of the DC and of the AC coefficients: those of luma, then those of chroma.
+/// The Huffman tables of the DC and AC coefficients, for luma and then for chroma.
 pub(super) type Tables<T> = [[T; 2]; 2];
-/// The indices of the two tables of a component.
+/// The indices of a component's two tables.
 const DC: usize = 0;
 const AC: usize = 1;
 
-/// The Huffman tables of a component.
+/// Returns the Huffman tables of a component.
 fn tables_of<T>(tables: &Tables<T>, component: usize) -> &[T; 2] {
     &tables[component.min(1)]
 }
 
-/// The category of a value (SSSS), which is the number of its additional bits, and these bits, the
-/// lowest of the number: T.81, F.1.2.1.
+/// Returns the category of a value (SSSS), which is the number of its additional bits, and these
+/// bits, the lowest of the number: T.81, F.1.2.1.
 fn additional_bits(value: i32) -> (u8, u32) {
     // At most 16.
     let category = (u32::BITS - value.unsigned_abs().leading_zeros()) as u8;
@@ -78,7 +78,7 @@ fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) 
     }
 }
 
-/// The Huffman tables with which the scan of the blocks is shortest, and the scan.
+/// Returns the Huffman tables that make the scan of the blocks shortest, and the scan.
 pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
     let mut counts = Tables::<Counts>::default();
     symbols(blocks, |component, class, symbol, _| counts[component.min(1)][class].add(symbol));
@@ -92,7 +92,7 @@ pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
     (tables, writer.finish())
 }
 
-/// Reads so many blocks. `None`: the bits are not those of a scan.
+/// Reads `count` blocks. `None` if the bits are not a valid scan.
 pub(super) fn read(bytes: &[u8], tables: &Tables<Table>, count: usize) -> Option<Vec<Blocks>> {
     let mut reader = BitReader::new(bytes);
     let mut predictions = [0i32; COMPONENTS];
@@ -125,8 +125,8 @@ pub(super) fn read(bytes: &[u8], tables: &Tables<Table>, count: usize) -> Option
     Some(blocks)
 }
 
-/// Reads the additional bits of a category and returns the value that they stand for (EXTEND of
-/// T.81, F.2.2.1). `None`: a baseline file has no such category, or the scan ends.
+/// Reads the additional bits of a category and returns their value (EXTEND of T.81, F.2.2.1).
+/// `None` if a baseline file has no such category, or the scan ends.
 fn extended(reader: &mut BitReader<'_>, category: u8) -> Option<i32> {
     if category > MAX_ADDITIONAL_BITS {
         return None;

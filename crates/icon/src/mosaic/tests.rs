@@ -1,11 +1,11 @@
-//! Pictures are compared with what an independent decoder makes of them.
+//! Compares pictures with the output of an independent decoder.
 
 use proptest::prelude::*;
 use zune_jpeg::JpegDecoder;
 
 use super::*;
 
-/// Blocks of noise, gradients and plain colours.
+/// Returns blocks of noise, gradients and plain colours.
 fn picture(across: usize, down: usize, seed: u32) -> Vec<u8> {
     let mut state = seed | 1;
     let mut noise = || {
@@ -80,7 +80,7 @@ fn painting_part_of_a_block_leaves_all_other_blocks_as_they_are() {
     painted.paint(rect, &[90, 90, 90].repeat(12));
     let changed: Vec<usize> = (0..16).filter(|i| painted.blocks[*i] != before.blocks[*i]).collect();
     assert_eq!(changed, [4, 5]);
-    // Outside of the picture nothing is painted, and nothing panics.
+    // Painting outside the picture changes nothing and does not panic.
     let far = Rect { left: 40, top: 0, width: usize::MAX, height: 1 };
     painted.paint(far, &[0, 0, 0]);
     let edge = Rect { left: 30, top: 30, width: 9, height: 9 };

@@ -1,12 +1,12 @@
-//! The arithmetic of JPEG: colours, and the discrete cosine transform of a block, in integers.
+//! The arithmetic of JPEG in integers: colours, and the discrete cosine transform of a block.
 //!
 //! Source: ITU-T T.81 and T.871; the factorisation of Loeffler, Ligtenberg and Moschytz (1989) with
 //! constants of 13 bits. There is no float and no SIMD, so that results are the same on every
 //! machine.
 
-/// Pixels of a block's side.
+/// Side of a block in pixels.
 pub(super) const SIDE: usize = 8;
-/// The samples, or coefficients, of a block, row by row.
+/// The samples or coefficients of a block, row by row.
 pub(super) type Block<T> = [T; SIDE * SIDE];
 
 const CONST_BITS: u32 = 13;
@@ -24,16 +24,16 @@ const F_2_053: i64 = 16819;
 const F_2_562: i64 = 20995;
 const F_3_072: i64 = 25172;
 
-/// `value` divided by 2 to the power of `bits`, rounded to nearest.
+/// Returns `value` divided by 2 to the power of `bits`, rounded to nearest.
 fn descale(value: i64, bits: u32) -> i64 {
     (value + (1 << (bits - 1))) >> bits
 }
 
-/// Y, Cb and Cr of a colour, each 0..=255.
+/// Converts a colour to Y, Cb and Cr, each 0..=255.
 pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     let [red, green, blue] = [red, green, blue].map(i32::from);
     let centre = (128 << 16) + 32_767;
-    // The weights of each row add up to 1 or 0 in 16 bits, so that the results fit.
+    // The weights of each row add up to 1 or 0 in 16 bits, so the results fit.
     [
         ((19_595 * red + 38_470 * green + 7_471 * blue + 32_768) >> 16) as u8,
         ((-11_059 * red - 21_709 * green + 32_768 * blue + centre) >> 16) as u8,
@@ -41,7 +41,7 @@ pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     ]
 }
 
-/// The colour of Y, Cb and Cr.
+/// Converts Y, Cb and Cr to a colour.
 pub(super) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
     [
@@ -52,7 +52,7 @@ pub(super) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     .map(|channel| channel.clamp(0, 255) as u8)
 }
 
-/// The coefficients of a block of samples, times 8.
+/// Returns the coefficients of a block of samples, times 8.
 pub(super) fn forward(samples: &Block<u8>) -> Block<i64> {
     let mut block = samples.map(|sample| i64::from(sample) - 128);
     for row in 0..SIDE {
@@ -86,7 +86,7 @@ fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass
     }
 }
 
-/// The odd part, which both directions of the transform share.
+/// Computes the odd part, which both directions of the transform share.
 fn odd_part(t: [i64; 4]) -> [i64; 4] {
     let z5 = (t[0] + t[2] + t[1] + t[3]) * F_1_175;
     let (z1, z2) = (-(t[0] + t[3]) * F_0_899, -(t[1] + t[2]) * F_2_562);
@@ -99,7 +99,7 @@ fn odd_part(t: [i64; 4]) -> [i64; 4] {
     ]
 }
 
-/// The samples of a block of coefficients, which are at most 24 bits each.
+/// Returns the samples of a block of coefficients, which have at most 24 bits each.
 pub(super) fn inverse(coefficients: &Block<i32>) -> Block<u8> {
     let mut block = coefficients.map(i64::from);
     for column in 0..SIDE {

@@ -1,11 +1,10 @@
-//! Counts the colours of a picture, and finds out whether all are grey and how transparent they
-//! are.
+//! Counts a picture's colours, and determines whether all are grey and how transparent they are.
 
 use crate::pixels::Pixels;
 
-/// Number of colours that a PNG palette can hold.
+/// Maximum number of colours in a PNG palette.
 pub(super) const MAX_PALETTE_COLOURS: usize = 256;
-/// How transparent a picture is.
+/// Transparency of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alpha {
     /// Every pixel is opaque.
@@ -24,16 +23,16 @@ pub(super) struct Census {
     pub(super) of_pixel: Vec<u32>,
     /// True if red, green and blue are equal in every pixel.
     pub(super) grey: bool,
-    /// How transparent the pixels are.
+    /// Transparency of the pixels.
     pub(super) alpha: Alpha,
 }
 
 impl Census {
-    /// Counts the colours of `pixels`, in which pixels of alpha 0 must have the colour 0.
+    /// Counts the colours of `pixels`. Pixels of alpha 0 must have the colour 0.
     pub(super) fn of(pixels: &Pixels) -> Self {
         let (grey, alpha) = flags(pixels);
         let count = pixels.rgba().len() / 4;
-        // A hash table that is at most half full. A slot holds an index into `colours` plus 1.
+        // A hash table that is at most half full. A slot contains an index into `colours` plus 1.
         let bits = (2 * count).next_power_of_two().trailing_zeros();
         let mut slots = vec![0u32; 1 << bits];
         let mut colours: Vec<[u8; 4]> = Vec::new();
@@ -65,7 +64,7 @@ impl Census {
         Self { colours, of_pixel, grey, alpha }
     }
 
-    /// True if a palette can hold all colours.
+    /// Returns true if a palette can contain all colours.
     pub(super) fn fits_palette(&self) -> bool {
         self.colours.len() <= MAX_PALETTE_COLOURS
     }

@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many colours a PNG keeps.
+/// Number of colours that a PNG keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
-    /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), else all colours.
-    /// A picture of more than 32,768 pixels, which no tab icon has, keeps all colours.
+    /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), otherwise all
+    /// colours. A picture of more than 32,768 pixels, which no tab icon has, keeps all colours.
     ///
     /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
     #[default]

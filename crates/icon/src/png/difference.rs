@@ -1,21 +1,21 @@
 //! Measures how different two pictures look.
 //!
-//! The difference of two colours is their squared distance over a black background plus that over a
-//! white one, in which green has the greatest weight. Invariant: integer arithmetic, so that the
-//! result is the same on every machine.
+//! The difference between two colours is their squared distance over a black background plus their
+//! squared distance over a white one, with green weighted most. Invariant: integer arithmetic, so
+//! that the result is the same on every machine.
 
 use crate::pixels::Pixels;
 
-/// Weights of the squared differences of red, green and blue: the eye sees green best.
+/// Weights of the squared differences in red, green and blue: the eye sees green best.
 pub(super) const WEIGHTS: [i32; 3] = [4, 8, 3];
 /// Sum of the [`WEIGHTS`].
 pub(super) const WEIGHT_SUM: i32 = 4 + 8 + 3;
-/// Greatest mean difference, in hundredths, that counts as invisible. Found by looking at 2,165
-/// icons (`make icons-sheet`): at twofold magnification, pictures with a mean of 2,000 differed
-/// from their originals by visible steps in smooth gradients, pictures with 1,400 by nothing.
+/// Maximum mean difference, in hundredths, that counts as invisible. Found by viewing 2,165 icons
+/// (`make icons-sheet`): at twofold magnification, pictures with a mean of 2,000 showed visible
+/// steps in smooth gradients compared with their originals, pictures with 1,400 did not.
 const MAX_UNSEEN_MEAN: i64 = 1_000;
-/// Greatest mean difference of one square, in hundredths, that counts as invisible; found as
-/// [`MAX_UNSEEN_MEAN`].
+/// Maximum mean difference of one square, in hundredths, that counts as invisible, found in the
+/// same way as [`MAX_UNSEEN_MEAN`].
 const MAX_UNSEEN_WORST: i64 = 6_000;
 /// Side in pixels of the squares that `Difference::worst` compares.
 const SQUARE_PIXELS: usize = 4;
@@ -37,7 +37,7 @@ impl Difference {
         self.mean <= MAX_UNSEEN_MEAN && self.worst <= MAX_UNSEEN_WORST
     }
 
-    /// Measures the difference between two pictures, which must have the same sides.
+    /// Measures the difference between two pictures, which must have equal sides.
     #[must_use]
     pub fn between(one: &Pixels, other: &Pixels) -> Self {
         let each = one.iter().zip(other.iter());
@@ -80,7 +80,7 @@ pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
     [channel(red), channel(green), channel(blue), i32::from(alpha)]
 }
 
-/// Returns the weighted squared distance over black plus that over white.
+/// Returns the weighted squared distance over black plus the one over white.
 pub(super) fn distance(one: Coordinates, other: Coordinates) -> i32 {
     let alpha = one[3] - other[3];
     let channel = |index: usize| {

@@ -1,9 +1,9 @@
 //! Encodes pixels as the smallest PNG found, without metadata.
 //!
 //! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels of alpha 0 lose
-//! their colour first; the same pixels give the same bytes on every machine, since the code uses
-//! integers (`quantize` says where not) and the output of libdeflate does not depend on SIMD.
-//! Source: PNG (Third Edition) 9, 11, 12.
+//! their colour first; the same pixels give the same bytes on every machine, because the code uses
+//! integers (see `quantize` for the exception) and the output of libdeflate does not depend on
+//! SIMD. Source: PNG (Third Edition) 9, 11, 12.
 
 use std::cell::RefCell;
 
@@ -24,8 +24,8 @@ use crate::pixels::Pixels;
 const DEFLATE_LEVEL: i32 = 7;
 
 thread_local! {
-    /// One compressor per thread, since making one takes longer than compressing an icon. It keeps
-    /// no state between files.
+    /// One compressor per thread, because creating one takes longer than compressing an icon. It
+    /// keeps no state between files.
     static COMPRESSOR: RefCell<Compressor> =
         RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
 }
@@ -65,7 +65,7 @@ pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours)
     let files = reduce::candidates(&pixels, &census)
         .into_iter()
         .map(|(packed, rows)| write(&pixels, &packed, &rows, compressor));
-    // Of files of equal length it is always the first. There is at least one candidate.
+    // If files have equal length, this is always the first. There is at least one candidate.
     files.min_by_key(Vec::len).unwrap_or_default()
 }
 
@@ -95,7 +95,7 @@ fn write(
     file.extend([0; 4]);
     file.extend(b"IDAT");
     file.resize(start + 8 + most, 0);
-    // libdeflate promises that its bound suffices for any input, so this cannot fail.
+    // libdeflate guarantees that its bound suffices for any input, so this cannot fail.
     let length = compressor.zlib_compress(rows, &mut file[start + 8..]).unwrap_or(0);
     file.truncate(start + 8 + length);
     close_chunk(&mut file, start);

@@ -1,4 +1,4 @@
-//! Applies row filters (PNG 9): no filter at all, or for each row the filter with the least sum.
+//! Applies row filters (PNG 9): no filter at all, or for each row the filter with the lowest sum.
 
 use super::{format::paeth, packed::PackedPixels};
 
@@ -14,15 +14,15 @@ pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     raw
 }
 
-/// Returns the rows, each after its filter byte, and the sum of the chosen sums. The filter of a
-/// row is the one whose output, read as signed bytes, has the least sum of magnitudes (PNG 12.7);
-/// of equal ones it is the one with the lowest number.
+/// Returns the rows, each after its filter byte, and the total of the chosen sums. Each row gets
+/// the filter whose output, read as signed bytes, has the lowest sum of magnitudes (PNG 12.7). If
+/// sums are equal, the filter with the lowest number is chosen.
 pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
     let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
     let rows = packed.rows.chunks_exact(stride);
     let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     let mut total = 0;
-    // A pixel of zeros before each row stands for the missing pixel to the left.
+    // A pixel of zeros before each row replaces the missing pixel to the left.
     let mut row_padded = vec![0; step + stride];
     let mut above_padded = vec![0; step + stride];
     let mut filtered = vec![0; stride];
@@ -57,13 +57,13 @@ pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31: without
-    // a check for overflows the loop is vectorised.
+    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31. Without
+    // overflow checks the loop is vectorised.
     let each = filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs()));
     each.fold(0, u32::wrapping_add)
 }
 
-/// Subtracts from each byte of `row` what `predict` makes of its left, upper and upper left byte.
+/// Subtracts from each byte of `row` the prediction from its left, upper and upper left byte.
 #[inline(always)]
 fn difference(
     filtered: &mut [u8],

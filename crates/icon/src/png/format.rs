@@ -1,5 +1,5 @@
-//! What the PNG file format fixes for readers and writers alike: signature, chunks, colour types,
-//! header and the Paeth predictor. Source: PNG (Third Edition) 5, 9.4, 11.2.
+//! The parts of the PNG file format that readers and writers share: signature, chunks, colour
+//! types, header and the Paeth predictor. Source: PNG (Third Edition) 5, 9.4, 11.2.
 
 use libdeflater::crc32;
 
@@ -7,7 +7,7 @@ use libdeflater::crc32;
 pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Bytes of data in the header chunk (IHDR).
 pub(crate) const HEADER_BYTES: usize = 13;
-/// Bytes of a chunk beside its data: length, name and CRC, 4 bytes each.
+/// Bytes of a chunk in addition to its data: length, name and CRC, 4 bytes each.
 pub(crate) const CHUNK_BYTES: usize = 12;
 
 /// Colour type of greyscale samples.
@@ -21,8 +21,8 @@ pub(crate) const GREY_ALPHA: u8 = 4;
 /// Colour type of red, green, blue and alpha samples.
 pub(crate) const RGBA: u8 = 6;
 
-/// Reads width and height in pixels from the header, which must be the first chunk. Returns `None`
-/// where it is not.
+/// Reads width and height in pixels from the header. Returns `None` if the header is not the first
+/// chunk.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.get(12..16)? != b"IHDR" {
         return None;
@@ -40,7 +40,7 @@ pub(crate) fn push_chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     close_chunk(file, start);
 }
 
-/// Writes the length of the chunk that begins at `start` and ends with the file, and appends its
+/// Writes the length of the chunk that starts at `start` and ends with the file, and appends its
 /// CRC.
 pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
     // A picture of at most 16 MiB never makes a chunk of 4 GiB.
@@ -50,7 +50,7 @@ pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
     file.extend(sum.to_be_bytes());
 }
 
-/// Returns which of the three neighbours is nearest to left + above - corner (PNG 9.4).
+/// Returns the neighbour that is nearest to left + above - corner (PNG 9.4).
 #[inline(always)]
 pub(crate) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, above, corner].map(i16::from);

@@ -1,4 +1,4 @@
-//! Pixels packed into rows of one colour type and bit depth.
+//! Pixels packed into rows with one colour type and bit depth.
 
 use crate::pixels::Pixels;
 
@@ -23,7 +23,7 @@ pub(super) struct PackedPixels {
 }
 
 impl PackedPixels {
-    /// Packs samples of 8 bits; `sample` returns the bytes of a pixel.
+    /// Packs samples of 8 bits. `sample` returns the bytes of a pixel.
     pub(super) fn of_bytes<const N: usize>(
         pixels: &Pixels,
         colour_type: u8,

@@ -1,10 +1,10 @@
-//! Reduces the number of colours: splits the box of colours with the greatest error until there are
+//! Reduces the number of colours: splits the box of colours with the largest error until there are
 //! enough boxes (as in median cut), then runs two rounds of k-means.
 //!
-//! The error of a colour is defined in `difference`. Invariants: the result is the same on every
-//! machine, since sums are integers, and what is computed in floats for speed is exact, or rounded
-//! as IEEE 754 says; fully transparent pixels stay fully transparent; a colour that is alone in
-//! its box stays unchanged. There is no dithering: at 32 pixels it looks like dirt.
+//! `difference` defines the error of a colour. Invariants: the result is the same on every machine,
+//! because sums are integers, and computations in floats, used for speed, are exact or rounded by
+//! IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in its box
+//! does not change. There is no dithering: at 32 pixels it looks like dirt.
 
 use multiversion::multiversion;
 
@@ -14,28 +14,28 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Greatest number of colours that remain, not counting the fully transparent one: 64 with it, an
-/// index of 6 bits.
+/// Maximum number of remaining colours without the fully transparent one: 64 with it, an index of 6
+/// bits.
 const MAX_COLOURS: usize = 63;
-/// Pixels of the largest picture whose colours are merged, so that sums fit into 32 bits. A tab
-/// icon has at most 1,024.
+/// Maximum number of pixels of a picture whose colours are merged, so that sums fit into 32 bits. A
+/// tab icon has at most 1,024.
 const MAX_PIXELS: usize = 1 << 15;
 /// Number of rounds of k-means. More rounds change few pixels.
 const ROUNDS: usize = 2;
-/// Mean difference, in hundredths, below which boxes are split no further: a fifth of the greatest
+/// Mean difference, in hundredths, below which boxes are no longer split: a fifth of the maximum
 /// invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
 
-/// A picture of which similar colours became one.
+/// A picture whose similar colours were merged.
 pub(super) struct Merged {
     pub(super) pixels: Pixels,
-    /// How different it is from the original.
+    /// Its difference from the original.
     pub(super) difference: Difference,
 }
 
 /// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference of at most
-/// `enough` (in hundredths). `None` if they have at most 63 visible ones already, or the picture
-/// is too large.
+/// `enough` (in hundredths). `None` if they already have at most 63 visible ones, or the picture is
+/// too large.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
     if census.of_pixel.len() > MAX_PIXELS {
         return None;
@@ -54,8 +54,8 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
         palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
     find_nearest(&palette.entries, &blocks, &mut nearest);
-    // What becomes of each colour of the census, and how far that is. The fully transparent colour
-    // stays.
+    // The replacement for each colour of the census, and its distance. The fully transparent colour
+    // is kept.
     let mut replacements: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
     for (colour, &entry) in colours.iter().zip(&nearest) {
         let rgba = palette.rgba[entry as usize];
@@ -77,7 +77,7 @@ struct Colour {
     sums: Sums,
 }
 
-/// The visible colours of a picture.
+/// Returns the visible colours of a picture.
 fn visible(census: &Census) -> Vec<Colour> {
     let mut counts = vec![0; census.colours.len()];
     for &index in &census.of_pixel {
@@ -93,17 +93,17 @@ fn visible(census: &Census) -> Vec<Colour> {
     colours
 }
 
-/// Sums over the pixels of some colours, as one row of numbers, which are added by vector
-/// instructions: the number of pixels; red, green, blue and alpha; the squares of red, green and
-/// blue over black, of the same over white, and of alpha.
+/// Sums over the pixels of some colours, in one row of numbers, so that vector instructions add
+/// them: the number of pixels; red, green, blue and alpha; the squares of red, green and blue over
+/// black, of red, green and blue over white, and of alpha.
 #[derive(Clone, Copy, Default)]
 struct Sums([i32; 12]);
 
-// The greatest square of all pixels of a picture.
+// The largest square sum over all pixels of a picture fits.
 const _: () = assert!(MAX_PIXELS as u64 * 255 * 255 <= i32::MAX as u64);
 
 impl Sums {
-    /// The sums over `count` pixels of one colour.
+    /// Returns the sums over `count` pixels of one colour.
     fn of(at: Coordinates, count: i32) -> Self {
         let [red, green, blue, alpha] = at;
         let [white_red, white_green, white_blue] = [red, green, blue].map(|value| value - alpha);
@@ -118,15 +118,15 @@ impl Sums {
         Self(sums)
     }
 
-    /// Adds other pixels where `mask` is -1, and nothing where it is 0. There is no check for
-    /// overflows, which [`MAX_PIXELS`] excludes.
+    /// Adds other pixels if `mask` is -1, and nothing if it is 0. Overflows are not checked,
+    /// because [`MAX_PIXELS`] excludes them.
     fn add(&mut self, other: &Self, mask: i32) {
         for (sum, other) in self.0.iter_mut().zip(other.0) {
             *sum = sum.wrapping_add(other & mask);
         }
     }
 
-    /// What is left without a part.
+    /// Returns the sums without a part.
     fn without(mut self, part: &Self) -> Self {
         for (sum, part) in self.0.iter_mut().zip(part.0) {
             *sum = sum.wrapping_sub(part);
@@ -134,17 +134,17 @@ impl Sums {
         self
     }
 
-    /// Number of pixels.
+    /// Returns the number of pixels.
     fn count(&self) -> i64 {
         i64::from(self.0[0])
     }
 
-    /// Red, green, blue and alpha.
+    /// Returns the sums of red, green, blue and alpha.
     fn channels(&self) -> [i64; 4] {
         [self.0[1], self.0[2], self.0[3], self.0[4]].map(i64::from)
     }
 
-    /// Returns the sums of squared differences from the mean of the values whose squares are
+    /// Returns the sums of squared differences from the mean, for each value whose squares are
     /// summed.
     fn spreads(&self) -> [i64; 7] {
         let [red, green, blue, alpha] = self.channels();
@@ -160,7 +160,7 @@ impl Sums {
     fn rgba(&self) -> [u8; 4] {
         let channels = self.channels();
         let alpha = channels[3].max(1);
-        // A premultiplied sum exceeds that of alpha by rounding at most, hence the clamp.
+        // A premultiplied sum exceeds the sum of alpha by at most rounding, hence the clamp.
         let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
         let [red, green, blue, _] = channels.map(straight);
         let mean = quotient(channels[3] + self.count() / 2, self.count());
@@ -168,25 +168,25 @@ impl Sums {
     }
 }
 
-/// The whole part of a quotient of numbers that are not negative, by a division of floats, which
-/// takes a third of the time. It is exact below 2^53, which the square of a sum does not reach.
+/// Returns the integer part of a quotient of non-negative numbers, by a float division, which takes
+/// a third of the time. It is exact below 2^53, which the square of a sum does not reach.
 fn quotient(number: i64, divisor: i64) -> i64 {
     (number as f64 / divisor.max(1) as f64) as i64
 }
 
-/// The sums of some colours, and the colour where it is one alone.
+/// The sums of some colours, and the colour itself if there is only one.
 struct Group {
     sums: Sums,
     only: Option<[u8; 4]>,
 }
 
-/// A box of colours: a range of the order in which they are split.
+/// A box of colours: a range of the order in which colours are split.
 struct ColourBox {
     range: std::ops::Range<usize>,
     sums: Sums,
     /// The error of replacing all by their mean.
     error: i64,
-    /// The coordinate with the greatest error.
+    /// The coordinate with the largest error.
     widest: usize,
 }
 
@@ -204,8 +204,8 @@ impl ColourBox {
     }
 }
 
-/// Splits the colours into boxes, the one with the greatest error first, until the total error is
-/// at most `enough` or the number of boxes reaches [`MAX_COLOURS`].
+/// Splits the colours into boxes, the box with the largest error first, until the total error is at
+/// most `enough` or the number of boxes reaches [`MAX_COLOURS`].
 fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut order: Vec<u32> = (0..colours.len() as u32).collect();
     let mut whole = Sums::default();
@@ -213,12 +213,12 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut boxes = vec![ColourBox::of(0..colours.len(), whole)];
     let mut total = boxes[0].error;
     while boxes.len() < MAX_COLOURS && total > enough {
-        // Of boxes with equal error it is the first.
+        // If boxes have equal errors, this is the first.
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
-        // Those up to the mean move to the front, by a mask: a processor would guess half of the
-        // branches wrong.
+        // Colours up to the mean move to the front, by a mask: a processor would mispredict half of
+        // the branches.
         let (mut low, mut cut) = (Sums::default(), 0);
         let part = &mut order[range.clone()];
         for place in 0..part.len() {
@@ -234,7 +234,7 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let cut = range.start + cut;
         total -= error;
         if cut == range.start || cut == range.end {
-            // All coordinates are equal: a further split gains nothing.
+            // All coordinates are equal, so a further split gains nothing.
             boxes[worst].error = 0;
             continue;
         }
@@ -251,7 +251,7 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     boxes.into_iter().map(group).collect()
 }
 
-/// Returns the groups of the colours of each palette entry, without entries that have none.
+/// Groups the colours by their nearest palette entry, without entries that have none.
 fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     let mut groups: Vec<Group> =
         (0..entries).map(|_| Group { sums: Sums::default(), only: None }).collect();
@@ -264,14 +264,13 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     groups
 }
 
-/// Number of colours in a block, for which the nearest entry is blocks together: so the search is
-/// vectorised.
+/// Number of colours in a block. The nearest entry is searched for all of them together, so that
+/// the search is vectorised.
 const BLOCK: usize = 64;
 
-/// A block of colours as the search for the nearest entry needs them. The distance of a colour x
-/// from an entry e is |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|²
-/// is the same for all entries. These are the factors of the coordinates of e in -2<x,e>, a row a
-/// coordinate.
+/// A block of colours in the form for the search. The distance of a colour x from an entry e is
+/// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is equal for all
+/// entries. These are the factors of the coordinates of e in -2<x,e>, one row per coordinate.
 struct SearchBlock([[f32; BLOCK]; 4]);
 
 impl SearchBlock {
@@ -290,14 +289,14 @@ impl SearchBlock {
     }
 }
 
-/// An entry of a palette as the search needs it.
+/// A palette entry in the form for the search.
 struct Entry {
     at: [f32; 4],
     /// Its weighted square.
     square: f32,
 }
 
-/// Colours that stand for others.
+/// Colours that replace others.
 struct Palette {
     rgba: Vec<[u8; 4]>,
     entries: Vec<Entry>,
@@ -317,13 +316,13 @@ impl Palette {
     }
 }
 
-// Partial sums of a distance are |e|² and four products, each at most as great as the greatest
-// distance of two colours: integers that `f32` represents exactly.
+// Partial sums of a distance are |e|² and four products, each at most the maximum distance of two
+// colours: integers that `f32` represents exactly.
 const _: () = assert!(3 * 2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
 
-/// Writes the index of the nearest entry for each colour into `nearest`. Of entries at the same
-/// distance it is the first. AVX2, where a processor has it, makes it faster and changes no result:
-/// all numbers are integers that floats hold exactly.
+/// Writes the index of the nearest entry for each colour into `nearest`, the first one if several
+/// are at the same distance. AVX2, if the processor has it, is faster but changes no result,
+/// because all numbers are integers that floats represent exactly.
 #[multiversion(targets("x86_64+avx2"))]
 fn find_nearest(entries: &[Entry], colours: &[SearchBlock], nearest: &mut [u32]) {
     for (SearchBlock(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
@@ -351,7 +350,7 @@ mod tests {
 
     #[test]
     fn colours_of_the_largest_picture_are_merged_and_those_of_a_larger_one_kept() {
-        // White in all but some pixels, so that a sum of squares is as great as it can be.
+        // White in all but some pixels, so that a sum of squares is as large as possible.
         let colour = |i: u32| if i < 300 { [255, 255, (i % 200) as u8, 255] } else { [255; 4] };
         let picture = |width: u32| {
             let pixels = Pixels::new(width, 128, (0..width * 128).flat_map(colour).collect());
@@ -395,7 +394,7 @@ mod tests {
         #[test]
         fn a_quotient_of_sums_is_the_whole_part(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
             prop_assert_eq!(quotient(number, divisor), number / divisor);
-            // Just below a whole number rounding would show.
+            // Rounding would show just below a whole number.
             let below = number / divisor * divisor - 1;
             prop_assume!(below >= 0);
             prop_assert_eq!(quotient(below, divisor), below / divisor);

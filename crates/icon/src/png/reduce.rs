@@ -1,4 +1,4 @@
-//! Chooses how to store pixels: as palette, grey, RGB or RGBA, at the least bit depth.
+//! Chooses how to store pixels: as palette, grey, RGB or RGBA, at the lowest bit depth.
 //!
 //! Invariants: every candidate decodes to exactly the given pixels (pixels of alpha 0 may get any
 //! colour); all orders are total, so that the same pixels always give the same candidates.
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Returns the packed pixels and filtered rows that are worth compressing: the variant that is
+/// Returns the packed pixels and filtered rows that should be compressed: the variant that is
 /// expected to be smallest, and a second or third one if the expected sizes are close. The
-/// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020); trying all
+/// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020). Trying all
 /// ways would save another half percent of the bytes.
 pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels, Vec<u8>)> {
     let mut found = Vec::with_capacity(2);
@@ -27,7 +27,7 @@ pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels,
         let coloured = coloured(pixels, census);
         let colours = census.colours.len() as i64;
         let filtered = (colours > FEW && coloured.bit_depth == 8).then(|| least_sums(&coloured));
-        // Filters help where neighbours are similar and few colours repeat.
+        // Filters help if neighbours are similar and few colours repeat.
         let gain = filtered.as_ref().map_or(-FILTER_MARGIN, |(_, sum)| {
             (1_305 * colours - 46_000 - 13 * i64::from(*sum)) / 1_000
         });
@@ -51,8 +51,8 @@ const FILTER_MARGIN: i64 = 80;
 /// Up to this many colours, filters never made a file smaller.
 const FEW: i64 = 64;
 
-/// Returns the number of bytes that a palette is expected to save over direct colours. The entries
-/// of a palette are not compressed, so it helps where colours repeat at a distance.
+/// Returns the number of bytes that a palette is expected to save over direct colours. Palette
+/// entries are not compressed, so a palette helps if colours repeat at a distance.
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
     match (census.grey, colours) {
@@ -79,7 +79,7 @@ fn new_pixels(pixels: &Pixels) -> i64 {
     count
 }
 
-/// Returns the least bit depth of an index that can have `count` values.
+/// Returns the lowest bit depth of an index with `count` values.
 fn depth_for(count: usize) -> u8 {
     match count {
         0..=2 => 1,
@@ -111,12 +111,12 @@ fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
     packed
 }
 
-/// Packs direct colours: grey if all pixels are grey, else RGB or RGBA.
+/// Packs direct colours: grey if all pixels are grey, otherwise RGB or RGBA.
 fn coloured(pixels: &Pixels, census: &Census) -> PackedPixels {
     if census.grey { greyscale(pixels, census) } else { true_colour(pixels, census.alpha) }
 }
 
-/// Returns a grey that no opaque pixel has; `None` if the picture uses all 256.
+/// Returns a grey that no opaque pixel has. `None` if the picture uses all 256.
 fn unused_grey(pixels: &Pixels) -> Option<u8> {
     let mut used = [false; 256];
     for [red, green, blue, alpha] in pixels.iter() {

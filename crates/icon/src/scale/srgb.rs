@@ -31,7 +31,7 @@ pub(crate) const LINEAR: [u16; 256] = [
     63795, 64372, 64952, 65535,
 ];
 
-/// Entry `i` is the least linear light whose sRGB byte is greater than `i`.
+/// Entry `i` is the lowest linear light whose sRGB byte is greater than `i`.
 #[rustfmt::skip]
 pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     10, 30, 50, 70, 90, 109, 129, 149, 169, 189, 209, 230,

@@ -1,4 +1,4 @@
-//! Sides, colours at every size, and the sums of weights.
+//! Tests sides, colours at every size, and the sums of weights.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_plain_picture_keeps_its_colour_at_every_size() {
     for (width, height) in [(33, 33), (64, 40), (257, 1000), (2048, 2)] {
         for pixel in [[255, 255, 255, 255], [1, 128, 254, 255], [200, 9, 77, 3], [0; 4]] {
             let small = scale_down(plain(width, height, pixel), 32);
-            // A nearly transparent colour may change by as much as is invisible.
+            // A nearly transparent colour may change by an invisible amount.
             let shown = |byte: u8| u32::from(byte) * u32::from(pixel[3]) / 255;
             let near = |a: u8, b: u8| a == b || pixel[3] < 255 && shown(a).abs_diff(shown(b)) <= 1;
             let same =
@@ -58,7 +58,7 @@ fn a_mean_by_the_reciprocal_is_that_by_division() {
         let mean = Mean::of(count);
         let count = count as i32;
         for quotient in (0..=i32::from(i16::MAX)).step_by(89).chain([i32::from(i16::MAX)]) {
-            // Sums around each value where the quotient changes.
+            // Sums around each value at which the quotient changes.
             for sum in [-1, 0, 1].map(|by| quotient * count - count / 2 + by) {
                 if (0..=count * i32::from(i16::MAX)).contains(&sum) {
                     let rounded = (sum + count / 2) / count;

@@ -1,20 +1,20 @@
 //! Reads the root element of an SVG without parsing the whole document.
 //!
-//! Owns the XML prolog: byte order mark, declaration, comments, processing instructions, and the
+//! Parses the XML prolog: byte order mark, declaration, comments, processing instructions, and the
 //! doctype with its entities (Adobe Illustrator writes the namespace as an entity). It reads in one
-//! pass without recursion, and never expands the text of an entity a second time.
-//! Must not know: how SVG is drawn.
+//! pass without recursion, and never expands the text of an entity a second time. Does not depend
+//! on how SVG is drawn.
 
 use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Greatest size of an SVG in bytes; larger documents are refused. It is the limit of an icon's
-/// body: real SVG icons have a few kilobytes, those with an embedded picture some hundred.
+/// Maximum size of an SVG in bytes; larger documents are rejected. It is the limit of an icon's
+/// body: real SVG icons have a few kilobytes, those with an embedded picture a few hundred.
 pub const MAX_SVG_BYTES: usize = 512 * 1024;
-/// Number of entities that are read from a doctype; drawing programs write about ten.
+/// Maximum number of entities that are read from a doctype; drawing programs write about ten.
 const MAX_ENTITIES: usize = 64;
-/// Length in bytes to which an attribute is expanded: namespaces and sizes are far shorter.
+/// Maximum length in bytes of an expanded attribute: namespaces and sizes are far shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
 /// The attributes of the root element that give the size of the picture.
@@ -28,8 +28,8 @@ pub struct SvgRoot {
     pub view_box: Option<String>,
 }
 
-/// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid, else as
-/// ISO 8859-1. A wrong encoding only damages text content, which is never drawn.
+/// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid,
+/// otherwise as ISO 8859-1. A wrong encoding only damages text content, which is never drawn.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -46,10 +46,10 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the root element of an SVG document, `None` for anything else.
+/// Returns the root element of an SVG document. `None` for anything else.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
-    // Nearly every body that is no SVG is refused here, before anything is copied.
+    // Nearly every body that is not an SVG is rejected here, before anything is copied.
     let first = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start().first();
     if !matches!(first, Some(b'<' | 0xFE | 0xFF)) {
         return None;
@@ -60,8 +60,8 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     scanner.root()
 }
 
-/// Returns an upper bound of the number of bytes that entities add to a document when they are
-/// expanded; `None` if there is none: 64 entities or more, or an entity that contains another.
+/// Returns an upper bound of the number of bytes that expanded entities add to a document. `None`
+/// if there is no bound: for 64 entities or more, or an entity that contains another.
 #[must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
@@ -71,7 +71,7 @@ pub fn entity_growth(text: &str) -> Option<usize> {
     }
     let mut growth = 0usize;
     for (name, value) in &scanner.entities {
-        // A character reference (`&#`) is no entity.
+        // A character reference (`&#`) is not an entity.
         if value.replace("&#", "").contains('&') {
             return None;
         }
@@ -87,7 +87,7 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Skips `prefix` and returns true, if the text begins with it.
+    /// Returns true and skips `prefix` if the text starts with it.
     fn eat(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
@@ -105,7 +105,7 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// Reads a name: everything up to whitespace or a delimiter.
+    /// Reads a name, up to whitespace or a delimiter.
     fn name(&mut self) -> Option<&'a str> {
         let ends = |c: char| c.is_ascii_whitespace() || "<>/='\"[]&;".contains(c);
         let (name, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
@@ -113,7 +113,7 @@ impl<'a> Scanner<'a> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Reads a quoted literal and returns it without its quotes.
+    /// Reads a quoted literal, without its quotes.
     fn quoted(&mut self) -> Option<&'a str> {
         if self.eat("\"") { self.until("\"") } else { self.eat("'").then(|| self.until("'"))? }
     }
@@ -232,8 +232,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Expands the entities of the doctype in the text of an attribute, without expanding the
-    /// result again.
+    /// Expands the entities of the doctype in an attribute's text, without expanding the result
+    /// again.
     fn expand(&self, value: &str) -> String {
         let mut text = String::new();
         let mut rest = value;
