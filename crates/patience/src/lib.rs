@@ -1,8 +1,8 @@
-//! How long the tests of all packages wait: for an event, with one limit that only a hang reaches.
+//! Waits for events in the tests of all packages, with a single limit that only a hang reaches.
 //!
-//! How long something takes depends on the machine and on what else it does, so no test says how
-//! long that may be. It says what it waits for, and fails after [`LIMIT`]. Where a peer is silent
-//! on purpose a test waits for the end of [`SILENCE`] instead.
+//! How long something takes depends on the machine and its load, so tests do not set their own time
+//! limits. A test names the event that it waits for, and fails after [`LIMIT`]. If a peer is silent
+//! on purpose, a test waits until [`SILENCE`] has passed instead.
 
 #![allow(clippy::panic)]
 
@@ -12,16 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum duration of any wait of a test. Far longer than anything takes on a busy machine, and
-/// shorter than what the test runner gives a test, so that a hang says what it waited for.
+/// Maximum duration of any wait in a test. It is far longer than anything takes on a busy machine,
+/// and shorter than the test runner's limit, so that a hang reports the event that did not happen.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// Time limit of a request to a peer that never answers: the test waits until its end. Peers that
-/// answer do so within it, also on a busy machine.
+/// Timeout of a request to a peer that never responds: the test waits until it expires. Peers that
+/// respond do so within it, also on a busy machine.
 pub const SILENCE: Duration = Duration::from_secs(3);
 
-/// A wait for the end of something long, such as a whole crawl: it goes on while there is progress,
-/// however slow the machine makes that.
+/// A wait for the end of something long, such as a whole crawl. It continues while there is
+/// progress, even if a slow machine makes little.
 #[derive(Debug)]
 pub struct LongWait<T> {
     state: Option<T>,
@@ -29,17 +29,17 @@ pub struct LongWait<T> {
 }
 
 impl<T: PartialEq + Debug> LongWait<T> {
-    /// Begins to wait.
+    /// Starts to wait.
     #[must_use]
     pub fn new() -> Self {
         Self { state: None, changed_at: Instant::now() }
     }
 
-    /// Notes how far it has come.
+    /// Records the current state.
     ///
     /// # Panics
     ///
-    /// The state has been the same for [`LIMIT`].
+    /// Panics if the state has not changed for [`LIMIT`].
     #[track_caller]
     pub fn note(&mut self, state: T) {
         let state = Some(state);
@@ -56,14 +56,14 @@ impl<T: PartialEq + Debug> Default for LongWait<T> {
     }
 }
 
-/// Pause between two looks.
+/// Pause between two checks.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Waits until `ready` returns a value, and returns it.
 ///
 /// # Panics
 ///
-/// There is none after [`LIMIT`]; the message says `what` never came.
+/// Panics if there is no value after [`LIMIT`]; the message contains `what`.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LIMIT;
@@ -76,11 +76,11 @@ pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// As [`wait_for`], in a task.
+/// Waits like [`wait_for`], in a task.
 ///
 /// # Panics
 ///
-/// As [`wait_for`].
+/// Panics like [`wait_for`].
 pub async fn eventually<T>(what: &str, mut ready: impl AsyncFnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LIMIT;
     loop {
@@ -96,7 +96,7 @@ pub async fn eventually<T>(what: &str, mut ready: impl AsyncFnMut() -> Option<T>
 ///
 /// # Panics
 ///
-/// As [`wait_for`].
+/// Panics like [`wait_for`].
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     eventually(what, async || is_so().await.then_some(())).await;
 }
@@ -105,13 +105,13 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 ///
 /// # Panics
 ///
-/// As [`wait_for`].
+/// Panics like [`wait_for`].
 pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
     let ended = tokio::time::timeout(LIMIT, future).await;
     ended.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-/// The example of the README, compiled and run as a doc test.
+/// Compiles and runs the example of the README as a doc test.
 #[cfg(doctest)]
 # [doc = include_str!("../README.md")]
 struct Readme;
