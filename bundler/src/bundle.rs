@@ -1,12 +1,12 @@
 //! The bundle: the JSON file of tabs that the page fetches. Its schema is `bundle.schema.json`.
 //!
-//! Must not know: where tabs come from, how an icon was made.
+//! Does not depend on the source of tabs, or on how an icon was made.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::bundle_json::{BundleEntry, BundleJson};
 
-/// The icon of a tab as a bundle holds it.
+/// A tab's icon in a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleIcon {
     /// The file, a PNG.
@@ -20,17 +20,17 @@ pub struct BundleIcon {
 /// One host on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tab {
-    /// Address of the home page, without the slash at its end.
+    /// Address of the home page, without a final slash.
     pub url: String,
-    /// Title of the home page, as `everytab_webpage::tab_title` cuts it.
+    /// Title of the home page, truncated by `everytab_webpage::tab_title`.
     pub title: String,
-    /// The tab's icon; `None` where the host has none that can be shown.
+    /// The tab's icon. `None` if the host has none that can be shown.
     pub icon: Option<BundleIcon>,
     /// True if the host allows the site to show its page in an iframe.
     pub iframe_ok: bool,
 }
 
-/// The bytes of a bundle file with these tabs, in their order.
+/// Writes a bundle file with these tabs, in their order.
 #[must_use]
 pub fn write(tabs: &[Tab]) -> Vec<u8> {
     BundleJson { entries: tabs.iter().map(entry).collect() }.to_bytes()

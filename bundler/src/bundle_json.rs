@@ -1,20 +1,20 @@
-//! The JSON of a bundle, `bundle.schema.json`: its fields and how they are written.
+//! The JSON of a bundle, `bundle.schema.json`: its fields and their serialization.
 //!
-//! Invariants: fields in fixed order and no space, so that the same tabs give the same bytes; no
-//! `<`, U+2028 or U+2029 stands in the text unescaped, so that it may be put into a script; `icon`
-//! is "" and `icon_w`, `icon_h` are absent where a tab has no icon.
+//! Invariants: fields have a fixed order and there are no spaces, so that the same tabs give the
+//! same bytes; `<`, U+2028 and U+2029 are always escaped, so that the text may be put into a
+//! script; if a tab has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// A bundle as JSON has it.
+/// A bundle in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BundleJson<'a> {
     pub(crate) entries: Vec<BundleEntry<'a>>,
 }
 
-/// One tab as JSON has it.
+/// A tab in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BundleEntry<'a> {
     pub(crate) url: Cow<'a, str>,
@@ -29,11 +29,11 @@ pub(crate) struct BundleEntry<'a> {
 }
 
 impl BundleJson<'_> {
-    /// The bytes of the bundle file.
+    /// Serializes the bundle file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        // Strings, numbers and flags always serialise.
+        // Strings, numbers and flags always serialize.
         let json = serde_json::to_string(self).unwrap_or_default();
-        // These three characters only ever stand inside strings.
+        // These three characters occur only inside strings.
         let json = json.replace('<', "\\u003c");
         json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").into_bytes()
     }

@@ -1,10 +1,10 @@
-//! Icons that many hosts of a shard show: the default icons of hosting companies and of the
-//! programs that sites run on.
+//! Counts icons that many hosts of a shard show: the default icons of hosting companies and of the
+//! software that sites use.
 //!
 //! A shard is a random sample of the scan's hosts, so an icon that is common in the scan is common
-//! in most of its shards, and each shard is counted by itself. An icon that is rare in every shard
-//! is not counted, which bounds the number of names: at most 200 for each shard.
-//! Must not know: why hosts share an icon. An organisation with many hosts looks the same.
+//! in most of its shards, and each shard is counted separately. An icon that is rare in every shard
+//! is not counted, which bounds the number of names to at most 200 per shard. Does not depend on
+//! why hosts share an icon: an organisation with many hosts looks the same.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,14 +12,15 @@ use sha2::{Digest, Sha256};
 
 use crate::bundle::Tab;
 
-/// Fewest hosts of a shard that show a common icon: two may be one site under two names.
+/// Minimum number of a shard's hosts with a common icon: two may be one site under two names.
 const MIN_HOSTS: usize = 3;
-/// A common icon is shown by at least one of this many tabs, which is half a percent.
+/// An icon is common if at least one in this many tabs has it, which is half a percent.
 const TABS_PER_HOST: usize = 200;
-/// Hex digits of the PNG's SHA-256 that name an icon in the counts: 64 bits keep icons apart.
+/// Hex digits of the PNG's SHA-256 that name an icon in the counts: 64 bits distinguish icons.
 const NAME_DIGITS: usize = 16;
 
-/// Number of tabs with each common icon, by the beginning of the SHA-256 of its PNG in hex.
+/// Returns the number of tabs with each common icon, by the first digits of its PNG's SHA-256 in
+/// hex.
 #[must_use]
 pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     let mut hosts: HashMap<&[u8], usize> = HashMap::new();
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
     use crate::bundle::BundleIcon;
 
-    /// Tabs by their icon, a PNG of this one byte, and how many have it.
+    /// Returns tabs with icons, each a PNG of one byte, and the number of tabs that have it.
     fn tabs(icons: &[(Option<u8>, usize)]) -> Vec<Tab> {
         let some = |&(png, hosts): &(Option<u8>, usize)| {
             let icon = png.map(|byte| BundleIcon { png: vec![byte], width: 1, height: 1 });

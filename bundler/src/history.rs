@@ -1,8 +1,8 @@
-//! `history.json`: a few numbers of each scan, which the statistics page draws beside the newest.
+//! `history.json`: a few numbers of each scan, which the statistics page shows next to the newest.
 
 use serde_json::{Value, json};
 
-/// Most scans of the history: monthly scans of ten years, about 25 KB.
+/// Maximum number of scans in the history: monthly scans of ten years, about 25 KB.
 const MAX_SCANS: usize = 120;
 /// The fields of a scan's `stats.json` that the history keeps.
 const KEPT_FIELDS: [&str; 8] = [
@@ -16,8 +16,8 @@ const KEPT_FIELDS: [&str; 8] = [
     "tabs_with_icon",
 ];
 
-/// The history with a scan's numbers added or replaced, in the order in which scans were started.
-/// Bytes that are no history are dropped: a wrong file must not stop publishing.
+/// Adds or replaces a scan's numbers in the history, ordered by the scans' start. Malformed bytes
+/// are discarded, because a broken file must not stop publishing.
 #[must_use]
 pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let before = before.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
@@ -25,7 +25,7 @@ pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let mut scans: Vec<Value> = known.into_iter().flatten().cloned().collect();
     scans.retain(|scan| scan["scan"].is_string() && scan["scan"] != stats["scan"]);
     scans.push(KEPT_FIELDS.iter().map(|name| (*name, stats[name].clone())).collect());
-    // Ids of scans are ordered by the time at which the scans were started.
+    // Scan ids are ordered by start time.
     scans.sort_by(|a, b| a["scan"].as_str().cmp(&b["scan"].as_str()));
     let too_many = scans.len().saturating_sub(MAX_SCANS);
     json!({ "scans": scans.split_off(too_many) })

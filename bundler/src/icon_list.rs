@@ -1,19 +1,20 @@
-//! The icon lists: from which icon each tab of a shard was made, so that the tabs of an icon are
-//! found in the published files alone, after the scan's database is gone.
+//! Icon lists: the source icon of each tab of a shard, so that the tabs of an icon can be found in
+//! the published files alone, after the scan's database is gone.
 //!
 //! A list has 16 bytes for each tab with an icon: the first 8 bytes of the SHA-256 of the icon as
 //! its host served it, and the first 8 bytes of the SHA-256 of the hostname, which also orders the
-//! tabs of a shard. Lines are sorted. The tab itself is in one of the shard's bundles, which hold
-//! about ten times 110 KB; a removed tab has no line. For 30 million tabs these are 480 MB in
-//! 25,000 objects, a sixtieth of the bundles.
+//! tabs of a shard. Lines are sorted. The tab itself is in one of the shard's bundles, which
+//! contain about ten times 110 KB; a removed tab has no line. For 30 million tabs these are 480 MB
+//! in 25,000 objects, a sixtieth of the bundles.
 //!
-//! Invariant: a list is a pure function of the shard's tabs. Must not know: how an icon is decoded.
+//! Invariant: a list is a pure function of the shard's tabs. Does not depend on how an icon is
+//! decoded.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes of a SHA-256 in a list. Two of 30 million icons agree in 8 bytes once in 40,000 scans.
+/// Bytes of a SHA-256 in a list. In one of 40,000 scans, two of 30 million icons share 8 bytes.
 pub const PREFIX_BYTES: usize = 8;
 /// Bytes of one line.
 const LINE_BYTES: usize = 2 * PREFIX_BYTES;
@@ -21,7 +22,7 @@ const LINE_BYTES: usize = 2 * PREFIX_BYTES;
 /// The first bytes of a SHA-256.
 pub type DigestPrefix = [u8; PREFIX_BYTES];
 
-/// From which icon a tab was made.
+/// The source icon of a tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
     /// The first bytes of the SHA-256 of the icon, as its host served it.
@@ -30,20 +31,20 @@ pub struct IconLine {
     pub hostname: DigestPrefix,
 }
 
-/// The first bytes of a hostname's SHA-256.
+/// Returns the first bytes of a hostname's SHA-256.
 #[must_use]
 pub fn hostname_prefix(hostname: &str) -> DigestPrefix {
     prefix_of(&Sha256::digest(hostname.as_bytes()).into())
 }
 
-/// The first bytes of a digest.
+/// Returns the first bytes of a digest.
 #[must_use]
 pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
     let [a, b, c, d, e, f, g, h, ..] = *sha256;
     [a, b, c, d, e, f, g, h]
 }
 
-/// The first bytes of a digest in hexadecimal. `None`: these are no 64 hexadecimal digits.
+/// Parses the first bytes of a hexadecimal digest. `None` unless it has 64 hexadecimal digits.
 #[must_use]
 pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     let mut digest = [0; 32];
@@ -51,17 +52,17 @@ pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     Some(prefix_of(&digest))
 }
 
-/// The bytes of a list.
+/// Writes a list.
 #[must_use]
 pub fn write(mut lines: Vec<IconLine>) -> Vec<u8> {
     lines.sort_unstable();
     lines.iter().flat_map(|line| [line.icon, line.hostname]).flatten().collect()
 }
 
-/// The lines of a list.
+/// Reads a list.
 ///
 /// # Errors
-/// When the list ends within a line.
+/// Returns an error if the list ends within a line.
 pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     let (lines, rest) = bytes.as_chunks::<LINE_BYTES>();
     if !rest.is_empty() {
@@ -75,10 +76,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     Ok(lines.iter().map(line).collect())
 }
 
-/// A list without the lines of some hosts. `None`: it has none of them.
+/// Removes the lines of some hosts from a list. `None` if it has none of them.
 ///
 /// # Errors
-/// When the list ends within a line.
+/// Returns an error if the list ends within a line.
 pub fn without(bytes: &[u8], removed: &HashSet<DigestPrefix>) -> Result<Option<Vec<u8>>, String> {
     let mut lines = read(bytes)?;
     let before = lines.len();

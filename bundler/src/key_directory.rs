@@ -1,14 +1,14 @@
-//! The key directory: the public halves of the keys that sign our requests, for sites to find.
+//! The key directory: the public halves of the keys that sign our requests, published for sites.
 //!
-//! A JSON Web Key Set (RFC 7517) at the well-known place of Web Bot Auth. A key stays until it
-//! expires, so that after a change of keys the old one can still be looked up.
+//! A JSON Web Key Set (RFC 7517) at the well-known location of Web Bot Auth. A key stays in it
+//! until it expires, so that the old key can still be looked up after a change.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How long a key stays in the directory after it was last published, in seconds: two months, so
-/// that the key of one month is there for all of the next.
+/// that a key is available for the whole month after its own.
 const KEPT_SECONDS: u64 = 62 * 24 * 3600;
 
 /// The directory as JSON.
@@ -28,13 +28,13 @@ struct PublishedKey {
     purpose: String,
     nbf: u64,
     exp: u64,
-    /// Members of a later version.
+    /// Members that a later version added.
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// The directory with an Ed25519 key in it, and without those that have expired. `now` is in
-/// seconds since 1970. A directory that is not understood is replaced: no verifier could read it.
+/// Returns the directory with an Ed25519 key, and without expired ones. `now` is in seconds since
+/// 1970. A malformed directory is replaced, because no verifier could read it.
 #[must_use]
 pub fn with_key(published: Option<&[u8]>, key_id: &str, public_key: [u8; 32], now: u64) -> Vec<u8> {
     let published = published.and_then(|bytes| serde_json::from_slice(bytes).ok());

@@ -1,9 +1,10 @@
-//! Which tabs of a shard go into which of its bundles.
+//! Distributes the tabs of a shard over its bundles.
 
 use std::ops::Range;
 
 /// Spreads `tabs` over `bundles` evenly and in order. Returns one range of tabs for each bundle:
-/// the ranges join, their lengths differ by at most one, and the longer ones are spread evenly.
+/// the ranges are contiguous, their lengths differ by at most one, and the longer ones are spread
+/// evenly.
 #[must_use]
 pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
     // Products of two usize fit in u128.

@@ -1,13 +1,13 @@
-//! What is published: the formats of the site, bytes in, values out.
+//! The formats of the published site: bytes in, values out.
 //!
-//! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
-//! `manifest`, the `map` of all icons, the statistics (`stats_names`, `stats_document`,
-//! `common_icons`, `history`), the page itself (`page_files`, `preview`), what it says of its
-//! operator (`key_directory`, `security_txt`), the names and headers of all objects
-//! (`object_names`), the list of what was taken down (`takedown_list`, `title_pattern`,
-//! `removed_hosts`, `removed_tabs`), and from which icons the tabs were made (`icon_list`).
-//! Everything is a pure function, the same on every machine. Must not know files, stores, network,
-//! Postgres, clocks, settings, or how an icon is decoded.
+//! Contains bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`),
+//! the `manifest`, the `map` of all icons, the statistics (`stats_names`, `stats_document`,
+//! `common_icons`, `history`), the page itself (`page_files`, `preview`), the operator's files
+//! (`key_directory`, `security_txt`), the public lists of requests (`request_files`), the names and
+//! headers of all objects (`object_names`), the list of takedowns (`takedown_list`,
+//! `title_pattern`, `removed_hosts`, `removed_tabs`), and the source icons of the tabs
+//! (`icon_list`). Everything is a pure function with the same result on every machine. Does not
+//! depend on files, stores, network, Postgres, clocks, settings, or how an icon is decoded.
 //!
 //! ```
 //! use everytab_bundler::{

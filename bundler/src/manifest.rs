@@ -1,7 +1,7 @@
-//! The manifest: the small JSON file that the page reads first, and that says which scan is live.
+//! The manifest: the small JSON file that the page reads first, and that names the live scan.
 //!
-//! Publishing writes it whole, a takedown changes some of its fields. A takedown keeps the fields
-//! that it does not know (`extra`), so that an older program does not drop a newer one's fields.
+//! Publishing writes all of it, a takedown changes some of its fields. A takedown keeps unknown
+//! fields (`extra`), so that an older program does not drop the fields of a newer one.
 
 use std::collections::BTreeMap;
 
@@ -14,61 +14,61 @@ use crate::{map::MapManifest, object_names};
 /// The fields of `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The scan's id. Ids are ordered by the time at which the scans were started.
+    /// The scan's id. Ids are ordered by the scans' start time.
     pub scan: Uuid,
     /// The name of the crawl, such as `CC-MAIN-2026-21`.
     pub crawl: String,
     /// Number of bundles; they are numbered from 0.
     pub bundles: u64,
-    /// Where the scan's objects are, below the site's root; it ends with a slash.
+    /// Prefix of the scan's objects below the site's root. It ends with a slash.
     pub prefix: String,
-    /// When the scan was published, in UTC, by RFC 3339.
+    /// When the scan was published, in UTC, in RFC 3339 format.
     pub generated_at: String,
     /// Number of tabs.
     pub hosts: u64,
     /// Number of tabs with an icon.
     pub with_icon: u64,
-    /// Where visitors write to: an address with `mailto:` or `https:`.
+    /// Contact for visitors: an address with `mailto:` or `https:`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
-    /// Bundles that a takedown wrote again: the bundle's number to its path below the prefix.
+    /// Bundles that a takedown rewrote: the bundle's number to its path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
-    /// The map of all icons; `None` where the scan has none.
+    /// The map of all icons. `None` if the scan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapManifest>,
-    /// The kinds of search files beside the sorted names; absent for scans without any.
+    /// The kinds of search files in addition to the sorted names. Absent for scans without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchKinds>,
-    /// Fields that this version of the program does not know, kept as they are.
+    /// Fields that this version of the program does not know. They are kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Which kinds of search files a scan has beside the sorted names.
+/// The kinds of search files that a scan has in addition to the sorted names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchKinds {
-    /// The best answers to starts that span many files.
+    /// The best results for prefixes that span many files.
     pub best: bool,
     /// The words of ranked hosts.
     pub words: bool,
 }
 
-/// Why bytes are no manifest that may be worked with.
+/// The reason why bytes are not a usable manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The bytes are not JSON, or a field is missing or of another type.
     #[error("manifest.json is not understood: {0}")]
     NotUnderstood(#[from] serde_json::Error),
-    /// Without the slash, names below the prefix would be those of another folder.
+    /// Without the slash, names below the prefix would belong to another prefix.
     #[error("manifest.json has no prefix that ends with a slash: is it a site of ours?")]
     PrefixWithoutSlash,
 }
 
-/// Why a manifest must not replace the published one.
+/// The reason why a manifest must not replace the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplaceRefusal {
-    /// The published scan, which this is the id of, was started later.
+    /// The published scan with this id was started later.
     LaterScan(Uuid),
     /// The new scan has no tabs, and the published one has some.
     WouldEmptySite {
@@ -82,16 +82,16 @@ pub enum ReplaceRefusal {
     },
 }
 
-/// The part of the published tabs that a new scan may lack: 1 in this number. The web's names
-/// change by a few percent a month; a site that loses a fifth was made by a rehearsal with a limit,
+/// The share of the published tabs that a new scan may lack: 1 in this number. The web's names
+/// change by a few percent a month. A site that loses a fifth was made by a rehearsal with a limit,
 /// or by a scan most of which failed.
 const MAX_LOSS: u64 = 5;
 
 impl Manifest {
-    /// Reads the bytes of a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// When the bytes are not a manifest of ours.
+    /// Returns an error if the bytes are not a valid manifest.
     pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_slice(bytes)?;
         match manifest.prefix.ends_with('/') {
@@ -100,15 +100,15 @@ impl Manifest {
         }
     }
 
-    /// The bytes of the manifest.
+    /// Serializes the manifest.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Strings, numbers and JSON values always serialise.
+        // Strings, numbers and JSON values always serialize.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The name of a bundle's object; a takedown's override wins. `bundlePath` of
-    /// `site/js/bundles.js` has the same rule.
+    /// Returns the name of a bundle's object. A takedown's override takes precedence. `bundlePath`
+    /// in `site/js/bundles.js` has the same rule.
     #[must_use]
     pub fn bundle_name(&self, number: i32) -> String {
         let overridden = self.overrides.get(&number.to_string()).cloned();
@@ -118,8 +118,8 @@ impl Manifest {
     /// Checks that this manifest may replace the published one without the operator's `--force`.
     ///
     /// # Errors
-    /// When the published scan is a later one, or this one would leave the site without tabs, or
-    /// without more than a fifth of them.
+    /// Returns an error if the published scan is a later one, or if the site would have no tabs, or
+    /// would lose more than a fifth of them.
     pub fn may_replace(&self, published: &Self) -> Result<(), ReplaceRefusal> {
         if published.scan > self.scan {
             return Err(ReplaceRefusal::LaterScan(published.scan));
@@ -134,8 +134,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// The numbers of the bundles that a takedown wrote again, where `published` is a manifest of
-    /// the same scan: caches may hold their original names for a year.
+    /// Returns the numbers of the bundles that a takedown rewrote, if `published` is a manifest of
+    /// the same scan, because caches may keep their original names for a year.
     #[must_use]
     pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
         if published.scan != self.scan {
@@ -144,15 +144,15 @@ impl Manifest {
         published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// Makes the page read a bundle at `path`, below the prefix, from which so many tabs and so
-    /// many tabs with an icon were removed.
+    /// Points a bundle at `path`, below the prefix, and subtracts the removed tabs, and those of
+    /// them with an icon, from the totals.
     pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
         self.set_override(number, path);
         self.hosts = self.hosts.saturating_sub(tabs);
         self.with_icon = self.with_icon.saturating_sub(with_icon);
     }
 
-    /// Makes the page read a bundle at `path`, below the prefix.
+    /// Points a bundle at `path`, below the prefix.
     pub fn set_override(&mut self, number: i32, path: &str) {
         self.overrides.insert(number.to_string(), path.to_owned());
     }

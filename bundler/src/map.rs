@@ -1,10 +1,10 @@
 //! The map: every icon of a scan on one plane, in tiles of several levels.
 //!
-//! Bundle `b` stands in column `b % side` and row `b / side`; its tab in slot `s` in column
-//! `s % grid` and row `s / grid` of the bundle's square of cells. At level 0 a cell has 8x8 pixels,
-//! and each further level has half as many, until one tile shows everything. Every tile is a square
-//! of `48 * grid` pixels, which at level `z` covers `6 << z` x `6 << z` bundles. Must not know: how
-//! tiles are encoded, where thumbnails come from.
+//! Bundle `b` is in column `b % side` and row `b / side`; its tab in slot `s` is in column `s %
+//! grid` and row `s / grid` of the bundle's square of cells. At level 0 a cell has 8x8 pixels. Each
+//! further level halves its sides, until one tile shows everything. Every tile is a square of `48 *
+//! grid` pixels, which at level `z` covers `6 << z` x `6 << z` bundles. Does not depend on the
+//! encoding of tiles, or on the source of thumbnails.
 
 pub mod part;
 
@@ -14,55 +14,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::object_names;
 
-/// Bundles of a side of a tile of level 0.
+/// Bundles per side of a tile at level 0.
 const BUNDLES_OF_A_TILE: u32 = 6;
-/// The coarsest level at which a pixel shows no more than one cell. Map jobs draw the levels up to
-/// this one, and publishing the coarser ones.
+/// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
+/// one, publishing draws the coarser ones.
 pub const CELL_LEVEL: u32 = 3;
-/// Bundles of a side of the region that a map job draws: one tile of [`CELL_LEVEL`]. `map_regions`
-/// of the database has the same number.
+/// Bundles per side of the region that a map job draws: one tile of [`CELL_LEVEL`]. `map_regions`
+/// in the database has the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Pixels of the side of a cell of level 0, which a thumbnail fills.
+/// Side of a cell at level 0 in pixels. A thumbnail fills it.
 pub const CELL_PIXELS: u32 = 8;
-/// Most cells of a side of a bundle: 1,024 tabs. A scan of larger bundles has no map, for the
-/// memory of its jobs grows with the square of this number.
+/// Maximum cells per side of a bundle: 1,024 tabs. A scan with larger bundles has no map, because
+/// the memory of its jobs grows with the square of this number.
 const MAX_GRID: u32 = 32;
-/// The colour where there is no icon, as red, green and blue: a grey on which white and black icons
-/// are seen, and that a tile keeps exactly.
+/// The colour of places without an icon, as red, green and blue: a grey on which white and black
+/// icons are visible, and that a tile represents exactly.
 pub const BACKGROUND: [u8; 3] = [219, 219, 219];
 
 /// A tile: its level, column and row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TileNumber {
-    /// The level, 0 for the nearest.
+    /// The level, 0 for the most detailed.
     pub level: u32,
-    /// The column, counted in tiles of the level.
+    /// The column, counted in tiles of this level.
     pub column: u32,
-    /// The row.
+    /// The row, counted in tiles of this level.
     pub row: u32,
 }
 
 impl TileNumber {
-    /// The tile's path below the scan's prefix.
+    /// Returns the tile's path below the scan's prefix.
     #[must_use]
     pub fn path(self) -> String {
         object_names::map_tile_path(self.level, self.column, self.row)
     }
 
-    /// The tile's name in the manifest's overrides.
+    /// Returns the tile's name in the manifest's overrides.
     #[must_use]
     pub fn name(self) -> String {
         format!("{}/{}-{}", self.level, self.column, self.row)
     }
 
-    /// The tile of a coarser level that shows this one.
+    /// Returns the tile of the next coarser level that shows this one.
     #[must_use]
     pub fn parent(self) -> Self {
         Self { level: self.level + 1, column: self.column / 2, row: self.row / 2 }
     }
 
-    /// The four tiles of the next nearer level, row by row; some may lie beyond the map's edge.
-    /// Level 0 has none.
+    /// Returns the four tiles of the next more detailed level, row by row. Some may be beyond the
+    /// map's edge. Level 0 has none.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
         let Some(level) = self.level.checked_sub(1) else { return Vec::new() };
@@ -71,19 +71,19 @@ impl TileNumber {
     }
 }
 
-/// How large the map is, and what the page must know to read it: `map` in the manifest, and the
-/// scan's `map/index.json`.
+/// The size of the map, and everything that the page needs to read it: `map` in the manifest, and
+/// the scan's `map/index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapManifest {
-    /// Bundles in a row of the map.
+    /// Bundles in each row of the map.
     pub side: u32,
-    /// Cells in a row of a bundle.
+    /// Cells in each row of a bundle.
     pub grid: u32,
     /// Number of levels.
     pub levels: u32,
-    /// Pixels of a tile's side.
+    /// Side of a tile in pixels.
     pub tile: u32,
-    /// How the names of tiles end.
+    /// File extension of tiles.
     pub extension: String,
     /// The colour of cells without an icon, as `#rrggbb`.
     pub background: String,
@@ -93,13 +93,13 @@ pub struct MapManifest {
 }
 
 impl MapManifest {
-    /// The path of a tile below the scan's prefix; a takedown's override wins.
+    /// Returns the path of a tile below the scan's prefix. A takedown's override takes precedence.
     #[must_use]
     pub fn tile_path(&self, tile: TileNumber) -> String {
         self.overrides.get(&tile.name()).cloned().unwrap_or_else(|| tile.path())
     }
 
-    /// The sizes of the map. `None`: they are none that this program makes.
+    /// Returns the sizes of the map. `None` if this program does not make maps with these sizes.
     #[must_use]
     pub fn layout(&self) -> Option<MapLayout> {
         let layout = MapLayout { side: self.side, grid: self.grid };
@@ -111,7 +111,7 @@ impl MapManifest {
     }
 }
 
-/// Most bundles in a row: numbers of bundles have 31 bits.
+/// Maximum number of bundles per row: numbers of bundles have 31 bits.
 const MAX_SIDE: u32 = 46_341;
 
 /// The sizes of a map.
@@ -122,8 +122,8 @@ pub struct MapLayout {
 }
 
 impl MapLayout {
-    /// The map of so many bundles of at most so many tabs. `None`: there is no tab, or bundles are
-    /// too large.
+    /// Returns the sizes for this many bundles of at most `most_tabs` tabs. `None` if there is no
+    /// tab, or bundles are too large.
     #[must_use]
     pub fn new(bundles: u64, most_tabs: u32) -> Option<Self> {
         let side = u32::try_from(ceil_sqrt(bundles)).ok()?;
@@ -132,7 +132,7 @@ impl MapLayout {
         fits.then_some(Self { side, grid })
     }
 
-    /// What the page must know of the map.
+    /// Returns the map's entry in the manifest.
     #[must_use]
     pub fn manifest(&self) -> MapManifest {
         let [red, green, blue] = BACKGROUND;
@@ -147,58 +147,59 @@ impl MapLayout {
         }
     }
 
-    /// Cells in a row of a bundle.
+    /// Returns the number of cells in each row of a bundle.
     #[must_use]
     pub fn grid(&self) -> usize {
         self.grid as usize
     }
 
-    /// Pixels of a tile's side.
+    /// Returns the side of a tile in pixels.
     #[must_use]
     pub fn tile_pixels(&self) -> usize {
         (BUNDLES_OF_A_TILE * CELL_PIXELS * self.grid) as usize
     }
 
-    /// Pixels of a bundle's side at level 0.
+    /// Returns the side of a bundle at level 0 in pixels.
     #[must_use]
     pub fn bundle_pixels(&self) -> usize {
         (CELL_PIXELS * self.grid) as usize
     }
 
-    /// Number of levels: one tile of the last shows everything.
+    /// Returns the number of levels: one tile of the last level shows everything.
     #[must_use]
     pub fn levels(&self) -> u32 {
         let enough = |level: &u32| BUNDLES_OF_A_TILE << level >= self.side;
         1 + (0..16).find(enough).unwrap_or(16)
     }
 
-    /// The coarsest level that map jobs draw.
+    /// Returns the coarsest level that map jobs draw.
     #[must_use]
     pub fn region_level(&self) -> u32 {
         CELL_LEVEL.min(self.levels() - 1)
     }
 
-    /// Tiles in a row of a level.
+    /// Returns the number of tiles in each row of a level.
     #[must_use]
     pub fn tiles_across(&self, level: u32) -> u32 {
         self.side.div_ceil(BUNDLES_OF_A_TILE << level)
     }
 
-    /// True if the tile shows a part of the map.
+    /// Returns true if the tile shows a part of the map.
     #[must_use]
     pub fn has(&self, tile: TileNumber) -> bool {
         let across = self.tiles_across(tile.level);
         tile.level < self.levels() && tile.column < across && tile.row < across
     }
 
-    /// The tiles of a level, row by row.
+    /// Iterates over the tiles of a level, row by row.
     pub fn tiles_of(&self, level: u32) -> impl Iterator<Item = TileNumber> {
         let across = self.tiles_across(level);
         (0..across)
             .flat_map(move |row| (0..across).map(move |column| TileNumber { level, column, row }))
     }
 
-    /// The tile that map job `part` draws, with the tiles below it. `None`: there is no such job.
+    /// Returns the tile that map job `part` draws, together with the tiles below it. `None` if
+    /// there is no such job.
     #[must_use]
     pub fn region(&self, part: u32) -> Option<TileNumber> {
         let across = self.side.div_ceil(BUNDLES_OF_A_REGION);
@@ -206,7 +207,7 @@ impl MapLayout {
         (row < across).then(|| TileNumber { level: self.region_level(), column, row })
     }
 
-    /// The tile of a level in which a bundle is.
+    /// Returns the tile of a level that contains a bundle.
     #[must_use]
     pub fn tile_of(&self, bundle: u32, level: u32) -> TileNumber {
         let size = BUNDLES_OF_A_TILE << level;
@@ -214,9 +215,9 @@ impl MapLayout {
         TileNumber { level, column: column / size, row: row / size }
     }
 
-    /// The pixel of its tile of a level in which a bundle begins, from the left and the top. Above
-    /// the level of the regions a pixel shows several icons, and may show the end of one bundle and
-    /// the beginning of the next.
+    /// Returns the pixel at which a bundle starts in its tile of a level, from the left and the
+    /// top. Above the level of the regions a pixel shows several icons, and may show the end of one
+    /// bundle and the start of the next.
     #[must_use]
     pub fn offset_in_tile(&self, bundle: u32, level: u32) -> (usize, usize) {
         let size = BUNDLES_OF_A_TILE << level;
@@ -224,7 +225,8 @@ impl MapLayout {
         (offset(bundle % self.side), offset(bundle / self.side))
     }
 
-    /// The numbers of the first `bundles` bundles that a tile shows, row by row.
+    /// Returns the numbers of the bundles that a tile shows, row by row, out of the first
+    /// `bundles`.
     #[must_use]
     pub fn bundles_in(&self, tile: TileNumber, bundles: u32) -> Vec<u32> {
         let size = BUNDLES_OF_A_TILE << tile.level;
@@ -272,7 +274,8 @@ mod tests {
         assert_eq!(layout.region(0), Some(tiles[0]));
         assert_eq!(layout.bundles_in(tiles[0], 5), [0, 1, 2, 3, 4]);
         assert_eq!(layout.offset_in_tile(4, 0), (16, 16));
-        // Bundles of 24 pixels are 3 wide at level 3, and one and a half above it.
+        // Bundles of 24 pixels are 3 pixels wide at level 3, and one and a half at the level above
+        // it.
         let layout = MapLayout::new(3_600, 9).unwrap();
         let offsets = [0, 3, 4].map(|level| layout.offset_in_tile(63, level));
         assert_eq!(offsets, [(72, 24), (9, 3), (4, 1)]);

@@ -1,10 +1,10 @@
-//! The name of every object that EveryTab writes, and the HTTP headers that a name calls for.
+//! The name of every object that EveryTab writes, and the HTTP headers for a name.
 //!
-//! Owns: where the published site and the archive keep what. `site/js/bundles.js` repeats the rule
-//! for bundles (`bundlePath`), because the page computes the same names in the browser.
-//! Invariants: an object that is not a pure function of a scan's inputs carries the lease number
-//! in its name; an object whose content never changes under its name is cached for a year, every
-//! other for a minute. Must not know: which store keeps the objects.
+//! Defines the layout of the published site and the archive. `site/js/bundles.js` repeats the rule
+//! for bundles (`bundlePath`), because the page computes the same names in the browser. Invariants:
+//! an object that is not a pure function of a scan's inputs has the lease number in its name; an
+//! object whose content never changes under its name is cached for a year, any other for a minute.
+//! Does not depend on the store that keeps the objects.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -13,219 +13,220 @@ use crate::icon_list::DigestPrefix;
 
 /// The page that visitors open.
 pub const INDEX_HTML: &str = "index.html";
-/// The small object that says which scan is live. Publishing replaces it last.
+/// The small object that names the live scan. Publishing replaces it last.
 pub const MANIFEST: &str = "manifest.json";
 /// Counts and durations of the live scan.
 pub const STATS: &str = "stats.json";
 /// A few numbers of this and earlier scans, for the statistics page.
 pub const HISTORY: &str = "history.json";
-/// The picture that a shared link to the site shows.
+/// The picture shown for shared links to the site.
 pub const PREVIEW: &str = "preview.png";
-/// The public keys of the robot that fetches for the site, at the place of Web Bot Auth
+/// The public keys of the site's robot, at the location of Web Bot Auth
 /// (draft-ietf-webbotauth-httpsig-protocol).
 pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
-/// Where to write to about a weakness of the site (RFC 9116).
+/// Contact for reports about vulnerabilities of the site (RFC 9116).
 pub const SECURITY_TXT: &str = ".well-known/security.txt";
 /// The hosts that must not be scanned, below the private prefix that `scan start --private` reads.
 pub const BLOCKLIST: &str = "blocklist.txt";
 
 /// `Cache-Control` of an object whose name changes with its content.
 pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` of an object that a new scan replaces under the same name.
+/// `Cache-Control` of an object that is replaced under the same name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
-/// What the prefixes of all scans of a site begin with.
+/// Common prefix of all scans of a site.
 pub const SCANS_PREFIX: &str = "scans/";
 
-/// The prefix of everything of a scan that the site reads: `scans/<scan id>/`.
+/// Returns the prefix of all of a scan's objects that the site reads: `scans/<scan id>/`.
 pub fn scan_prefix(scan_id: Uuid) -> String {
     format!("{SCANS_PREFIX}{scan_id}/")
 }
 
-/// The name of a bundle: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.
-/// `bundlePath` of `site/js/bundles.js` computes the same name.
+/// Returns the name of a bundle: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading
+/// zeros. `bundlePath` in `site/js/bundles.js` computes the same name.
 pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
-/// What stands for an object's content in its name: the first 8 bytes of its SHA-256, as 16 hex
-/// digits, which is far more than the versions of one object need to differ.
+/// Returns the content hash in an object's name: the first 8 bytes of its SHA-256, as 16 hex
+/// digits, which is far more than needed to distinguish the versions of one object.
 pub fn content_hash(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
 
-/// The path of a bundle below its scan's prefix: `tabs/<n>.json`.
+/// Returns the path of a bundle below its scan's prefix: `tabs/<n>.json`.
 pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
 }
 
-/// The path, below the scan's prefix, of a bundle that a takedown wrote again:
-/// `tabs/<n>-<hash of the content>.json`. The manifest's `overrides` name it.
+/// Returns the path, below the scan's prefix, of a bundle that a takedown rewrote: `tabs/<n>-<hash
+/// of the content>.json`. The manifest's `overrides` name it.
 pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
     format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
 }
 
-/// What the paths of all rewritten versions of one bundle begin with, below the scan's prefix.
+/// Returns the prefix, below the scan's prefix, of all rewritten versions of one bundle.
 pub fn rewritten_bundles_prefix(number: impl Into<i64>) -> String {
     format!("tabs/{}-", number.into())
 }
 
-/// The path, below the scan's prefix, of a file of hostnames: `search/<range>/<n>.tsv`.
+/// Returns the path, below the scan's prefix, of a file of hostnames: `search/<range>/<n>.tsv`.
 pub fn search_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_range_prefix(range))
 }
 
-/// The path, below the scan's prefix, of the first keys of a range's files:
+/// Returns the path, below the scan's prefix, of the first keys of a range's files:
 /// `search/<range>/index.tsv`.
 pub fn search_index_path(range: usize) -> String {
     format!("{}index.tsv", search_range_prefix(range))
 }
 
-/// What the paths of a range's search files begin with, below the scan's prefix.
+/// Returns the prefix, below the scan's prefix, of a range's search files.
 pub fn search_range_prefix(range: usize) -> String {
     format!("search/{range}/")
 }
 
-/// What the paths of the files of words begin with, below the scan's prefix.
+/// Prefix, below the scan's prefix, of the files of words.
 pub const SEARCH_WORDS_PREFIX: &str = "search/words/";
 
-/// What the paths of the files of a range of words begin with, below the scan's prefix.
+/// Returns the prefix, below the scan's prefix, of the files of a range of words.
 pub fn search_words_prefix(range: usize) -> String {
     format!("{SEARCH_WORDS_PREFIX}{range}/")
 }
 
-/// The path, below the scan's prefix, of a file of words: `search/words/<range>/<n>.tsv`.
+/// Returns the path, below the scan's prefix, of a file of words: `search/words/<range>/<n>.tsv`.
 pub fn search_words_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_words_prefix(range))
 }
 
-/// The path, below the scan's prefix, of the first words of a range's files:
+/// Returns the path, below the scan's prefix, of the first words of a range's files:
 /// `search/words/<range>/index.tsv`.
 pub fn search_words_index_path(range: usize) -> String {
     format!("{}index.tsv", search_words_prefix(range))
 }
 
-/// What the paths of the notes begin with that a host has no words, below the scan's prefix.
+/// Prefix, below the scan's prefix, of the markers of hosts without words.
 pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
 
-/// The path, below the scan's prefix, of the note that a removed host has no words:
+/// Returns the path, below the scan's prefix, of the marker that a removed host has no words:
 /// `search/removed/<first bytes of the hostname's SHA-256>`.
 pub fn search_removed_path(hostname: DigestPrefix) -> String {
     SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
 }
 
-/// The host of a path that [`search_removed_path`] made.
+/// Parses the host in a path that [`search_removed_path`] returned.
 pub fn search_removed_host(path: &str) -> Option<DigestPrefix> {
     let mut hostname = DigestPrefix::default();
     hex::decode_to_slice(path.strip_prefix(SEARCH_REMOVED_PATH)?, &mut hostname).ok()?;
     Some(hostname)
 }
 
-/// The path, below the scan's prefix, of what says which kinds of search files the scan has.
+/// Path, below the scan's prefix, of the list of search file kinds that the scan has.
 pub const SEARCH_KINDS_PATH: &str = "search/kinds.json";
 
-/// The hosts by rank that a scan's search jobs read: `archive/<scan id>/search/host-ranks.txt`.
+/// Returns the name of the list of hosts by rank that a scan's search jobs read: `archive/<scan
+/// id>/search/host-ranks.txt`.
 pub fn host_ranks(scan_id: Uuid) -> String {
     archive_prefix(scan_id) + "search/host-ranks.txt"
 }
 
-/// The path, below the scan's prefix, of what says how many digits name the files of requests.
+/// Path, below the scan's prefix, of the number of digits that name the files of requests.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
-/// What the paths of the files of requests begin with, below the scan's prefix.
+/// Prefix, below the scan's prefix, of the files of requests.
 pub const REQUESTS_PATH: &str = "requests/";
 
-/// The path, below the scan's prefix, of the requests to the hosts whose SHA-256 begins with
-/// `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
+/// Returns the path, below the scan's prefix, of the requests to the hosts whose SHA-256 starts
+/// with `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
 pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
 }
 
-/// What the paths of the map's objects begin with, below the scan's prefix.
+/// Prefix, below the scan's prefix, of the map's objects.
 pub const MAP_PATH: &str = "map/";
-/// The path, below the scan's prefix, of what says how large the map is.
+/// Path, below the scan's prefix, of the size of the map.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// What the paths of the notes begin with that a bundle is to be drawn again, below the scan's
-/// prefix.
+/// Prefix, below the scan's prefix, of the markers for bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
-/// The path, below the scan's prefix, of the note that a bundle is to be drawn again.
+/// Returns the path, below the scan's prefix, of the marker that a bundle must be drawn again.
 pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
     format!("{MAP_REPAINT_PATH}{}", bundle.into())
 }
 
-/// The bundle of a path that [`map_repaint_path`] made.
+/// Parses the bundle in a path that [`map_repaint_path`] returned.
 pub fn map_repaint_number(path: &str) -> Option<i32> {
     path.strip_prefix(MAP_REPAINT_PATH)?.parse().ok()
 }
 
-/// How the names of tiles end.
+/// File extension of tiles.
 pub const MAP_TILE_EXTENSION: &str = "jpg";
 
-/// The path, below the scan's prefix, of a tile of the map: `map/<level>/<column>-<row>.jpg`.
+/// Returns the path, below the scan's prefix, of a tile of the map:
+/// `map/<level>/<column>-<row>.jpg`.
 pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// The path, below the scan's prefix, of a tile that a takedown painted over:
-/// `map/<level>/<column>-<row>-<hash of the content>.jpg`. The manifest's `map.overrides` names it.
+/// Returns the path, below the scan's prefix, of a tile that a takedown painted over:
+/// `map/<level>/<column>-<row>-<hash of the content>.jpg`. The manifest's `map.overrides` name it.
 pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
     let before = rewritten_map_tiles_prefix(level, column, row);
     format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
 }
 
-/// What the paths of all painted versions of one tile begin with, below the scan's prefix.
+/// Returns the prefix, below the scan's prefix, of all repainted versions of one tile.
 pub fn rewritten_map_tiles_prefix(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}-")
 }
 
-/// What the paths of a scan's bundles begin with, below the scan's prefix.
+/// Prefix, below the scan's prefix, of a scan's bundles.
 pub const BUNDLES_PREFIX: &str = "tabs/";
 
-/// What the paths of a scan's icon lists begin with, below the scan's prefix.
+/// Prefix, below the scan's prefix, of a scan's icon lists.
 pub const ICON_LISTS_PREFIX: &str = "icons/";
 
-/// The path, below the scan's prefix, of the icon list of the shard whose bundles begin with this
-/// number: `icons/<n>.bin`.
+/// Returns the path, below the scan's prefix, of the icon list of the shard whose bundles start at
+/// this number: `icons/<n>.bin`.
 pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
     format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
 }
 
-/// The bundle of a path that [`bundle_path`] made. `None`: it is another path, such as that of a
-/// bundle that was written again.
+/// Parses the bundle in a path that [`bundle_path`] returned. `None` for another path, such as that
+/// of a rewritten bundle.
 pub fn bundle_number(path: &str) -> Option<i32> {
     path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
 }
 
-/// The first bundle of the shard whose icon list has this path.
+/// Parses the first bundle of the shard whose icon list has this path.
 pub fn icon_list_number(path: &str) -> Option<i32> {
     path.strip_prefix(ICON_LISTS_PREFIX)?.strip_suffix(".bin")?.parse().ok()
 }
 
-/// The prefix of everything of a scan that the site does not read: `archive/<scan id>/`.
+/// Returns the prefix of all of a scan's objects that the site does not read: `archive/<scan id>/`.
 pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
-/// The icons of one shard as one lease fetched them:
-/// `archive/<scan id>/<shard>-<lease number>.warc.gz`.
+/// Returns the name of one shard's icons as one lease fetched them: `archive/<scan
+/// id>/<shard>-<lease number>.warc.gz`.
 pub fn archive(scan_id: Uuid, shard: impl Into<i64>, lease_number: impl Into<i64>) -> String {
     format!("{}{}-{}.warc.gz", archive_prefix(scan_id), shard.into(), lease_number.into())
 }
 
-/// A shard's sorted (hostname, bundle, slot) lines, which the search jobs merge:
-/// `archive/<scan id>/search/<shard>.tsv`.
+/// Returns the name of a shard's sorted (hostname, bundle, slot) lines, which the search jobs
+/// merge: `archive/<scan id>/search/<shard>.tsv`.
 pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
 }
 
-/// The thumbnails of a shard's tabs, of which the map jobs draw the tiles:
+/// Returns the name of the thumbnails of a shard's tabs, from which the map jobs draw the tiles:
 /// `archive/<scan id>/map/<shard>.bin`.
 pub fn map_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}map/{}.bin", archive_prefix(scan_id), shard.into())
 }
 
-/// The `Content-Type` that a name calls for.
+/// Returns the `Content-Type` for a name.
 pub fn content_type(key: &str) -> &'static str {
     if key == KEY_DIRECTORY {
         return "application/http-message-signatures-directory+json";
@@ -248,9 +249,9 @@ pub fn content_type(key: &str) -> &'static str {
     }
 }
 
-/// The `Cache-Control` that a name calls for: a minute for an object at the root under a fixed
-/// name and for requests, which a takedown changes; a year for a scan's other objects and for names
-/// with a content hash (`app-0123abcd.js`).
+/// Returns the `Cache-Control` for a name: a minute for an object at the root with a fixed name and
+/// for requests, which a takedown changes; a year for a scan's other objects and for names with a
+/// content hash (`app-0123abcd.js`).
 pub fn cache_control(key: &str) -> &'static str {
     let is_of_requests = key.split('/').nth(2).is_some_and(|folder| folder == "requests");
     let is_of_a_scan = key.starts_with("scans/") || key.starts_with("archive/");
@@ -261,7 +262,7 @@ pub fn cache_control(key: &str) -> &'static str {
     }
 }
 
-/// Whether a name is `<stem>-<at least 8 hex digits>.<extension>`, or the same with a dot.
+/// Returns true for `<stem>-<at least 8 hex digits>.<extension>`, or with a dot for the hyphen.
 fn has_content_hash(key: &str) -> bool {
     let Some((stem, _)) = file_name(key).rsplit_once('.') else { return false };
     let Some((_, hash)) = stem.rsplit_once(['-', '.']) else { return false };

@@ -1,9 +1,9 @@
-//! The page's files as they are published: names with a hash of the content, references rewritten.
+//! The published files of the page: names with a hash of the content, and rewritten references.
 //!
-//! The name of a file depends on the names that it refers to: modules without imports are named
-//! first, then those that import only named ones. The pages come last, `index.html` at the very
-//! end; they keep their names. `build.rs` embeds the folder `site/`.
-//! Must not know: where the files are put.
+//! A file's name depends on the names to which it refers: modules without imports are named first,
+//! then those that import only named ones. The pages keep their names and come last, `index.html`
+//! at the very end. `build.rs` embeds the directory `site/`. Does not depend on where the files are
+//! put.
 
 use std::collections::BTreeMap;
 
@@ -14,47 +14,47 @@ include!(concat!(env!("OUT_DIR"), "/site.rs"));
 /// One file of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {
-    /// Its name below the site's root.
+    /// Name below the site's root.
     pub key: String,
-    /// Its content.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
-/// What the pages say about the operator of the site.
+/// The operator's details on the pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteOperator {
-    /// Address of the site, with a slash at the end. Without it the pages name no address of their
-    /// own, and there is no [`SITEMAP`].
+    /// Address of the site, with a final slash. Without it the pages do not contain the site's
+    /// address, and there is no [`SITEMAP`].
     pub site_url: Option<String>,
-    /// Where visitors write to: a mail address or an `https:` address.
+    /// Contact for visitors: a mail address or an `https:` address.
     pub contact: Option<String>,
     /// The `User-Agent` of the operator's robot.
     pub user_agent: Option<String>,
 }
 
-/// Address of the site in the pages of `site/`, which [`SiteOperator::site_url`] replaces.
+/// Address of the site in the pages of `site/`, replaced by [`SiteOperator::site_url`].
 const PLACEHOLDER_SITE_URL: &str = "https://everytab.example/";
-/// Contact in the pages of `site/`, which [`SiteOperator::contact`] replaces.
+/// Contact in the pages of `site/`, replaced by [`SiteOperator::contact`].
 const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
-/// `User-Agent` in the pages of `site/`, which [`SiteOperator::user_agent`] replaces. It is the
+/// `User-Agent` in the pages of `site/`, replaced by [`SiteOperator::user_agent`]. It is the
 /// fetcher's default.
 pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
-/// The list of pages for search engines, which must name them by whole addresses.
+/// The list of pages for search engines, which must contain absolute addresses.
 const SITEMAP: &str = "sitemap.xml";
-/// Files in which the placeholders are replaced.
+/// Extensions of the files in which placeholders are replaced.
 const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
 
-/// Folders of the site whose files are named by their content, and so never change.
+/// Directories of the site whose files are named by their content and so never change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
-/// True for a file of the page, or an object of a site, in one of [`HASHED_FOLDERS`].
+/// Returns true for a file of the page, or an object of a site, in one of [`HASHED_FOLDERS`].
 #[must_use]
 pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// The names of a site's objects that publishing changes under their names, the manifest last.
+/// Returns the names of a site's objects whose content publishing changes, the manifest last.
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
     let operator = SiteOperator { site_url: Some(String::new()), ..SiteOperator::default() };
@@ -70,8 +70,8 @@ pub fn changing_keys() -> Vec<String> {
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
-/// The page's files in the order in which they must be published: `index.html` comes last, so
-/// that every file that it names is there before it.
+/// Returns the page's files in publishing order: `index.html` comes last, so that every file to
+/// which it refers exists before it.
 #[must_use]
 pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
     publishable(SITE_FILES, operator)
@@ -90,7 +90,7 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
             let text = &waiting[name];
             waiting.keys().all(|other| other == name || !refers_to(text, name, other))
         });
-        // A circle of imports cannot be named by content; the site's own tests forbid one.
+        // Circular imports cannot be named by content; the site's own tests forbid them.
         let Some(name) = free.or_else(|| waiting.keys().next().copied()) else { break };
         let text = rewrite(&waiting.remove(name).unwrap_or_default(), name, &named);
         let key = hashed_name(name, text.as_bytes());
@@ -114,9 +114,9 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders; without a contact, lines that name one are left out, and without an
-/// address of the site the tags and rules that must name one. The User-Agent
-/// holds the address of the site, so nothing else is replaced in it: a page shows what is sent.
+/// Replaces the placeholders. Without a contact, lines that contain one are omitted; without an
+/// address of the site, so are the tags and rules that need one. The User-Agent contains the site's
+/// address, so nothing else is replaced in it: a page shows the value that is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
     let between: Vec<String> =
@@ -141,7 +141,8 @@ fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
     text.replace(PLACEHOLDER_SITE_URL, &escape(site_url))
 }
 
-/// True for a line of a page's head or of robots.txt that means nothing without a whole address.
+/// Returns true for a line of a page's head or of robots.txt that is useless without an absolute
+/// address.
 fn must_name_the_site(line: &str) -> bool {
     ["<meta ", "<link ", "Sitemap:"].iter().any(|start| line.starts_with(start))
         && line.contains(PLACEHOLDER_SITE_URL)
@@ -151,8 +152,8 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// How one file of the page refers to another: a module writes `"./x.js"`, a page the name from
-/// the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
+/// Returns how one file of the page refers to another: a module writes `"./x.js"`, a page the name
+/// from the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
 fn reference(from: &str, to: &str) -> String {
     let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match (folder(from), to.rsplit_once('/')) {
@@ -174,7 +175,7 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// The published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
+/// Returns the published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let hash = content_hash(bytes);
     match name.rsplit_once('.') {

@@ -1,9 +1,10 @@
-//! The picture that a shared link to the site shows: rows of real tabs around the site's name,
-//! 1200x630 pixels, as chat programs and search engines expect it.
+//! The picture shown for shared links to the site: rows of real tabs around the site's name,
+//! 1200x630 pixels, as chat programs and search engines expect.
 //!
 //! Invariants: the same tabs give the same bytes on every machine of one build (resvg draws without
-//! system fonts); no font is used: titles are grey bars of their length, words are drawn by
-//! strokes. Must not know: where bundles are kept, how icons are decoded and pictures encoded.
+//! system fonts); no font is used: titles are grey bars of their length, and words are drawn by
+//! strokes. Does not depend on where bundles are kept, how icons are decoded, or how pictures are
+//! encoded.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
@@ -20,16 +21,16 @@ pub const HEIGHT: u32 = 630;
 const ROW_PX: u32 = 70;
 const ROWS: u32 = HEIGHT / ROW_PX;
 const TAB_PX: u32 = 200;
-/// A row begins left of the picture and ends right of it.
+/// A row starts left of the picture and ends right of it.
 const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
-/// How many tabs the picture shows.
+/// Number of tabs in the picture.
 pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
-/// Most bundles that are read for the picture: a scan may have few icons, and none of them is
-/// worth reading all bundles.
+/// Maximum number of bundles that are read for the picture. A scan may have few icons, which are
+/// not worth reading all bundles.
 pub const MAX_BUNDLES: u64 = 32;
-/// Colours of the strips between the rows, which are those of the page's rows.
+/// Colours of the strips between the rows, as on the page.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
-/// What the picture says below the name, as the page says it.
+/// Text below the name, as on the page.
 const SENTENCE: &str = "Every website on the internet, one tab each";
 
 /// The pixels of a tab's icon.
@@ -39,21 +40,21 @@ pub struct PreviewIcon {
     pub width: u32,
     /// Height in pixels, at most 32.
     pub height: u32,
-    /// Red, green, blue and alpha of each pixel, row by row; colours are not multiplied by alpha.
+    /// Red, green, blue and alpha of each pixel, row by row, with straight alpha.
     pub rgba: Vec<u8>,
 }
 
 /// One tab of the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewTab {
-    /// Its icon; `None` where it cannot be decoded.
+    /// The icon. `None` if it cannot be decoded.
     pub icon: Option<PreviewIcon>,
-    /// Number of characters of its title.
+    /// Number of characters in the title.
     pub title_chars: usize,
 }
 
-/// The tabs of a bundle that the picture may show, which are those with an icon: the PNG of the
-/// icon, and the number of characters of the title.
+/// Iterates over the tabs of a bundle that the picture may show, which are those with an icon: the
+/// icon's PNG, and the number of characters in the title.
 pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
     bundle.icons_and_titles().filter_map(|(icon, title)| {
         let png = STANDARD.decode(icon).ok()?;
@@ -61,16 +62,16 @@ pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usiz
     })
 }
 
-/// The left edge (which may be negative) and the top edge of tab `i`, in pixels.
+/// Returns the left edge (which may be negative) and the top edge of tab `i`, in pixels.
 fn corner_of(i: usize) -> (i32, i32) {
     let (row, column) = (i as i32 / TABS_PER_ROW as i32, i as i32 % TABS_PER_ROW as i32);
     let shift = (row * 73 + 40) % TAB_PX as i32;
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws the picture of `tabs`; fewer than [`TABS`] are repeated. `all_tabs` is the number of tabs
-/// of the site. Returns the red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels, or
-/// `None` if there is no tab to show.
+/// Draws the picture of `tabs`. Fewer than [`TABS`] are repeated. `all_tabs` is the site's number
+/// of tabs. Returns the red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels. `None`
+/// if there is no tab to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
     if tabs.is_empty() {
@@ -85,7 +86,7 @@ pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
         paste(&mut canvas, icon, left + 18, top + 12);
     }
     render(&card(all_tabs), &mut canvas)?;
-    // All pixels are opaque, so that multiplying by alpha has changed nothing.
+    // All pixels are opaque, so premultiplying by alpha has changed nothing.
     Some(canvas.data().to_vec())
 }
 
@@ -135,7 +136,8 @@ fn background(tabs: &[&PreviewTab]) -> String {
     svg + "</svg>"
 }
 
-/// The card over the tabs: icon and name, the number of tabs, what the page is.
+/// Returns the card over the tabs: icon and name, the number of tabs, and a description of the
+/// page.
 fn card(all_tabs: u64) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
@@ -152,8 +154,8 @@ fn card(all_tabs: u64) -> String {
     svg + "</svg>"
 }
 
-/// A line of text around the x coordinate `middle`, with its capitals' top at `top`. Sizes of the
-/// letters and their strokes are multiplied by `scale`.
+/// Returns a line of text centred at the x coordinate `middle`, with the top of its capitals at
+/// `top`. The sizes of letters and strokes are multiplied by `scale`.
 fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
     let (paths, width) = stroke_letters::paths(text);
     let left = f64::from(middle) - f64::from(width) * scale / 2.0;
@@ -163,7 +165,7 @@ fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str
     )
 }
 
-/// The number with a comma before each group of three digits.
+/// Formats a number with a comma before each group of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;

@@ -1,7 +1,7 @@
-//! A bundle that was published, read back: by takedowns, which remove a tab and write it again,
-//! and by the preview picture.
+//! A published bundle, read back by takedowns, which remove a tab and rewrite the bundle, and by
+//! the preview picture.
 //!
-//! Invariant: the tabs that stay keep their content, and all but one keep their place.
+//! Invariant: the remaining tabs keep their content, and all except one keep their position.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Error as JsonError;
@@ -18,33 +18,33 @@ pub struct PublishedBundle {
     json: BundleJson<'static>,
 }
 
-/// What [`PublishedBundle::remove`] took out of a bundle.
+/// Result of [`PublishedBundle::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovedTab {
-    /// Index of the tab in the bundle. The bundle's last tab has it now.
+    /// Index of the tab in the bundle. The bundle's last tab is there now.
     pub slot: usize,
-    /// True where the tab had an icon.
+    /// True if the tab had an icon.
     pub had_icon: bool,
 }
 
 impl PublishedBundle {
-    /// Reads the bytes of a bundle file.
+    /// Parses a bundle file.
     ///
     /// # Errors
-    /// When the bytes are not JSON, or lack a field of `bundle.schema.json`.
+    /// Returns an error if the bytes are not JSON, or lack a field of `bundle.schema.json`.
     pub fn read(bytes: &[u8]) -> Result<Self, JsonError> {
         Ok(Self { json: serde_json::from_slice(bytes)? })
     }
 
-    /// Removes the tab of a host and puts the last tab in its place, so that all other tabs stay
-    /// where the search files say. `None`: the bundle has no tab of this host.
+    /// Removes the tab of a host and moves the last tab to its position, so that all other tabs
+    /// stay where the search files expect them. `None` if the bundle has no tab of this host.
     pub fn remove(&mut self, hostname: &str) -> Option<RemovedTab> {
         let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
         let removed = self.json.entries.swap_remove(slot);
         Some(RemovedTab { slot, had_icon: !removed.icon.is_empty() })
     }
 
-    /// The tabs in their order: the hostname, the title, and whether there is an icon.
+    /// Iterates over the tabs in order: the hostname, the title, and whether there is an icon.
     pub fn tabs(&self) -> impl Iterator<Item = (String, &str, bool)> {
         (0..self.json.entries.len()).zip(&self.json.entries).map(|(slot, entry)| {
             let hostname = self.hostname_at(slot).unwrap_or_default();
@@ -52,7 +52,7 @@ impl PublishedBundle {
         })
     }
 
-    /// The host whose tab has this index. `None`: the bundle has fewer tabs.
+    /// Returns the host of the tab with this index. `None` if the bundle has fewer tabs.
     #[must_use]
     pub fn hostname_at(&self, slot: usize) -> Option<String> {
         let url = &self.json.entries.get(slot)?.url;
@@ -60,7 +60,7 @@ impl PublishedBundle {
         address.split('/').next().map(str::to_owned)
     }
 
-    /// The icon of each tab in their order; `None` where there is none.
+    /// Iterates over the tabs' icons in order. `None` for a tab without an icon.
     pub fn icons(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
         let icon = |entry: &BundleEntry<'_>| match entry.icon.is_empty() {
             true => None,
@@ -69,20 +69,20 @@ impl PublishedBundle {
         self.json.entries.iter().map(icon)
     }
 
-    /// The bytes of the bundle file, by the rules of [`crate::bundle::write`].
+    /// Serializes the bundle like [`crate::bundle::write`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.json.to_bytes()
     }
 
-    /// The path, below the scan's prefix, of bundle `number` with this content.
+    /// Returns the path, below the scan's prefix, of bundle `number` with this content.
     #[must_use]
     pub fn path(&self, number: i32) -> String {
         let hash = content_hash(&self.to_bytes());
         object_names::rewritten_bundle_path(number, &hash)
     }
 
-    /// The tabs that have an icon: the icon in base64, and the title.
+    /// Iterates over the tabs that have an icon: the icon in base64, and the title.
     pub(crate) fn icons_and_titles(&self) -> impl Iterator<Item = (&str, &str)> {
         let with_icon = self.json.entries.iter().filter(|entry| !entry.icon.is_empty());
         with_icon.map(|entry| (entry.icon.as_ref(), entry.title.as_ref()))
@@ -90,7 +90,7 @@ impl PublishedBundle {
 }
 
 fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
-    // A hostname of the crawl stands in the address as it is, and may not survive URL parsing.
+    // The address contains the crawl's hostname unchanged, which may not survive URL parsing.
     let address = entry.url.split_once("://").map_or("", |(_, rest)| rest);
     address.split('/').next() == Some(hostname)
         || Url::parse(&entry.url).is_ok_and(|url| url.host_str() == Some(hostname))

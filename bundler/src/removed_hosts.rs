@@ -1,24 +1,25 @@
-//! The hosts that a published site must not show: names, and domains with everything below them.
+//! The hosts that a published site must not show: hostnames, and domains with everything below
+//! them.
 
 use std::collections::HashSet;
 
-/// The hosts that have no tab.
+/// The hosts that must not have a tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovedHosts {
-    /// Hostnames, in the form that scans use.
+    /// Hostnames, normalized as in scans.
     pub hostnames: HashSet<String>,
-    /// Domains that are excluded with all hostnames below them, in the form that scans use.
+    /// Domains that are excluded with all hostnames below them, normalized as in scans.
     pub suffixes: HashSet<String>,
 }
 
 impl RemovedHosts {
-    /// True where no host is excluded.
+    /// Returns true if no host is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hostnames.is_empty() && self.suffixes.is_empty()
     }
 
-    /// True where the host is excluded, by its name or by a domain that it is below.
+    /// Returns true if the host is excluded, by its name or by a domain above it.
     #[must_use]
     pub fn contain(&self, hostname: &str) -> bool {
         self.hostnames.contains(hostname)
@@ -26,7 +27,7 @@ impl RemovedHosts {
     }
 }
 
-/// A hostname and every domain that it is below, the longest first.
+/// Iterates over a hostname and every domain above it, the longest first.
 fn domains(hostname: &str) -> impl Iterator<Item = &str> {
     let below = hostname.match_indices('.').map(|(dot, _)| &hostname[dot + 1..]);
     std::iter::once(hostname).chain(below)

@@ -1,4 +1,4 @@
-//! The tabs that a published site must not show: those of hosts, and those with a title or an icon.
+//! The tabs that a published site must not show: tabs of hosts, and tabs with a title or an icon.
 //!
 //! A host is found by its search line. A title or an icon is found in the bundles and the icon
 //! lists ([`crate::icon_list`]).
@@ -12,16 +12,16 @@ use crate::{
     title_pattern::TitlePattern,
 };
 
-/// What has no tab.
+/// Hosts, titles and icons that must not have a tab.
 #[derive(Debug, Clone, Default)]
 pub struct RemovedTabs {
     /// The hosts, by name or domain.
     pub hosts: RemovedHosts,
-    /// What a tab must not look like.
+    /// Excluded titles and icons.
     pub content: RemovedContent,
 }
 
-/// Titles and icons that no tab has.
+/// Titles and icons that no tab may have.
 #[derive(Debug, Clone, Default)]
 pub struct RemovedContent {
     /// The titles.
@@ -31,7 +31,7 @@ pub struct RemovedContent {
 }
 
 impl RemovedContent {
-    /// True where no title and no icon is excluded.
+    /// Returns true if no title and no icon is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.titles.is_empty() && self.icons.is_empty()
@@ -39,7 +39,7 @@ impl RemovedContent {
 }
 
 impl RemovedTabs {
-    /// Excludes what matches a pattern. One that cannot match anything is ignored.
+    /// Excludes everything that matches a pattern. A pattern that cannot match anything is ignored.
     pub fn add(&mut self, kind: PatternKind, pattern: &str) {
         match kind {
             PatternKind::Hostname => drop(self.hosts.hostnames.insert(pattern.to_owned())),

@@ -1,14 +1,15 @@
-//! The public files of requests: for each host what a scan asked of it, without asking us.
+//! The public files of requests: a scan's requests to each host, which anyone can look up without
+//! contacting us.
 //!
-//! A file holds the hosts whose SHA-256 begins with the same hexadecimal digits, so that anybody
-//! can compute which file a host is in. It is gzip of lines, sorted by host and time:
+//! A file contains the hosts whose SHA-256 starts with the same hexadecimal digits, so that anyone
+//! can compute the file of a host. It is gzip of lines, sorted by host and time:
 //!
 //! ```text
 //! host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
 //! ```
 //!
 //! Invariant: a file is a pure function of its lines, so that removing a host gives the bytes of a
-//! file that was written without it. Must not know: where requests are recorded, stores.
+//! file that was written without it. Does not depend on where requests are recorded, or on stores.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -17,76 +18,77 @@ use serde::{Deserialize, Serialize};
 
 use crate::removed_hosts::RemovedHosts;
 
-/// Lines of one host that a file holds. A content network is asked for many sites' icons, and
-/// nobody reads a million lines.
+/// Maximum number of one host's lines in a file. A content network gets requests for the icons of
+/// many sites, and nobody reads a million lines.
 pub const MAX_LINES_OF_HOST: usize = 200;
-/// Bytes of all files of a scan.
+/// Maximum bytes of all files of a scan.
 pub const MAX_BYTES: u64 = 2_000_000_000;
-/// The longest URL of a line, in bytes; the rest is cut.
+/// Maximum length of a line's URL in bytes. Longer ones are truncated.
 const MAX_URL_BYTES: usize = 300;
-/// Lines that one file should hold: at 10 bytes each when compressed it is quickly fetched.
+/// Lines that one file should have: at 10 compressed bytes each it is fetched quickly.
 const LINES_OF_FILE: u64 = 3_000;
-/// The fewest and the most digits: 256 and 65,536 files.
+/// The possible numbers of digits, for 256 to 65,536 files.
 const DIGITS: [usize; 3] = [2, 3, 4];
-/// Bytes that a file is unpacked to at most; a file of usual size takes 300 KB.
+/// Maximum unpacked bytes of a file; a file of usual size has 300 KB.
 const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The content of `requests/index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestIndex {
-    /// How many hexadecimal digits of the SHA-256 of a hostname name its file.
+    /// Number of hexadecimal digits of a hostname's SHA-256 that name its file.
     pub digits: usize,
 }
 
 impl RequestIndex {
-    /// As many digits as so many lines need.
+    /// Returns the index with the number of digits that this many lines need.
     #[must_use]
     pub fn for_lines(lines: u64) -> Self {
         let fits = |digits: &usize| lines >> (4 * digits) <= LINES_OF_FILE;
         Self { digits: DIGITS.into_iter().find(fits).unwrap_or(DIGITS[2]) }
     }
 
-    /// Reads the index. None: it is none, or of another version.
+    /// Parses the index. `None` if it is malformed, or of another version.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let index: Self = serde_json::from_slice(bytes).ok()?;
         DIGITS.contains(&index.digits).then_some(index)
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     #[must_use]
     pub fn files(self) -> u64 {
         1 << (4 * self.digits)
     }
 
-    /// The file of a host, by the first eight bytes of the SHA-256 of its name.
+    /// Returns the file of a host, by the first eight bytes of its name's SHA-256.
     #[must_use]
     pub fn bucket(self, hash: u64) -> u64 {
         hash >> (64 - 4 * self.digits)
     }
 }
 
-/// A request as a line says it.
+/// A request in a line.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
-    /// The host that was asked.
+    /// The host that received the request.
     pub host: &'a str,
-    /// When, in UTC.
+    /// When it was sent, in UTC.
     pub asked_at: &'a str,
-    /// `GET`, or `-` where no connection came about.
+    /// `GET`, or `-` if no connection was made.
     pub method: &'a str,
-    /// The status of the answer; empty if there was none.
+    /// The response's status. Empty if there was none.
     pub status: &'a str,
-    /// What came of it.
+    /// The outcome of the fetch.
     pub outcome: &'a str,
     /// Bytes of the decoded body.
     pub bytes: &'a str,
-    /// What was asked for.
+    /// The requested URL.
     pub url: &'a str,
 }
 
 impl RequestLine<'_> {
-    /// The line. A query stays out, because one that a redirect named may be a visitor's token.
+    /// Formats the line. The query is omitted, because a redirect's query may contain a visitor's
+    /// token.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { host, asked_at, method, status, outcome, bytes, url } = self;
@@ -99,13 +101,13 @@ impl RequestLine<'_> {
     }
 }
 
-/// The host of a line.
+/// Returns the host of a line.
 #[must_use]
 pub fn host_of(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and how many there are.
+/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and their total number.
 #[derive(Clone, Debug, Default)]
 pub struct LinesOfHost {
     lines: Vec<String>,
@@ -113,7 +115,7 @@ pub struct LinesOfHost {
 }
 
 impl LinesOfHost {
-    /// Adds a line, in any order.
+    /// Adds a line. Lines may come in any order.
     pub fn add(&mut self, line: String) {
         self.count += 1;
         self.lines.push(line);
@@ -136,7 +138,7 @@ impl LinesOfHost {
     }
 }
 
-/// A file of hosts, in the order of their names.
+/// Writes a file of hosts, which must be in the order of their names.
 #[must_use]
 pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec<u8> {
     let mut text = String::new();
@@ -146,10 +148,10 @@ pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec
     pack(&text)
 }
 
-/// The file without the lines of `hosts`. None: it has none.
+/// Removes the lines of `hosts` from a file. `None` if it has none.
 ///
 /// # Errors
-/// When the bytes are no such file.
+/// Returns an error if the bytes are not such a file.
 pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec<u8>>> {
     let before = read_file(file)?;
     let kept: String =
@@ -157,10 +159,10 @@ pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec
     Ok((kept.len() < before.len()).then(|| pack(&kept)))
 }
 
-/// The lines of a file.
+/// Reads the lines of a file.
 ///
 /// # Errors
-/// When the bytes are no such file.
+/// Returns an error if the bytes are not such a file.
 pub fn read_file(file: &[u8]) -> io::Result<String> {
     let mut text = String::new();
     GzDecoder::new(file).take(MAX_UNPACKED_BYTES).read_to_string(&mut text)?;
@@ -168,7 +170,7 @@ pub fn read_file(file: &[u8]) -> io::Result<String> {
 }
 
 fn pack(text: &str) -> Vec<u8> {
-    // Without a time and a name in its header the bytes depend on the text alone.
+    // Without a time and a name in its header, the bytes depend on the text alone.
     let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
     // Writing to a vector does not fail.
     let _ = packer.write_all(text.as_bytes());

@@ -1,13 +1,12 @@
 //! The search index: sorted hostnames, which the page looks up with two small requests.
 //!
-//! Owns: the key by which a hostname is sorted and found (`key`), the lines of search files
+//! Defines the key by which a hostname is sorted and found (`key`), the lines of search files
 //! (`lines`), a shard's part of the index (`part`), the published files of one range of hostnames
-//! (`files`), the order of answers (`answers`), the words by which hosts with a rank are found
-//! (`words`), the ranks (`ranks`), and what a takedown needs to find and keep a range's index
-//! (`index`).
-//! Invariant: `site/js/search-keys.js`, `site/js/search-answers.js` and `site/js/search-files.js`
-//! read these formats by the same rules.
-//! Must not know: where the files are kept.
+//! (`files`), the order of results (`answers`), the words by which ranked hosts are found
+//! (`words`), the ranks (`ranks`), and the functions by which a takedown searches and updates a
+//! range's index (`index`). Invariant: `site/js/search-keys.js`, `site/js/search-answers.js` and
+//! `site/js/search-files.js` read these formats by the same rules. Does not depend on where the
+//! files are kept.
 
 pub mod answers;
 pub mod files;

@@ -1,7 +1,7 @@
-//! `security.txt` (RFC 9116): where to write to about a weakness of the site.
+//! `security.txt` (RFC 9116): the contact for reports about vulnerabilities of the site.
 
-/// The file's text. `contact` is a mail address or an `https:` address, `site_url` ends with a
-/// slash, `expires` is a time of RFC 3339.
+/// Returns the file's text. `contact` is a mail address or an `https:` address, `site_url` ends
+/// with a slash, `expires` is an RFC 3339 time.
 #[must_use]
 pub fn security_txt(contact: &str, site_url: Option<&str>, expires: &str) -> String {
     let scheme = if contact.contains(':') { "" } else { "mailto:" };

@@ -1,6 +1,6 @@
-//! `stats.json`: what a scan did, stage by stage, and under the names that readers know.
+//! `stats.json`: the numbers of a scan, by stage, and under the names that readers know.
 //!
-//! Must not know: where the counts come from, what an outcome of a fetch means.
+//! Does not depend on the source of the counts, or on the meaning of fetch outcomes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,19 +9,19 @@ use crate::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
 };
 
-/// Which numbers of a stage a [`StageCount`] belongs to.
+/// The section of a stage's numbers to which a [`StageCount`] belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountSection {
-    /// What the stage took in.
+    /// The stage's inputs.
     Inputs,
-    /// How its inputs ended.
+    /// The outcomes of its inputs.
     Outcomes,
-    /// Everything else that its jobs counted.
+    /// All other counts of its jobs.
     Counts,
 }
 
 impl CountSection {
-    /// The section of this name; `None` where there is no such section.
+    /// Parses a section's name. `None` if there is no such section.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -38,32 +38,32 @@ impl CountSection {
 pub struct StageCount {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// The numbers that this one belongs to.
+    /// The section of this number.
     pub section: CountSection,
-    /// What was counted.
+    /// The name of the count.
     pub name: String,
-    /// How many.
+    /// The count.
     pub amount: u64,
 }
 
-/// When a stage ran, and how many of its jobs ended how.
+/// Start and end of a stage, and the numbers of its jobs by result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTimes {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// When its first job was leased, by RFC 3339; `None` before that.
+    /// When its first job was leased, in RFC 3339 format. `None` before that.
     pub started_at: Option<String>,
-    /// When its last job ended, by RFC 3339; `None` before that.
+    /// When its last job ended, in RFC 3339 format. `None` before that.
     pub finished_at: Option<String>,
-    /// Seconds between the two; `None` where one of them is missing.
+    /// Seconds between the two. `None` if one of them is missing.
     pub duration_seconds: Option<f64>,
     /// Jobs that succeeded.
     pub done: i64,
-    /// Jobs that were given up.
+    /// Jobs that were discarded.
     pub discarded: i64,
 }
 
-/// How the fetches of icon candidates ended. Every fetch is in exactly one of the first seven.
+/// Outcomes of the fetches of icon candidates. Every fetch is in exactly one of the first seven.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchTotals {
     /// Fetches that gave an icon.
@@ -72,19 +72,19 @@ pub struct FetchTotals {
     pub failed_dns: u64,
     /// Fetches that took too long.
     pub failed_timeout: u64,
-    /// Fetches that the server answered with an error.
+    /// Fetches that got an error status from the server.
     pub failed_http_error: u64,
     /// Fetches whose body is not a usable image.
     pub failed_invalid_image: u64,
-    /// Fetches whose body or image is over the limits.
+    /// Fetches whose body or image exceeds the limits.
     pub failed_too_large: u64,
     /// Fetches that ended in any other way.
     pub failed_other: u64,
-    /// Fetches that robots.txt forbids; they are counted above as well.
+    /// Fetches that robots.txt forbids; they are also counted above.
     pub robots_refusals: u64,
 }
 
-/// The numbers of a scan from which `stats.json` is made.
+/// The numbers of a scan for `stats.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanNumbers {
     /// All counts of all stages.
@@ -96,7 +96,7 @@ pub struct ScanNumbers {
 }
 
 impl ScanNumbers {
-    /// How many inputs of a stage had this outcome.
+    /// Returns the number of a stage's inputs with this outcome.
     #[must_use]
     pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
         self.sum(stage, CountSection::Outcomes, name.as_str())
@@ -120,7 +120,7 @@ impl ScanNumbers {
         self.counts.iter().filter(fits)
     }
 
-    /// The counts of a family by member.
+    /// Returns the counts of a family by member.
     fn family(&self, stage: StageName, family: CountFamily) -> Map<String, Value> {
         self.of(stage.as_str(), CountSection::Counts)
             .filter_map(|count| Some((family.member(&count.name)?, count.amount)))
@@ -128,7 +128,7 @@ impl ScanNumbers {
             .collect()
     }
 
-    /// The largest member of a family of numbers that was counted at all.
+    /// Returns the largest member of a numeric family with a count above 0.
     fn largest(&self, stage: StageName, family: CountFamily) -> Option<u64> {
         let counted =
             self.of(stage.as_str(), CountSection::Counts).filter(|count| count.amount > 0);
@@ -136,7 +136,8 @@ impl ScanNumbers {
     }
 }
 
-/// The document. Each fetch is counted in exactly one of `completed` and the `failed_` fields.
+/// Returns the document. Each fetch is counted in exactly one of `completed` and the `failed_`
+/// fields.
 #[must_use]
 pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     let warc = |name| numbers.count(StageName::Warc, name);
@@ -194,11 +195,11 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     document
 }
 
-/// How the icons were fetched: name resolution, connections, and the most requests in flight to
-/// one hostname and one address that any shard saw.
+/// Returns the numbers of icon fetching: name resolution, connections, and the maximum requests in
+/// flight to one hostname and to one address in any shard.
 fn fetching(numbers: &ScanNumbers) -> Value {
     let count = |name| numbers.count(StageName::Icon, name);
-    // A shard counts one under the maximum that it saw.
+    // Each shard adds one to the count of its own maximum.
     let most = |family| numbers.largest(StageName::Icon, family);
     json!({
         "lookups": count(CountName::Lookups),

@@ -1,6 +1,6 @@
-//! The names of all that jobs count: the keys of `stages` in `stats.json`.
+//! The names of everything that jobs count: the keys of `stages` in `stats.json`.
 //!
-//! Each name stands here and nowhere else in Rust, but for the outcomes of fetches, which are
+//! In Rust, names are defined only here, except for the outcomes of fetches, which are
 //! `everytab_fetcher::Outcome`. So a job cannot count under a name that nothing reads. Names are
 //! stable: the database stores them, and readers of `stats.json` know them.
 
@@ -17,7 +17,7 @@ macro_rules! names {
             /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
@@ -31,7 +31,7 @@ names! {
     StageName {
         /// Reading the crawl's index files.
         Index "index";
-        /// Reading and understanding home pages.
+        /// Reading and parsing home pages.
         Warc "warc";
         /// Fetching icon candidates.
         Icon "icon";
@@ -51,7 +51,7 @@ names! {
 }
 
 names! {
-    /// What a stage takes in; every input has exactly one outcome.
+    /// The inputs of a stage. Every input has exactly one outcome.
     InputName {
         /// Rows of index files.
         Rows "rows";
@@ -59,7 +59,7 @@ names! {
         Hosts "hosts";
         /// Icon candidates to fetch.
         Candidates "candidates";
-        /// Understood home pages.
+        /// Parsed home pages.
         Pages "pages";
         /// Hostnames with a tab.
         Hostnames "hostnames";
@@ -73,18 +73,18 @@ names! {
 }
 
 names! {
-    /// How an input of a stage ended. The outcomes of fetches have their own closed list,
+    /// The outcome of a stage's input. The outcomes of fetches have a separate closed list,
     /// `everytab_fetcher::Outcome`.
     OutcomeName {
-        /// A row of the index that is no home page.
+        /// A row of the index that is not a home page.
         NotHomePage "not_home_page";
         /// A row of the index that became a host's capture.
         Capture "capture";
         /// A row of the index whose host has a better capture in the same file.
         Duplicate "duplicate";
-        /// A row of the index that is not understood.
+        /// A malformed row of the index.
         Malformed "malformed";
-        /// A row of the index beyond the scan's limit of hosts.
+        /// A row of the index beyond the scan's host limit.
         BeyondLimit "beyond_limit";
         /// A home page with a title.
         Ok "ok";
@@ -92,17 +92,17 @@ names! {
         TitleEmpty "title_empty";
         /// A home page without a title.
         TitleAbsent "title_absent";
-        /// A host or page that the blocklist names.
+        /// A host or page that is on the blocklist.
         OptedOut "opted_out";
         /// A host whose WARC record is not in the source.
         WarcMissing "warc_missing";
-        /// The store refuses to give the page's WARC record, and gives others.
+        /// A page whose WARC record the store denies, although it returns others.
         WarcRefused "warc_refused";
         /// A host whose WARC record cannot be read.
         WarcCorrupt "warc_corrupt";
-        /// A host whose WARC record is no HTTP response.
+        /// A host whose WARC record is not an HTTP response.
         NotAResponse "not_a_response";
-        /// An item that ended the worker's process, or panicked.
+        /// An item that crashed the worker's process, or panicked.
         Crashed "crashed";
         /// A page that gets no tab because it has no title.
         ExcludedNoTitle "excluded_no_title";
@@ -114,25 +114,25 @@ names! {
         Listed "listed";
         /// A bundle that the map shows.
         Drawn "drawn";
-        /// A bundle of a shard that was discarded, which the map shows empty.
+        /// A bundle of a discarded shard, which the map shows empty.
         LeftEmpty "left_empty";
         /// A bundle that the published manifest counts.
         Published "published";
         /// A record in the indexes of its crawl.
         Indexed "indexed";
-        /// A record that no index can have.
+        /// A record that cannot be indexed.
         NotIndexed "not_indexed";
         /// An archive in the lists of its crawl.
         InList "in_list";
-        /// An archive that fetches name, and that its store lacks.
+        /// An archive that fetches refer to, but that is missing in its store.
         ArchiveMissing "archive_missing";
     }
 }
 
 names! {
-    /// A number that a job counts beside inputs and outcomes.
+    /// A number that a job counts in addition to inputs and outcomes.
     CountName {
-        /// Hosts that an index file gave.
+        /// Hosts found in an index file.
         Hosts "hosts";
         /// Bytes read from the source.
         BytesRead "bytes_read";
@@ -142,49 +142,49 @@ names! {
         RowGroupsRead "row_groups_read";
         /// Captures of a host beyond its best one, over all index files.
         DuplicateCaptures "duplicate_captures";
-        /// Home pages by HTTPS.
+        /// Home pages over HTTPS.
         Https "https";
-        /// Home pages by HTTP alone.
+        /// Home pages over HTTP only.
         HttpOnly "http_only";
         /// Home pages that forbid being shown in a frame.
         IframeRestricted "iframe_restricted";
         /// Icon candidates of home pages.
         Candidates "candidates";
-        /// Icon candidates that were left out, such as duplicates and those over the limit.
+        /// Icon candidates that were skipped, such as duplicates and those over the limit.
         CandidatesLeftOut "candidates_left_out";
         /// Home pages that declare an icon for other media, such as dark pages.
         WithIconForOtherMedia "with_icon_for_other_media";
-        /// Different URLs among a shard's candidates.
+        /// Distinct URLs among a shard's candidates.
         DistinctUrls "distinct_urls";
-        /// Candidates whose URL another candidate of the shard has.
+        /// Candidates whose URL is shared with another candidate of the shard.
         DedupHits "dedup_hits";
-        /// URLs that the later pass tried again.
+        /// URLs that the later pass retried.
         Retried "retried";
-        /// Bytes of all bodies that were fetched.
+        /// Bytes of all fetched bodies.
         BytesDownloaded "bytes_downloaded";
-        /// Different contents in the archives.
+        /// Distinct contents in the archives.
         UniqueIconsStored "unique_icons_stored";
         /// Bytes of the archives.
         ArchiveBytes "archive_bytes";
-        /// Questions to the resolver.
+        /// Queries to the resolver.
         Lookups "lookups";
-        /// Milliseconds that questions to the resolver took.
+        /// Milliseconds that queries to the resolver took.
         LookupsMs "lookups_ms";
-        /// Questions to the resolver that took up to 1 ms.
+        /// Queries to the resolver that took up to 1 ms.
         LookupsWithin1Ms "lookups_within_1_ms";
-        /// Questions to the resolver that took more, up to 10 ms.
+        /// Queries to the resolver that took more than 1 and up to 10 ms.
         LookupsWithin10Ms "lookups_within_10_ms";
-        /// Questions to the resolver that took more, up to 100 ms.
+        /// Queries to the resolver that took more than 10 and up to 100 ms.
         LookupsWithin100Ms "lookups_within_100_ms";
-        /// Questions to the resolver that took more, up to a second.
+        /// Queries to the resolver that took more than 100 ms and up to a second.
         LookupsWithin1000Ms "lookups_within_1000_ms";
-        /// Questions to the resolver that took more than a second.
+        /// Queries to the resolver that took more than a second.
         LookupsSlower "lookups_slower";
-        /// Connections that were tried.
+        /// Attempted connections.
         ConnectionsTried "connections_tried";
-        /// Requests over a connection that was open.
+        /// Requests over an open connection.
         ConnectionsReused "connections_reused";
-        /// Times that an address asked for fewer requests.
+        /// Times that an address signalled to slow down.
         SlowedDown "slowed_down";
         /// Requests for robots.txt.
         RobotsRequests "robots_requests";
@@ -192,21 +192,21 @@ names! {
         OnTheWireMs "on_the_wire_ms";
         /// Milliseconds of fetches that ended in a timeout.
         TimedOutMs "timed_out_ms";
-        /// Bundles that were written.
+        /// Bundles written.
         Bundles "bundles";
         /// Bytes of the bundles.
         BundleBytes "bundle_bytes";
-        /// Tabs whose icon shows nothing.
+        /// Tabs whose icon is a plain rectangle.
         Blank "blank";
-        /// Search files that were written, without the indexes.
+        /// Search files written, without the indexes.
         SearchFiles "search_files";
-        /// Tiles of the map that were written.
+        /// Tiles of the map written.
         MapTiles "map_tiles";
         /// Bytes of the map's tiles.
         MapBytes "map_bytes";
         /// Home pages of a live crawl that redirect within their host, to a page that was kept.
         HomeRedirects "home_redirects";
-        /// Captures of a live crawl whose body an earlier record has.
+        /// Captures of a live crawl whose body is in an earlier record.
         Revisits "revisits";
         /// Files of a live crawl's indexes.
         IndexFiles "index_files";
@@ -214,22 +214,22 @@ names! {
 }
 
 names! {
-    /// Counts with an open list of members: the name of one count is the family's prefix and the
+    /// Counts with an open list of members: the name of a count is the family's prefix and the
     /// member.
     CountFamily {
-        /// Rows of the index that one condition alone keeps out, by that condition.
+        /// Rows of the index that exactly one condition excludes, by that condition.
         LeftOut "left_out_";
-        /// Rows of the index whose hostname is refused, by reason.
+        /// Rows of the index whose hostname is rejected, by reason.
         HostnameRefused "hostname_refused_";
-        /// Icons by who named the candidate: `favicon_ico` or `link_rel`.
+        /// Icons by the source of the candidate: `favicon_ico` or `link_rel`.
         Source "source_";
         /// Icons by MIME type.
         Type "type_";
         /// HTTPS fetches by the state of the certificate.
         Certificate "certificate_";
-        /// Shards by the most requests that were in flight to one hostname.
+        /// Shards by the maximum number of requests in flight to one hostname.
         MostPerHost "at_once_per_host_";
-        /// Shards by the most requests that were in flight to one address.
+        /// Shards by the maximum number of requests in flight to one address.
         MostPerAddress "at_once_per_address_";
         /// Icons that were not converted, by reason.
         ConversionFailed "conversion_failed_";
@@ -245,13 +245,13 @@ names! {
 }
 
 impl CountFamily {
-    /// The name of the count of one member.
+    /// Returns the name of a member's count.
     #[must_use]
     pub fn name_of(self, member: impl std::fmt::Display) -> String {
         format!("{}{member}", self.as_str())
     }
 
-    /// The member that a count's name belongs to; `None` where it is not of this family.
+    /// Returns the member in a count's name. `None` if it is not of this family.
     #[must_use]
     pub fn member(self, name: &str) -> Option<&str> {
         name.strip_prefix(self.as_str())

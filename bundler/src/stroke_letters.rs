@@ -1,14 +1,14 @@
 //! Letters and digits as strokes, for pictures that are drawn without a font.
 //!
 //! Invariants: the same text gives the same paths on every machine; a character without strokes is
-//! a space. Must not know: what the text says, where and how large it is drawn.
+//! a space. Does not depend on the text, or on the position and size of the drawing.
 
 /// Space between two characters.
 const GAP: u32 = 24;
 /// Width of a space and of a character without strokes.
 const SPACE: u32 = 14;
 /// Strokes of each character: its width and its SVG path. Capitals and digits reach from 0 down to
-/// the baseline at 100, small letters begin at 32.
+/// the baseline at 100, small letters start at 32.
 const LETTERS: [(char, u32, &str); 28] = [
     ('E', 52, "M52 0H0V100H52M0 48H44"),
     ('T', 76, "M0 0H76M38 0V100"),
@@ -40,7 +40,7 @@ const LETTERS: [(char, u32, &str); 28] = [
     (' ', SPACE, ""),
 ];
 
-/// Returns SVG paths that draw the text from 0 rightwards, and its width.
+/// Returns SVG paths that draw the text from 0 to the right, and its width.
 pub(crate) fn paths(text: &str) -> (String, u32) {
     let mut svg = String::new();
     let mut left = 0;

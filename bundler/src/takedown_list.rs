@@ -1,17 +1,17 @@
-//! `blocklist.txt`: what operators took down, which scans leave out and publishing removes.
+//! `blocklist.txt`: the operators' takedowns, which scans skip and publishing removes.
 //!
-//! One pattern a line: a bare hostname, or a kind, a colon and the pattern, such as
-//! `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` begins a remark; in
-//! the line of a title only after a space, because titles contain it.
+//! One pattern per line: a bare hostname, or a kind, a colon and the pattern, such as
+//! `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a comment, but
+//! on the line of a title only after a space, because titles contain it.
 
-/// What a pattern of the blocklist is compared with.
+/// The property with which a pattern of the blocklist is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternKind {
     /// A whole hostname.
     Hostname,
     /// A domain with all hostnames below it.
     Suffix,
-    /// A title in any case; `%` stands for anything, `_` for one character.
+    /// A title in any case; `%` matches any text, `_` one character.
     Title,
     /// The SHA-256 of an icon's bytes as its host served them, in lower-case hex.
     Sha256,
@@ -21,7 +21,7 @@ impl PatternKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Hostname, Self::Suffix, Self::Title, Self::Sha256];
 
-    /// The name in the database and in lists.
+    /// Returns the name in the database and in lists.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,8 @@ impl PatternKind {
     }
 }
 
-/// The patterns of a list, in its order. Lines before there were kinds are bare hostnames.
+/// Iterates over the patterns of a list, in order. A line without a kind is a bare hostname, as in
+/// older lists.
 pub fn listed_patterns(text: &str) -> impl Iterator<Item = (PatternKind, &str)> {
     text.lines().map(listed_pattern).filter(|(_, pattern)| !pattern.is_empty())
 }
@@ -51,7 +52,7 @@ fn listed_pattern(line: &str) -> (PatternKind, &str) {
     (kind, rest.split(remark).next().unwrap_or_default().trim())
 }
 
-/// The list with these patterns added at its end, each with the reason as a remark.
+/// Appends these patterns to the list, each with the reason as a comment.
 #[must_use]
 pub fn with_patterns(text: &str, patterns: &[(PatternKind, &str)], reason: Option<&str>) -> String {
     let mut text = text.to_owned();

@@ -1,7 +1,7 @@
-//! Patterns of titles, as the blocklist has them: what SQL's `ilike` matches.
+//! Patterns of titles in the blocklist, which match like SQL's `ilike`.
 
-/// A pattern of whole titles in any case: `%` stands for anything, `_` for one character, and a
-/// backslash before one of them for itself.
+/// A case-insensitive pattern for whole titles: `%` matches any text, `_` one character, and a
+/// backslash escapes the next character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitlePattern {
     tokens: Vec<Token>,
@@ -15,7 +15,7 @@ enum Token {
 }
 
 impl TitlePattern {
-    /// Reads a pattern. Any text is one.
+    /// Parses a pattern. Any string is valid.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         let lower = pattern.to_lowercase();
@@ -32,13 +32,13 @@ impl TitlePattern {
         Self { tokens }
     }
 
-    /// True where the whole title is what the pattern says. Takes at most the product of both
-    /// lengths.
+    /// Returns true if the pattern matches the whole title. Takes time at most proportional to the
+    /// product of both lengths.
     #[must_use]
     pub fn matches(&self, title: &str) -> bool {
         let title: Vec<char> = title.to_lowercase().chars().collect();
         let (mut at, mut token) = (0, 0);
-        // Where to go on if the shortest text for the last % does not do.
+        // Where to continue if the shortest match of the last `%` fails.
         let mut longer: Option<(usize, usize)> = None;
         while at < title.len() {
             let is_next = match self.tokens.get(token) {

@@ -1,7 +1,7 @@
 //! A shard's part of the map: the thumbnails of its tabs, bundle by bundle, compressed.
 //!
-//! A part begins with the number of its bundles and the number of tabs of each, as little-endian
-//! numbers of four bytes; then follow the thumbnails in the order of the tabs.
+//! A part starts with the number of its bundles and the number of tabs in each, as little-endian
+//! numbers of four bytes. After them are the thumbnails in the order of the tabs.
 
 use std::io::{Read as _, Write as _};
 
@@ -9,14 +9,14 @@ use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
 /// Bytes of a thumbnail: red, green and blue of each pixel of a cell.
 pub const THUMBNAIL_BYTES: usize = (super::CELL_PIXELS * super::CELL_PIXELS * 3) as usize;
-/// Most bytes of a part before compression: a shard of 1,200 tabs has 230 KB.
+/// Maximum bytes of a part before compression: a shard of 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 
-/// The bytes of a part: of each bundle the thumbnails of its tabs.
+/// Writes a part from the thumbnails of each bundle's tabs.
 #[must_use]
 pub fn write_part<'a>(bundles: impl IntoIterator<Item = &'a [[u8; THUMBNAIL_BYTES]]>) -> Vec<u8> {
     let bundles: Vec<_> = bundles.into_iter().collect();
-    // Memory takes every byte.
+    // Writing to memory does not fail.
     compressed(&bundles).unwrap_or_default()
 }
 
@@ -33,10 +33,10 @@ fn compressed(bundles: &[&[[u8; THUMBNAIL_BYTES]]]) -> std::io::Result<Vec<u8>> 
     encoder.finish()
 }
 
-/// The thumbnails of each bundle of a part.
+/// Reads the thumbnails of each bundle of a part.
 ///
 /// # Errors
-/// When the bytes are no part.
+/// Returns an error if the bytes are not a part.
 pub fn read_part(bytes: &[u8]) -> Result<Vec<Vec<[u8; THUMBNAIL_BYTES]>>, String> {
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(bytes).take(MAX_PART_BYTES);
@@ -58,7 +58,7 @@ fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
     (left.is_empty() && thumbnails.is_empty()).then_some(bundles)
 }
 
-/// The part with a tab's thumbnail painted over. `None`: it has no such tab, or is no part.
+/// Replaces a tab's thumbnail in a part. `None` if the part has no such tab, or is malformed.
 #[must_use]
 pub fn painted_over(
     part: &[u8],

@@ -1,8 +1,9 @@
-//! The order of answers, and the files of best answers.
+//! The order of search results, and the files of best results.
 //!
-//! What begins with few characters spans many search files, so that the page could not find the
-//! best of it. `search/<range>/best/<start>.tsv` holds them, in order, for each start that spans
-//! more than [`MAX_FILES_READ`] files. `site/js/search-answers.js` has the same order and names.
+//! Names with a short common prefix span many search files, so the page could not find the best of
+//! them. `search/<range>/best/<start>.tsv` contains the best results in order, for each prefix that
+//! spans more than [`MAX_FILES_READ`] files. `site/js/search-answers.js` has the same order and
+//! names.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -11,19 +12,21 @@ use crate::search::{
     lines::SearchEntry,
 };
 
-/// Search files that the page reads for one answer; what spans more has a file of its best.
+/// Maximum number of search files that the page reads for one result list. A prefix that spans more
+/// has a file of its best results.
 pub const MAX_FILES_READ: usize = 2;
-/// Hosts of a file of best answers: the page shows 8, and takedowns may remove some.
+/// Hosts in a file of best results: the page shows 8, and takedowns may remove some.
 pub const BEST_HOSTS: usize = 12;
-/// Names that consist of what was typed and a suffix, which come before all others.
+/// Maximum number of names made of the typed text and a suffix, which come before all others.
 const MAX_LEADING: usize = 2;
-/// Most characters of the name of a file of best answers: file systems allow 255 bytes.
+/// Maximum characters in the name of a file of best results: file systems allow 255 bytes.
 const MAX_NAME_CHARACTERS: usize = 120;
 
-/// What the paths of files of best answers begin with, below their folder.
+/// Prefix of the files of best results, below their directory.
 pub const BEST_PREFIX: &str = "best/";
 
-/// The path of the best answers to `start` below its folder; none if the name would be too long.
+/// Returns the path of the best results for `start`, below its directory. `None` if the name would
+/// be too long.
 #[must_use]
 pub fn best_file(start: &str) -> Option<String> {
     let mut name = String::with_capacity(start.len());
@@ -36,7 +39,8 @@ pub fn best_file(start: &str) -> Option<String> {
     (name.len() <= MAX_NAME_CHARACTERS).then(|| format!("{BEST_PREFIX}{name}.tsv"))
 }
 
-/// The starts that have a file of best answers in a folder whose files begin with `first_keys`.
+/// Returns the prefixes that have a file of best results, in a directory whose files start with
+/// `first_keys`.
 #[must_use]
 pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
@@ -53,7 +57,8 @@ pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     files.into_iter().filter_map(is_wide).collect()
 }
 
-/// The best answers to `start`, best first, of `entries` sorted by key, all of which begin with it.
+/// Returns the best results for `start`, best first, from `entries` sorted by key, all of which
+/// start with it.
 #[must_use]
 pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry> {
     let suffixed = format!("{start}.");
@@ -70,7 +75,8 @@ pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry>
     leading.into_iter().chain(others).take(BEST_HOSTS).collect()
 }
 
-/// The first `most` entries by rank, then length, then key; of entries with one key, one.
+/// Returns the first `most` entries by rank, then length, then key. Entries with equal keys count
+/// once.
 fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     let mut found: Vec<&SearchEntry> = Vec::with_capacity(most + 1);
     let mut groups = entries.chunk_by(|a, b| search_key(&a.hostname) == search_key(&b.hostname));
@@ -84,13 +90,13 @@ fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     found
 }
 
-/// The one without `www.` of hosts that differ by it.
+/// Returns the host without `www.` from hosts that differ only by it.
 fn one_of_key(entries: &[SearchEntry]) -> Option<&SearchEntry> {
     let bare = |entry: &&SearchEntry| without_www(&entry.hostname) == entry.hostname;
     entries.iter().find(bare).or(entries.first())
 }
 
-/// By rank, those without one last; then the shorter key; then the alphabet.
+/// Compares by rank, hosts without one last; then by length of the key; then alphabetically.
 fn compare(a: &SearchEntry, b: &SearchEntry) -> Ordering {
     let rank = |entry: &SearchEntry| entry.rank.unwrap_or(u32::MAX);
     rank(a).cmp(&rank(b)).then_with(|| {
@@ -153,7 +159,7 @@ mod tests {
     fn starts_that_span_more_than_two_files_have_a_file_of_their_best() {
         let keys = ["a", "ga", "gar", "garden", "h"].map(str::to_owned);
         assert_eq!(starts_with_best(&keys), ["g", "ga", "gar"]);
-        // Nothing lies before the first file, so that "a" spans two.
+        // There is nothing before the first file, so "a" spans two.
         assert_eq!(starts_with_best(&["a".to_owned(), "ab".to_owned()]), Vec::<String>::new());
         assert_eq!(best_file("a.ü_").as_deref(), Some("best/a_2e_c3_bc_5f.tsv"));
         assert_eq!(best_file(&"日".repeat(14)), None);

@@ -1,8 +1,8 @@
 //! The published search files of one range of hostnames.
 //!
-//! `search/<range>/<n>.tsv` holds up to a thousand lines, sorted; `search/<range>/index.tsv` holds
-//! one line for each of these files: the key of its first hostname. Suggestions are text; the page
-//! takes the icon of the chosen one from its bundle.
+//! `search/<range>/<n>.tsv` has up to a thousand lines, sorted; `search/<range>/index.tsv` has one
+//! line for each of these files: the key of its first hostname. Suggestions are text; the page
+//! takes the icon of the selected one from its bundle.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use crate::search::{
     lines::{SearchEntry, write_lines},
 };
 
-/// Most hostnames of a search file: about 30 KB, which the page reads while the visitor types.
+/// Maximum hostnames in a search file: about 30 KB, which the page reads while the visitor types.
 pub const HOSTNAMES_PER_FILE: usize = 1_000;
-/// Most characters of a top-level domain in the counts: longer labels come from broken names.
+/// Maximum characters of a top-level domain in the counts: longer labels are from broken names.
 const TOP_LEVEL_MAX_CHARACTERS: usize = 24;
 
-/// The files of a range, in order, from its sorted entries.
+/// Writes the files of a range, in order, from its sorted entries.
 pub fn files(sorted: &[SearchEntry]) -> impl Iterator<Item = String> + '_ {
     sorted.chunks(HOSTNAMES_PER_FILE).map(write_lines)
 }
 
-/// The first key of each of the range's files, from its sorted entries.
+/// Returns the first key of each of the range's files, from its sorted entries.
 #[must_use]
 pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     let firsts = sorted.chunks(HOSTNAMES_PER_FILE).filter_map(|lines| lines.first());
     firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
 }
 
-/// The paths and texts of the files of best answers below the range's folder, from its sorted
-/// entries and the first keys of its files.
+/// Returns the paths and contents of the files of best results, below the range's directory, from
+/// its sorted entries and the first keys of its files.
 pub fn best_files<'a>(
     sorted: &'a [SearchEntry],
     first_keys: &[String],
@@ -45,13 +45,13 @@ pub fn best_files<'a>(
     })
 }
 
-/// Number of entries by top-level domain. Addresses and labels that are no domain count as `none`.
+/// Counts entries by top-level domain. Addresses and labels that are not domains count as `none`.
 #[must_use]
 pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for entry in entries {
         let domain = top_level(&entry.hostname);
-        // Few domains are new, so a string is allocated for those alone.
+        // Few domains are new, so only those allocate a string.
         match counts.get_mut(domain) {
             Some(count) => *count += 1,
             None => drop(counts.insert(domain.to_owned(), 1)),

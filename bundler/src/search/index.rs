@@ -1,11 +1,11 @@
-//! The index of a range's search files, as a takedown reads and rewrites it.
+//! Reads and rewrites the index of a range's search files, for takedowns.
 //!
 //! The keys of an index are ascending. Several hostnames may share one key (`www.` is not part of
 //! it), even across two files.
 
 use std::ops::Range;
 
-/// The lines of an index: the first key of each file.
+/// Reads the lines of an index: the first key of each file.
 ///
 /// Bytes that are not UTF-8 become the replacement character, which no hostname contains.
 #[must_use]
@@ -13,14 +13,14 @@ pub fn read_index(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
 }
 
-/// The text of an index.
+/// Writes an index.
 #[must_use]
 pub fn write_index(first_keys: &[String]) -> String {
     first_keys.iter().map(|key| format!("{key}\n")).collect()
 }
 
-/// The numbers of the files in which a key may stand: from the last file that begins before it to
-/// the last file that begins with it.
+/// Returns the numbers of the files that may contain a key: from the last file that starts before
+/// it to the last file that starts with it.
 #[must_use]
 pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     let before = first_keys.partition_point(|first| first.as_str() < key);
@@ -28,8 +28,8 @@ pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     before.saturating_sub(1)..through
 }
 
-/// The lines of an index from the first keys of its files, `None` for a file that has become
-/// empty. Readers skip an empty file, because it gets the key of the next one; empty files at the
+/// Returns the lines of an index from the first keys of its files, `None` for a file that is now
+/// empty. An empty file gets the key of the next one, so that readers skip it; empty files at the
 /// end get no line.
 #[must_use]
 pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {

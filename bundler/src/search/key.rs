@@ -1,15 +1,15 @@
 //! The key by which a hostname is sorted and found: without `www.`, in its own script.
 //!
 //! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by
-//! code points, as UTF-8 does by bytes; the tests of both read `site/tests/search-keys.json`.
+//! code points, as UTF-8 does by bytes. The tests of both read `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
-/// Number of hostname ranges: digits, a to z, and all other beginnings. Each range is one search
-/// job; the SQL function `coordinator.search_jobs()` gives one more, the job of the words.
+/// Number of hostname ranges: digits, a to z, and all other first characters. Each range is one
+/// search job; the SQL function `coordinator.search_jobs()` adds one, the job of the words.
 pub const RANGES: usize = 28;
 
-/// The key of a hostname: visitors leave `www.` out and type names in their own script.
+/// Returns the key of a hostname: visitors omit `www.` and type names in their own script.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = without_www(hostname);
     if !name.contains("xn--") {
@@ -19,7 +19,7 @@ pub fn search_key(hostname: &str) -> Cow<'_, str> {
     Cow::Owned(name.split('.').map(label).collect::<Vec<_>>().join("."))
 }
 
-/// A hostname without `www.`, unless nothing would be left but a suffix.
+/// Removes `www.` from a hostname, unless only a suffix would remain.
 pub fn without_www(hostname: &str) -> &str {
     match hostname.strip_prefix("www.") {
         Some(rest) if rest.contains('.') => rest,
@@ -27,12 +27,12 @@ pub fn without_www(hostname: &str) -> &str {
     }
 }
 
-/// The range that a hostname belongs to, 0 to 27.
+/// Returns the range of a hostname, 0 to 27.
 pub fn range_of(hostname: &str) -> usize {
     range_of_key(&search_key(hostname))
 }
 
-/// The range that a key or a word belongs to, 0 to 27.
+/// Returns the range of a key or a word, 0 to 27.
 pub fn range_of_key(key: &str) -> usize {
     match key.bytes().next() {
         Some(b'0'..=b'9') => 0,
@@ -41,9 +41,9 @@ pub fn range_of_key(key: &str) -> usize {
     }
 }
 
-/// Decodes a Punycode label without IDNA's further checks: Rust and the page need the same key,
-/// not a registrable name. A label that would decode to a control character or to more ASCII than
-/// it shows stays as it is.
+/// Decodes a Punycode label without IDNA's further checks, because Rust and the page need the same
+/// key, not a registrable name. A label is kept if it would decode to a control character or to
+/// more ASCII than it shows.
 fn decode_label(label: &str) -> Option<String> {
     let encoded = label.strip_prefix("xn--")?;
     let decoded = idna::punycode::decode_to_string(encoded)?;

@@ -1,11 +1,11 @@
-//! The lines of search files: hostname, bundle and slot, separated by tabs; then the host's rank,
-//! and the title of its page, as far as they are known.
+//! The lines of search files: hostname, bundle and slot, separated by tabs; then the host's rank
+//! and the title of its page, if they are known.
 
 use std::fmt::Write as _;
 
 use crate::search::key::{range_of, search_key};
 
-/// Where a hostname's tab is.
+/// The location of a hostname's tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEntry {
     /// The hostname.
@@ -14,24 +14,24 @@ pub struct SearchEntry {
     pub bundle: i32,
     /// The tab's index in the bundle, from 0.
     pub slot: i32,
-    /// The host's place among all hosts by rank, from 1; absent for a host without a rank.
+    /// The host's rank among all hosts, from 1. `None` for a host without a rank.
     pub rank: Option<u32>,
-    /// The title of the page, shortened; empty where it is not known. Published lines hold it only
-    /// for hosts with a rank.
+    /// The page's title, shortened. Empty if it is unknown. Published lines contain it only for
+    /// hosts with a rank.
     pub title: String,
 }
 
-/// Most characters of a title in a line: two lines of a suggestion on a phone.
+/// Maximum characters of a title in a line: two lines of a suggestion on a phone.
 pub const TITLE_MAX_CHARACTERS: usize = 70;
 
 impl SearchEntry {
-    /// A host's place, without rank and title.
+    /// Creates an entry without rank and title.
     #[must_use]
     pub fn new(hostname: String, bundle: i32, slot: i32) -> Self {
         Self { hostname, bundle, slot, ..Self::default() }
     }
 
-    /// The entry with a title, shortened and on one line.
+    /// Sets the title, shortened and on one line.
     #[must_use]
     pub fn with_title(mut self, title: &str) -> Self {
         let plain = |c: char| if c.is_control() { ' ' } else { c };
@@ -40,21 +40,21 @@ impl SearchEntry {
     }
 }
 
-/// Why bytes are not a search file.
+/// The reason why bytes are not a search file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchFileError {
     /// The bytes are not UTF-8.
     #[error("it is not text in UTF-8")]
     NotText,
-    /// The header of a part does not hold the ends of its ranges.
+    /// The header of a part does not contain the ends of its ranges.
     #[error("it does not begin with the header of a search part")]
     NoHeader,
-    /// A line does not hold hostname, bundle and slot.
+    /// A line does not contain hostname, bundle and slot.
     #[error("not a search line: {0:?}")]
     BadLine(String),
 }
 
-/// Sorts entries as search files hold them: by range, key, then the whole hostname.
+/// Sorts entries in the order of search files: by range, by key, then by the whole hostname.
 pub fn sort(entries: &mut [SearchEntry]) {
     // The key of nearly every hostname is a slice of it, so computing it again costs little.
     entries.sort_by(|a, b| {
@@ -64,7 +64,7 @@ pub fn sort(entries: &mut [SearchEntry]) {
     });
 }
 
-/// One line for each entry.
+/// Writes one line for each entry.
 #[must_use]
 pub fn write_lines(entries: &[SearchEntry]) -> String {
     let mut text = String::new();
@@ -86,10 +86,11 @@ pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
     };
 }
 
-/// The entries of a file of lines, in their order.
+/// Reads the entries of a file of lines, in order.
 ///
 /// # Errors
-/// When the bytes are not UTF-8, or a line holds no entry; the error quotes the first such line.
+/// Returns an error if the bytes are not UTF-8, or if a line is malformed; the error quotes the
+/// first such line.
 pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
     let text = std::str::from_utf8(bytes).map_err(|_| SearchFileError::NotText)?;
     text.lines()
@@ -97,7 +98,7 @@ pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
         .collect()
 }
 
-/// The entry of a line. Files of older scans end with the slot.
+/// Parses a line. Lines in files of older scans end with the slot.
 pub(super) fn read_line(line: &str) -> Option<SearchEntry> {
     let mut fields = line.split('\t');
     let hostname = fields.next()?.to_owned();

@@ -1,8 +1,8 @@
-//! A shard's part of the search index: all hostnames of the shard, sorted, with a header by which
-//! a search job reads one range alone.
+//! A shard's part of the search index: all hostnames of the shard, sorted, with a header that
+//! allows a search job to read only one range.
 //!
-//! A part begins with the end of each hostname range, counted in bytes behind the header, as
-//! decimal numbers of 12 digits, one a line. Then follows one line for each hostname.
+//! A part starts with the end of each hostname range, counted in bytes after the header, as decimal
+//! numbers of 12 digits, one per line. After them is one line for each hostname.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -11,7 +11,7 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, sort, write_lines},
 };
 
-/// Bytes of one number of the header: 12 digits, enough for a terabyte, and the line's end.
+/// Bytes of one number in the header: 12 digits, enough for a terabyte, and the line feed.
 const HEADER_NUMBER_BYTES: usize = 13;
 /// Bytes of a part's header.
 pub const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
@@ -34,10 +34,11 @@ pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     header + &body
 }
 
-/// The bytes of a part that hold the lines of `range`, from the part's first [`HEADER_BYTES`].
+/// Returns the bytes of a part that contain the lines of `range`, from the part's first
+/// [`HEADER_BYTES`].
 ///
 /// # Errors
-/// When the bytes are not the header of a part.
+/// Returns an error if the bytes are not a part's header.
 pub fn range_in_part(header: &[u8], range: usize) -> Result<Range<u64>, SearchFileError> {
     let end = |range: usize| -> Option<u64> {
         let line = header.chunks_exact(HEADER_NUMBER_BYTES).nth(range)?;

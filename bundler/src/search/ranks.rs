@@ -1,15 +1,17 @@
 //! The ranks of a scan's hosts: an input of the scan, which its search jobs read from the archive.
 //!
-//! The list has one hostname a line, without `www.`, the best first; an empty line keeps a place.
+//! The list has one hostname per line, without `www.`, the best first. An empty line keeps a rank
+//! unused.
 
 use std::collections::HashMap;
 
 use crate::search::key::without_www;
 
-/// Most hosts of the list: what is further down is seldom looked for, and is found by its name.
+/// Maximum number of hosts in the list. Hosts further down are seldom searched for, and are found
+/// by their name.
 pub const RANKED_HOSTS: usize = 1_000_000;
 
-/// The places of hosts by rank.
+/// The ranks of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRanks(HashMap<String, u32>);
 
@@ -27,19 +29,19 @@ impl HostRanks {
         Self(ranks)
     }
 
-    /// True if no host has a rank.
+    /// Returns true if no host has a rank.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The list of hosts, the best first.
+    /// Writes the list of hosts, the best first.
     #[must_use]
     pub fn write(hosts: &[String]) -> String {
         hosts.iter().map(|host| format!("{}\n", without_www(host))).collect()
     }
 
-    /// A list without a host, whose place stays empty; none if the host is not in it.
+    /// Removes a host from a list and leaves its line empty. `None` if the host is not in the list.
     #[must_use]
     pub fn without(list: &[u8], host: &str) -> Option<Vec<u8>> {
         let name = without_www(host).as_bytes();
@@ -49,7 +51,7 @@ impl HostRanks {
         is_there.then(|| lines.iter().map(left).collect::<Vec<_>>().join(&b'\n'))
     }
 
-    /// The place of a host, with or without `www.`, from 1.
+    /// Returns the rank of a host, with or without `www.`, from 1.
     #[must_use]
     pub fn of(&self, hostname: &str) -> Option<u32> {
         self.0.get(without_www(hostname)).copied()

@@ -1,8 +1,8 @@
-//! The words by which hosts with a rank are found beside the beginnings of their names: the words
-//! of their titles, and the middles of the best hosts' names.
+//! The words by which hosts with a rank are found, in addition to the start of their names: the
+//! words of their titles, and the suffixes of the best hosts' names.
 //!
-//! `search/words/<range>/<n>.tsv` holds lines sorted by word, then rank: the word, and the line of
-//! a host. `index.tsv` and `best/` beside them are as those of hostnames.
+//! `search/words/<range>/<n>.tsv` contains lines sorted by word, then rank: the word, and the line
+//! of a host. `index.tsv` and `best/` next to them are like those of hostnames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, read_line, write_line},
 };
 
-/// Most lines of a file of words: about 35 KB.
+/// Maximum lines in a file of words: about 35 KB.
 pub const LINES_PER_FILE: usize = 400;
-/// Most hosts of one word: the best ones. The page shows a few; with several words typed it looks
-/// among these for hosts that have all.
+/// Maximum hosts per word: the best ones. The page shows a few. If several words are typed, it
+/// searches these for hosts that have all of them.
 pub const HOSTS_PER_WORD: usize = 100;
-/// Hosts whose middles of names are words: those of these ranks.
+/// Maximum rank of hosts whose names' suffixes are words, too.
 pub const MIDDLES_MAX_RANK: u32 = 100_000;
-/// Least characters of a word: shorter ones are in nearly every title.
+/// Minimum characters of a word: shorter ones are in nearly every title.
 const MIN_CHARACTERS: usize = 3;
-/// Most characters of a word; the page cuts what was typed to as many.
+/// Maximum characters of a word. The page truncates typed words to the same length.
 const MAX_CHARACTERS: usize = 24;
-/// Most words of a title.
+/// Maximum words of a title.
 const MAX_TITLE_WORDS: usize = 10;
 
 /// One line of a file of words.
@@ -33,11 +33,11 @@ const MAX_TITLE_WORDS: usize = 10;
 pub struct WordLine {
     /// The word.
     pub word: String,
-    /// The host that it leads to.
+    /// The host that has it.
     pub entry: SearchEntry,
 }
 
-/// The words of a host with a rank; none for another.
+/// Returns the words of a host with a rank. A host without a rank has none.
 #[must_use]
 pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
     let Some(rank) = entry.rank else { return BTreeSet::new() };
@@ -48,7 +48,7 @@ pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
     words
 }
 
-/// Each word of a title once.
+/// Iterates over the distinct words of a title.
 fn title_words(title: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     for word in split(title) {
@@ -60,8 +60,9 @@ fn title_words(title: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// The runs of letters, digits and marks of a text in lower case and compatibility form (NFKC), in
-/// which browsers look up names. `typedWords` of `site/js/search-answers.js` gives the same.
+/// Splits a text into runs of letters, digits and marks, in lower case and compatibility form
+/// (NFKC), in which browsers look up names. `typedWords` in `site/js/search-answers.js` does the
+/// same.
 fn split(text: &str) -> Vec<String> {
     const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
         .union(GeneralCategoryGroup::Number)
@@ -73,7 +74,8 @@ fn split(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// What is left of a name without its top-level domain from each character but the first.
+/// Yields the suffixes of a name without its TLD, from its second character on: those that start
+/// with a letter or digit and are long enough to be searched.
 fn middles(key: &str) -> impl Iterator<Item = String> {
     let name = key.rsplit_once('.').map_or("", |(name, _)| name);
     let starts = name.char_indices().skip(1).map(|(start, _)| &name[start..]);
@@ -84,15 +86,16 @@ fn is_long(word: &str) -> bool {
     word.chars().nth(MIN_CHARACTERS - 1).is_some()
 }
 
-/// A word as it is looked up.
+/// Truncates a word to the length that is looked up.
 fn shortened(word: &str) -> String {
     word.chars().take(MAX_CHARACTERS).collect()
 }
 
-/// The hosts of each word, by their numbers among all: the best ones, in order.
+/// The hosts of each word, by their index among all: the best ones, in order.
 pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
 
-/// The words of `entries`, which come best first, by range; at most [`HOSTS_PER_WORD`] hosts each.
+/// Returns the words of `entries`, which must be sorted best first, by range, with at most
+/// [`HOSTS_PER_WORD`] hosts each.
 #[must_use]
 pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
     let mut ranges: Vec<HostsOfWords> = vec![BTreeMap::new(); RANGES];
@@ -102,7 +105,7 @@ pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
             match words.get_mut(&*word) {
                 Some(hosts) if hosts.len() < HOSTS_PER_WORD => hosts.push(number),
                 Some(_) => {}
-                // Most words are of one host.
+                // Most words belong to one host.
                 None => drop(words.insert(word.into_boxed_str(), Vec::from([number]))),
             }
         }
@@ -110,7 +113,7 @@ pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
     ranges
 }
 
-/// The text of lines.
+/// Writes lines.
 #[must_use]
 pub fn write_word_lines<'a>(lines: impl Iterator<Item = (&'a str, &'a SearchEntry)>) -> String {
     let mut text = String::new();
@@ -122,10 +125,10 @@ pub fn write_word_lines<'a>(lines: impl Iterator<Item = (&'a str, &'a SearchEntr
     text
 }
 
-/// The lines of a file of words, in their order.
+/// Reads the lines of a file of words, in order.
 ///
 /// # Errors
-/// When the bytes are not UTF-8, or a line holds no word and entry.
+/// Returns an error if the bytes are not UTF-8, or if a line does not contain a word and an entry.
 pub fn read_word_lines(bytes: &[u8]) -> Result<Vec<WordLine>, SearchFileError> {
     let text = std::str::from_utf8(bytes).map_err(|_| SearchFileError::NotText)?;
     let line = |line: &str| {
@@ -145,7 +148,7 @@ mod tests {
         SearchEntry { rank: Some(rank), ..entry }
     }
 
-    /// A list of text and its words.
+    /// A list of texts and their words.
     const VECTORS: &str = include_str!("../../../site/tests/search-words.json");
 
     #[test]

@@ -1,4 +1,4 @@
-//! The document has every name, and its numbers add up.
+//! Tests that the document has every name, and that its numbers add up.
 
 use super::*;
 
