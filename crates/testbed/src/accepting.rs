@@ -7,11 +7,11 @@ use tokio::{
     task::JoinSet,
 };
 
-/// The pause after a failed accept: meanwhile connections end and free file descriptors.
+/// The pause after a failed accept, during which connections end and free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Accepts connections until it is dropped, at most `max` concurrently; more wait in the backlog.
-/// Dropping the future ends every connection.
+/// Accepts connections until the future is dropped, at most `max` concurrently; more wait in the
+/// backlog. Dropping the future closes every connection.
 pub(crate) async fn serve<F, H>(listener: TcpListener, max: usize, handle: F)
 where
     F: Fn(TcpStream) -> H,

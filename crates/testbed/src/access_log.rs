@@ -1,12 +1,12 @@
-//! The access log: one line a request, with the microseconds in which it was answered.
+//! The access log: one line per request, with the microseconds of its response.
 //!
-//! Invariants: a request that was received has one line, also if its client went away; a line is
-//! written before the last bytes of its answer are sent, and its start is taken after the request
-//! was read. So who has a whole answer finds its line, and a client that waits for a whole answer
-//! before it asks again never seems to overlap, nor to be faster than it was. The same holds for a
-//! client that leaves a short answer when it has the head: the line of a short answer is written
-//! before its first bytes are sent. Memory is bounded by the number of lines, and what does not fit
-//! is counted.
+//! Invariants: every received request has one line, even if its client disconnects; a line is
+//! written before the last bytes of the response are sent, and its start is taken after the request
+//! was read. So a client that has a whole response finds its line, and a client that waits for a
+//! whole response before its next request never seems to overlap, or to be faster than it was. The
+//! same holds for a client that abandons a short response once it has the head: the line of a short
+//! response is written before its first bytes are sent. The number of lines bounds the memory, and
+//! lines that do not fit are counted.
 
 use std::{
     fmt,
@@ -24,18 +24,18 @@ use parking_lot::Mutex;
 use crate::error::TestbedError;
 
 /// Bytes of a body that are sent in one write with the head: less than the buffer of a socket and
-/// than the window of a stream of HTTP/2 (64 KiB both, or more).
+/// than the window of an HTTP/2 stream (64 KiB or more each).
 const MAX_SHORT_BYTES: usize = 16 * 1_024;
 
-/// One request. Its text is a line of fields with tabs between them, in the order of this list.
+/// One request. Its text is a line of tab-separated fields in the order of this list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessLine {
     /// When the request was read, in microseconds since the log was started.
     pub start_us: u64,
-    /// When the last bytes of the answer were sent (the first of a short answer, of which all is
-    /// sent at once), or the client went away, in the same unit.
+    /// When the last bytes of the response were sent, or when the client disconnected, in the same
+    /// unit. A short response is sent at once, so this is the time of its first bytes.
     pub end_us: u64,
-    /// The status of the answer; 0 if the client went away before there was one.
+    /// The status of the response. 0 if the client disconnected before there was one.
     pub status: u16,
     /// The address that the client dialled.
     pub address: IpAddr,
@@ -45,12 +45,12 @@ pub struct AccessLine {
     pub path: String,
 }
 
-/// Where the lines go.
+/// Destination of the lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AccessLogTarget {
-    /// Into memory, at most so many lines.
+    /// Memory, with at most this many lines.
     Memory(usize),
-    /// Into a file, which is made anew.
+    /// A file, which is overwritten.
     File(PathBuf),
 }
 
@@ -80,16 +80,16 @@ impl FromStr for AccessLine {
     }
 }
 
-/// Reads the file of an access log.
+/// Reads an access log from a file.
 ///
 /// # Errors
-/// A file that cannot be read, or a line that is none.
+/// Returns an error if the file cannot be read, or if a line is malformed.
 pub fn read_access_log(path: &Path) -> io::Result<Vec<AccessLine>> {
     let read = |line: io::Result<String>| line?.parse().map_err(io::Error::other);
     BufReader::new(File::open(path)?).lines().map(read).collect()
 }
 
-/// The log of one internet; clones share it. Off until it is started.
+/// The log of one internet. Clones share it. It is off until it is started.
 #[derive(Clone, Default)]
 pub(crate) struct AccessLog(Arc<Mutex<Option<Started>>>);
 
@@ -106,7 +106,7 @@ enum Sink {
 }
 
 impl AccessLog {
-    /// Starts the log anew.
+    /// Starts a new log.
     pub(crate) fn start(&self, target: &AccessLogTarget) -> Result<(), TestbedError> {
         let sink = match target {
             AccessLogTarget::Memory(max) => Sink::Memory { lines: Vec::new(), max: *max },
@@ -119,7 +119,8 @@ impl AccessLog {
         Ok(())
     }
 
-    /// The lines in memory, in the order in which requests ended. Writes a file's lines to disk.
+    /// Returns the lines in memory, in the order in which requests ended. Flushes a log in a file
+    /// to disk.
     pub(crate) fn lines(&self) -> Vec<AccessLine> {
         match self.0.lock().as_mut().map(|started| &mut started.sink) {
             Some(Sink::Memory { lines, .. }) => lines.clone(),
@@ -133,12 +134,12 @@ impl AccessLog {
         }
     }
 
-    /// The number of requests without a line.
+    /// Returns the number of requests without a line.
     pub(crate) fn lost(&self) -> u64 {
         self.0.lock().as_ref().map_or(0, |started| started.lost)
     }
 
-    /// Begins the line of a request; none if the log is off.
+    /// Starts the line of a request. `None` if the log is off.
     pub(crate) fn begin(&self, address: IpAddr, host: &str, path: &str) -> Option<OpenLine> {
         let epoch = self.0.lock().as_ref()?.epoch;
         let start_us = micros_since(epoch);
@@ -154,11 +155,11 @@ impl fmt::Debug for AccessLog {
     }
 }
 
-/// The line of a request that is not answered yet. It is written when the answer ends, or else when
-/// this value is dropped.
+/// The line of a request whose response has not ended. It is written when the response ends, or
+/// when this value is dropped.
 pub(crate) struct OpenLine {
     log: AccessLog,
-    /// The start of the log that the line belongs to.
+    /// The start of the log to which the line belongs.
     epoch: Instant,
     line: AccessLine,
     is_written: bool,
@@ -169,14 +170,14 @@ impl OpenLine {
         self.line.status = status;
     }
 
-    /// Writes the line of a short answer; to be called before its first bytes are sent.
+    /// Writes the line of a short response. Call this before its first bytes are sent.
     pub(crate) fn ends_if_short(&mut self, body_bytes: usize) {
         if body_bytes <= MAX_SHORT_BYTES {
             self.ends();
         }
     }
 
-    /// Writes the line, unless it is; to be called before the last bytes are sent.
+    /// Writes the line, unless it was written. Call this before the last bytes are sent.
     pub(crate) fn ends(&mut self) {
         if std::mem::replace(&mut self.is_written, true) {
             return;
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(lines.iter().map(|line| &line.path).collect::<Vec<_>>(), ["/1", "/2"]);
         assert!(lines.iter().all(|line| line.start_us <= line.end_us && line.status == 200));
         assert_eq!(log.lost(), 1);
-        // A request of the log before is not in the one that was started since.
+        // A request of the previous log does not appear in the log that was started after it.
         let open = log.begin(address, "a.example", "/4");
         log.start(&AccessLogTarget::Memory(2)).unwrap();
         drop(open);

@@ -1,9 +1,9 @@
 //! The loopback address of a host.
 //!
 //! A listener must drop, reset or ignore a connection before it knows a hostname, so the address
-//! decides: each of these behaviours has a /16. So no table is needed. Hosts that answer have
-//! addresses from 127.1.0.0 to 127.239.255.255, hosts that share an address are in 127.240.0.0/16;
-//! 127.0.0.0/16 is not used, because other programs of the machine listen there.
+//! decides: each of these behaviours has a /16, and no table is needed. Hosts that respond have
+//! addresses from 127.1.0.0 to 127.239.255.255, and hosts that share an address are in
+//! 127.240.0.0/16. 127.0.0.0/16 is not used, because other programs on this machine listen there.
 
 use std::net::Ipv4Addr;
 
@@ -16,13 +16,13 @@ pub(crate) const RESET_OCTET: u8 = 251;
 /// Second octet of the addresses whose connections are accepted and ignored.
 pub(crate) const IGNORED_OCTET: u8 = 252;
 
-/// Second octet of the addresses that several hosts share; requests name the host.
+/// Second octet of the addresses that several hosts share. Requests name the host.
 const SHARED_OCTET: u8 = 240;
 
 /// What a listener does with a connection, by its local address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reception {
-    /// The listener answers requests.
+    /// The listener responds to requests.
     Served,
     /// The listener resets the connection immediately.
     Reset,
@@ -32,14 +32,14 @@ pub(crate) enum Reception {
     Foreign,
 }
 
-/// The IPv4 address of a host with this behaviour.
+/// Returns the IPv4 address of a host with this behaviour.
 pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["address", host]);
     let low = dice.below(65_534) + 1;
     let second = match behaviour {
         Behaviour::ConnectTimeout => DROPPED_OCTET,
-        // Refused hosts have the address ::1, where nothing listens; this is for machines without
-        // IPv6.
+        // Refused hosts have the address ::1, where nothing listens. This address is for machines
+        // without IPv6.
         Behaviour::Refused | Behaviour::Reset => RESET_OCTET,
         Behaviour::NeverAnswers => IGNORED_OCTET,
         _ => (dice.below(239) + 1) as u8,
@@ -47,13 +47,13 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     Ipv4Addr::new(127, second, (low >> 8) as u8, low as u8)
 }
 
-/// One of the few addresses that several hosts share.
+/// Returns one of the few addresses that several hosts share.
 pub(crate) fn shared_by_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["shared address", host]);
     Ipv4Addr::new(127, SHARED_OCTET, 0, dice.between(1, 3) as u8)
 }
 
-/// What a listener does with connections to the address.
+/// Returns what a listener does with connections to the address.
 pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     match local.octets() {
         [127, RESET_OCTET, ..] => Reception::Reset,
@@ -63,7 +63,7 @@ pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     }
 }
 
-/// The private address of a host whose DNS answer points into a private network.
+/// Returns the private address of a host whose DNS response points into a private network.
 pub(crate) fn private_of_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["private address", host]);
     let tail = dice.between(1, 254) as u8;

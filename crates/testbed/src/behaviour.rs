@@ -1,7 +1,7 @@
-//! The closed list of behaviours of a host in the small internet, each with a stable name.
+//! The closed list of host behaviours in the small internet, each with a stable name.
 //!
-//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that an answer
-//! never depends on earlier requests. Must not know how a behaviour is implemented.
+//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that a response
+//! never depends on earlier requests. Does not depend on how a behaviour is implemented.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,17 +22,17 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    /// The host answers immediately and correctly.
+    /// The host responds immediately and correctly.
     Fine,
-    /// Correct answers, each after a delay that the URL decides (300 ms to 1 s).
+    /// Correct responses, each after a delay that depends on the URL (300 ms to 1 s).
     Slow,
     /// The name does not exist.
     DnsNxdomain,
-    /// The name server answers SERVFAIL.
+    /// The name server responds with SERVFAIL.
     DnsServfail,
     /// The name exists and has no address.
     DnsNoAddress,
-    /// The name server never answers for this name.
+    /// The name server never responds for this name.
     DnsNeverAnswers,
     /// The name has a private address, alone or among public ones.
     DnsPrivateAddress,
@@ -54,23 +54,23 @@ behaviours! {
     CertificateExpired,
     /// https: the certificate is self-signed.
     CertificateSelfSigned,
-    /// The host answers 404.
+    /// The host responds with 404.
     NotFound,
-    /// The host answers 410.
+    /// The host responds with 410.
     Gone,
-    /// The host answers 403.
+    /// The host responds with 403.
     Forbidden,
-    /// The host answers 429, with a Retry-After of one second, of two hours, or none.
+    /// The host responds with 429, with a Retry-After of one second, of two hours, or none.
     TooManyRequests,
-    /// The host answers 500.
+    /// The host responds with 500.
     ServerError,
-    /// The host answers 503.
+    /// The host responds with 503.
     Unavailable,
-    /// The host answers 200 with an HTML page instead of an icon.
+    /// The host responds with 200 and an HTML page instead of an icon.
     HtmlInsteadOfIcon,
-    /// The host answers 200 with an empty body.
+    /// The host responds with 200 and an empty body.
     EmptyBody,
-    /// The body has more than 512 KB, as Content-Length says.
+    /// The body has more than 512 KB, and Content-Length declares it.
     TooLarge,
     /// The body has more than 512 KB, and there is no Content-Length.
     TooLargeUnannounced,
@@ -86,19 +86,19 @@ behaviours! {
     RedirectOtherHost,
     /// A redirect to a scheme other than http and https.
     RedirectBadScheme,
-    /// The body begins with the signature of an image format but is no image.
+    /// The body starts with the signature of an image format but is not an image.
     BrokenImage,
     /// Content-Length is larger than the body; the connection ends after the body.
     LengthTooLong,
     /// Content-Length is smaller than the body.
     LengthTooShort,
-    /// The body is encoded with gzip, as Content-Encoding says.
+    /// The body is encoded with gzip, and Content-Encoding declares it.
     Gzip,
     /// The icon has a wrong Content-Type, or none.
     WrongContentType,
     /// robots.txt disallows everything; icons are fine.
     RobotsDisallow,
-    /// robots.txt is answered with 503; icons are fine.
+    /// robots.txt responds with 503; icons are fine.
     RobotsUnavailable,
 }
 

@@ -1,7 +1,7 @@
-//! The public crawl bucket, as a folder and over HTTP.
+//! The public crawl bucket, as a directory and over HTTP.
 //!
-//! `layout` writes the lists that name a crawl's files, `prepare` makes the folder from recorded or
-//! generated content, `server` serves it.
+//! `layout` writes the lists that name a crawl's files, `prepare` creates the directory from
+//! recorded or generated content, `server` serves it.
 
 pub(crate) mod layout;
 pub(crate) mod prepare;

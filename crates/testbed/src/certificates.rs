@@ -1,6 +1,6 @@
-//! Certificates: an authority made at start, and a leaf for each name when a client connects.
+//! Certificates: an authority created at start, and a leaf for each name when a client connects.
 //!
-//! Owns the authority's key, which never leaves memory; only its certificate is written to a file.
+//! The authority's key never leaves memory; only its certificate is written to a file.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -22,10 +22,10 @@ use rustls::{
 
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// The leaves kept in memory; a full table is cleared.
+/// Maximum number of leaves in memory. A full table is cleared.
 const MAX_KEPT: usize = 4_096;
 
-/// The authority and the leaves that it has signed.
+/// The authority and the leaves that it signed.
 pub(crate) struct Certificates {
     authority: CertifiedIssuer<'static, KeyPair>,
     leaf_key: KeyPair,
@@ -44,7 +44,7 @@ enum Fault {
 }
 
 impl Certificates {
-    /// Makes a new authority.
+    /// Creates an authority.
     pub(crate) fn new() -> Result<Self, TestbedError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.distinguished_name.push(DnType::CommonName, "Small internet authority");
@@ -53,7 +53,7 @@ impl Certificates {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2090, 1, 1);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        // One key for all leaves: generating keys is slow, and nothing here is secret.
+        // One key for all leaves, because generating keys is slow, and nothing here is secret.
         let leaf_key = KeyPair::generate()?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
         let signing_key = any_ecdsa_type(&der)?;
@@ -61,12 +61,13 @@ impl Certificates {
         Ok(Self { authority, leaf_key, signing_key, provider, kept: Mutex::default() })
     }
 
-    /// The authority's certificate as PEM: clients must trust it.
+    /// Returns the authority's certificate as PEM. Clients must trust it.
     pub(crate) fn authority_pem(&self) -> String {
         self.authority.pem()
     }
 
-    /// The leaf for a name, made if it is not in the table; none if the name is invalid.
+    /// Returns the leaf for a name, and creates it if it is not in the table. `None` if the name is
+    /// invalid.
     pub(crate) fn leaf(&self, host: &str, behaviour: Behaviour) -> Option<Arc<CertifiedKey>> {
         let fault = match behaviour {
             Behaviour::CertificateWrongName => Fault::WrongName,
@@ -87,7 +88,7 @@ impl Certificates {
         Some(leaf)
     }
 
-    /// The server side's TLS settings for one connection.
+    /// Returns the server's TLS settings for one connection.
     pub(crate) fn server_config(
         &self,
         leaf: Arc<CertifiedKey>,
@@ -101,7 +102,7 @@ impl Certificates {
         Ok(Arc::new(config))
     }
 
-    /// Settings without a certificate: every handshake fails.
+    /// Returns settings without a certificate, so that every handshake fails.
     pub(crate) fn refusing_config(&self) -> Result<Arc<ServerConfig>, rustls::Error> {
         self.config(None).map(Arc::new)
     }
@@ -143,7 +144,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// Presents the one leaf that was chosen for a connection, or none.
+/// Presents the leaf that was chosen for a connection, or none.
 #[derive(Debug)]
 struct AtMostOneLeaf(Option<Arc<CertifiedKey>>);
 

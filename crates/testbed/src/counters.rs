@@ -1,4 +1,4 @@
-//! Counters of requests and open connections: they show whether a client is polite.
+//! Counts requests and open connections, which show whether a client is polite.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -23,35 +23,35 @@ pub struct Counts {
     pub requests: BTreeMap<Behaviour, u64>,
     /// HTTP requests for `/robots.txt`, a part of `requests`.
     pub robots_requests: u64,
-    /// Requests that the bucket answered.
+    /// Requests to the bucket.
     pub bucket_requests: u64,
-    /// Connections open now.
+    /// Connections that are open now.
     pub open_connections: u64,
-    /// The most connections that were open concurrently.
+    /// Maximum number of concurrent connections.
     pub most_connections: u64,
-    /// The most connections that were open concurrently to one address, and the address.
+    /// Maximum number of concurrent connections to one address, and the address.
     pub most_per_address: Option<(u32, IpAddr)>,
-    /// The most connections that were open concurrently to one host, and the host.
+    /// Maximum number of concurrent connections to one host, and the host.
     pub most_per_host: Option<(u32, String)>,
 }
 
-/// A request as it came over HTTP/2.
+/// A request received over HTTP/2.
 #[derive(Clone, Debug, Serialize)]
 pub struct Http2Request {
     /// `:authority`.
     pub host: String,
     /// `:path`.
     pub path: String,
-    /// The fields of the header.
+    /// The header fields.
     pub headers: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
-    /// Host and path of each request, once somebody wants to know.
+    /// Host and path of each request. `None` until a test enables the log.
     access_log: Option<Vec<(String, String)>>,
-    /// Requests that came over HTTP/2, while there is an access log.
+    /// Requests received over HTTP/2 while there is an access log.
     http2_requests: Vec<Http2Request>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
@@ -74,7 +74,7 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    /// Keeps host and path of each request from now on.
+    /// Records host and path of each request from now on.
     pub(crate) fn keep_access_log(&self) {
         self.lock().access_log.get_or_insert_default();
     }
@@ -139,7 +139,7 @@ pub(crate) struct CountedConnection {
 }
 
 impl CountedConnection {
-    /// The address of this machine that the client dialled.
+    /// Returns the local address that the client dialled.
     pub(crate) fn address(&self) -> IpAddr {
         self.address
     }
@@ -177,7 +177,7 @@ fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Op
 
 fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
     if let Entry::Occupied(mut entry) = open.entry(key) {
-        // Removed at zero, so that the table does not grow with every host ever seen.
+        // Remove the entry at zero, so that the table does not grow with every host ever seen.
         match entry.get().checked_sub(1) {
             None | Some(0) => drop(entry.remove()),
             Some(left) => *entry.get_mut() = left,

@@ -1,11 +1,11 @@
-//! Reproducible random numbers: a pure function of a seed and some labels.
+//! Reproducible random numbers: a pure function of a seed and labels.
 //!
-//! Owns the only source of variety in the small internet. The same seed and labels give the same
-//! numbers on every machine and in every order of calls; no clock and no shared state is read.
+//! This is the only source of variety in the small internet. The same seed and labels give the same
+//! numbers on every machine and in every order of calls. It reads no clock and no shared state.
 
 use sha2::{Digest, Sha256};
 
-/// A stream of numbers fixed by (seed, labels): SplitMix64, started from a SHA-256 digest.
+/// A stream of numbers determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -28,13 +28,13 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // Cheaper than a hash for each number; one step of mixing separates neighbouring numbers.
+        // Cheaper than a hash per number. One step of mixing separates neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())
     }
 
-    /// Starts the stream for some numbers, without a hash: for what is drawn for each link.
+    /// Starts the stream for some numbers without a hash, for values that are drawn for each link.
     pub(crate) fn of_numbers<const N: usize>(numbers: [u64; N]) -> Self {
         let mut dice = Self(0);
         for number in numbers {
@@ -44,7 +44,7 @@ impl Dice {
         dice
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -53,28 +53,28 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in `0..bound`; 0 if `bound` is 0.
+    /// Returns a number in `0..bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `low..=high`, or `low` if `high` is smaller.
+    /// Returns a number in `low..=high`, or `low` if `high` is smaller.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
     }
 
-    /// True in `parts` of 1,000 cases.
+    /// Returns true in `parts` of 1,000 cases.
     pub(crate) fn permille(&mut self, parts: u64) -> bool {
         self.below(1_000) < parts
     }
 
-    /// One of the items. The slice must not be empty: all callers pass constant tables.
+    /// Returns one of the items. The slice must not be empty: all callers pass constant tables.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let at = self.below(items.len() as u64) as usize;
         items[at]
     }
 
-    /// One of the items, by weight. At least one weight must be above 0.
+    /// Returns one of the items, by weight. At least one weight must be above 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u64 = items.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let mut left = self.below(total);

@@ -1,8 +1,8 @@
 //! The name server: UDP and TCP on one loopback port.
 //!
-//! An answer is a function of the query alone. Every host of the content has one A record; hosts
+//! A response is a function of the query alone. Every host of the content has one A record. Hosts
 //! that refuse connections have only the AAAA record `::1`, where nothing listens. All other names
-//! do not exist. Must not know HTTP.
+//! do not exist. Does not depend on HTTP.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -29,9 +29,9 @@ use crate::{accepting, behaviour::Behaviour, error::TestbedError, internet::Inte
 const TTL_SECONDS: u32 = 60;
 /// A TCP connection without a query is closed after this time.
 const TCP_IDLE: Duration = Duration::from_secs(10);
-/// Ports tried until one is free for both UDP and TCP.
+/// Maximum number of ports to try until one is free for both UDP and TCP.
 const PORT_TRIES: usize = 64;
-/// Open TCP connections; more wait in the backlog.
+/// Maximum number of open TCP connections; more wait in the backlog.
 const MAX_TCP_CONNECTIONS: usize = 256;
 
 /// The two sockets of the name server.
@@ -42,7 +42,7 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// Binds UDP and TCP on the same port of 127.0.0.1; 0 is a free one.
+    /// Binds UDP and TCP on the same port of 127.0.0.1. 0 selects a free one.
     pub(crate) async fn bind(port: u16) -> Result<Self, TestbedError> {
         let mut refusal = None;
         for _ in 0..PORT_TRIES {
@@ -63,7 +63,7 @@ impl NameServer {
         self.address
     }
 
-    /// Answers until dropped.
+    /// Responds to queries until the future is dropped.
     pub(crate) async fn serve(self, internet: Arc<Internet>) {
         tokio::join!(serve_udp(self.udp, &internet), serve_tcp(self.tcp, &internet));
     }
@@ -72,11 +72,11 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports an ICMP error of an earlier answer here: it can be ignored.
+        // Linux reports an ICMP error of an earlier response here. It can be ignored.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
-            // UDP: an answer that cannot be sent is lost, and the client asks again.
+            // A UDP response that cannot be sent is lost, and the client sends its query again.
             let _ = socket.send_to(&answer, peer).await;
         }
     }
@@ -106,7 +106,7 @@ async fn serve_stream(mut stream: TcpStream, internet: &Internet) -> std::io::Re
     }
 }
 
-/// The bytes of the answer to a query; none if the server must stay silent.
+/// Returns the bytes of the response to a query. `None` if the server must stay silent.
 pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).ok()?;
     if question.metadata.message_type != MessageType::Query {
@@ -168,7 +168,7 @@ fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> LookUp {
     LookUp::Addresses(addresses)
 }
 
-/// Writes the result into the answer; none if there is to be no answer.
+/// Writes the result into the response. `None` if there must be no response.
 fn fill(answer: &mut Message, name: &Name, found: LookUp) -> Option<()> {
     let addresses = match found {
         LookUp::Silence => return None,
@@ -183,7 +183,7 @@ fn fill(answer: &mut Message, name: &Name, found: LookUp) -> Option<()> {
         LookUp::Addresses(addresses) => addresses,
     };
     if addresses.is_empty() {
-        // RFC 2308: the SOA record says how long a negative answer may be cached.
+        // RFC 2308: the SOA record limits how long a negative response may be cached.
         let root = Name::root();
         let soa = SOA::new(root.clone(), root.clone(), 1, 3_600, 600, 86_400, TTL_SECONDS);
         answer.add_authority(Record::from_rdata(root, TTL_SECONDS, RData::SOA(soa)));

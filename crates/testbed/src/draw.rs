@@ -1,7 +1,7 @@
 //! Icons drawn by code: the icon of a URL is a pure function of (seed, host, path).
 //!
-//! The host decides the motif, so that all its icons look alike; the path decides format, size and
-//! pixel format. Must not know HTTP.
+//! The host decides the motif, so that all its icons look alike. The path decides format, size and
+//! pixel format. Does not depend on HTTP.
 
 mod canvas;
 mod encode;
@@ -45,11 +45,11 @@ impl DrawnFormat {
     }
 }
 
-/// The icon at a path; none if the path does not look like an icon's.
+/// Returns the icon at a path. `None` if the path does not look like an icon's.
 pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     let format = format_of(path)?;
     let mut dice = Dice::new(seed, &["icon", host, path]);
-    // Some servers have a PNG under the name of an ICO: clients must look at the bytes.
+    // Some servers have a PNG under the name of an ICO, so clients must inspect the bytes.
     let format = match format {
         DrawnFormat::Ico if dice.permille(120) => DrawnFormat::Png,
         DrawnFormat::Png if dice.permille(15) => DrawnFormat::Jpeg,
@@ -73,14 +73,14 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     Some(Drawn { content_type: format.content_type(), body })
 }
 
-/// The bytes of the icon of a host at a path, for programs that measure; none if the path does not
-/// look like an icon's.
+/// Returns the bytes of a host's icon at a path, for programs that measure. `None` if the path does
+/// not look like an icon's.
 #[must_use]
 pub fn drawn_icon(seed: u64, host: &str, path: &str) -> Option<Vec<u8>> {
     Some(icon(seed, host, path)?.body)
 }
 
-/// Bytes that begin with the signature of the path's format but are no image.
+/// Returns bytes that start with the signature of the path's format but are not an image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
     let format = format_of(path).unwrap_or(DrawnFormat::Png);
@@ -122,7 +122,7 @@ fn format_of(path: &str) -> Option<DrawnFormat> {
     })
 }
 
-/// The size in a file name: its last number of two or three digits.
+/// Returns the size in a file name: its last number of two or three digits.
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());

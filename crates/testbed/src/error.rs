@@ -1,19 +1,20 @@
-//! The errors of starting a small internet. Each message is one line and names what failed.
+//! The errors of starting a small internet. Each message is one line and names the failed
+//! operation.
 
 use std::path::PathBuf;
 
 /// A small internet could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// A file or folder could not be read or written.
+    /// A file or directory could not be read or written.
     # [error("{}: {source}", path.display())]
     File {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
     },
-    /// A listening socket could not be made.
+    /// A listening socket could not be created.
     #[error("cannot listen for {what}: {source}")]
     Listen {
         /// Which listener: `dns`, `http`, `https` or `bucket`.
@@ -21,10 +22,10 @@ pub enum TestbedError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The certificate authority or a leaf could not be made.
+    /// The certificate authority or a leaf could not be created.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// rustls refused the settings.
+    /// rustls rejected the settings.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
     /// The index of the generated crawl could not be written.
@@ -35,7 +36,7 @@ pub enum TestbedError {
         /// The writer's error.
         source: parquet::errors::ParquetError,
     },
-    /// The settings are invalid, or the folder is not a recorded crawl.
+    /// The settings are invalid, or the directory is not a recorded crawl.
     #[error("{0}")]
     Settings(String),
 }

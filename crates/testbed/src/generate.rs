@@ -1,4 +1,4 @@
-//! A crawl made by code: hostnames, pages, WARC files and their index, from one seed.
+//! A generated crawl: hostnames, pages, WARC files and their index, from one seed.
 //!
 //! Everything is a pure function of (seed, number of hosts). Files are written part by part, so
 //! that memory does not grow with the number of hosts.

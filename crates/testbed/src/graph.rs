@@ -1,26 +1,27 @@
-//! A small internet as a graph of sites for a live crawler, with an oracle of what a crawl finds.
+//! A small internet as a graph of sites for a live crawler, with an oracle for the results of a
+//! crawl.
 //!
-//! A world has any number of hosts in sites, and pages that link to each other. Every answer is a
+//! A world has any number of hosts in sites, and pages that link to each other. Every response is a
 //! pure function of (seed, settings, host, target, day): no page is stored, so a world of a hundred
-//! million pages takes no memory. The one exception is bounded and beside the functions: a page
+//! million pages takes no memory. The only exception is bounded state outside the functions: a page
 //! that is 503 at first is 503 once, which the server remembers.
 //!
 //! Reachability is by construction. The pages of a host are a tree below its home page, the hosts
-//! of a site are a tree below its first host, the sites are a tree below the first site; all other
-//! links are random. Only leaves of these trees redirect, fail, are dead or are kept from crawlers,
-//! so every fault loses its own page or host and no other.
+//! of a site are a tree below its first host, and the sites are a tree below the first site. All
+//! other links are random. Only leaves of these trees redirect, fail, are dead or are closed to
+//! crawlers, so every fault affects only its own page or host.
 //!
 //! ```text
-//! settings  what a world is made from       links     the links of a page
-//! names     hosts and sites, by number      html      a page as HTML
-//! world     sizes, faults, kinds of pages   answers   the answer to a request
-//! paths     pages to targets and back       traps     what makes URLs without end
-//! sitemaps  what hosts list of their pages  served    the day, and what was refused once
+//! settings  the settings of a world        links     the links of a page
+//! names     hosts and sites, by number     html      a page as HTML
+//! world     sizes, faults, kinds of pages  answers   the response to a request
+//! paths     pages to targets and back      traps     sources of endless URLs
+//! sitemaps  the sitemaps of hosts          served    the day, and pages refused once
 //! walls     pages behind a cookie
-//! oracle    what a crawl records
+//! oracle    the records of a crawl
 //! ```
 //!
-//! Must not know: the crawler, HTTP connections.
+//! Does not depend on the crawler, or on HTTP connections.
 
 mod answers;
 mod bomb;

@@ -65,7 +65,7 @@ pub(crate) struct GraphOptions {
     trap_hosts: u32,
 }
 
-/// Two numbers with a hyphen between them.
+/// Two numbers separated by a hyphen.
 #[derive(Clone, Copy)]
 struct Bounds(u64, u64);
 
@@ -89,7 +89,7 @@ fn spread(name: &str) -> Result<PageSpread, String> {
 }
 
 impl GraphOptions {
-    /// The settings of the graph.
+    /// Returns the settings of the graph.
     pub(crate) fn settings(&self, hosts: u64) -> Result<GraphSettings, String> {
         let mut traps = Vec::new();
         for name in &self.traps {

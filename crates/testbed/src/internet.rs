@@ -1,5 +1,5 @@
-//! What all servers of the small internet share: settings, content, counters, and the functions
-//! that give a hostname its behaviour and addresses.
+//! State that all servers of the small internet share: settings, content, counters, and the
+//! functions that map a hostname to its behaviour and addresses.
 
 use std::net::Ipv4Addr;
 
@@ -27,14 +27,14 @@ pub(crate) struct Internet {
     pub(crate) library: Library,
     pub(crate) counters: Counters,
     pub(crate) access_log: AccessLog,
-    /// Permits to make an answer: drawing and reading block a thread.
+    /// Permits for creating a response, because drawing and reading block a thread.
     pub(crate) drawing: Semaphore,
     /// Whether `::1` exists, so that a refused connection can be a real one.
     pub(crate) has_ipv6: bool,
 }
 
-/// Hosts whose icons many sites link to. They are fine whatever the mix says: if one of them
-/// misbehaved, the shares of the mix would be wrong.
+/// Hosts whose icons many sites use. They are always fine, because otherwise a fault in one of them
+/// would distort the shares of the mix.
 pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "cdn.themes.example",
     "static.shopkeeper.example",
@@ -43,7 +43,7 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
 ];
 
 impl Internet {
-    /// True if the name is one of this internet's hosts.
+    /// Returns true if the name is one of this internet's hosts.
     pub(crate) fn knows(&self, host: &str) -> bool {
         match &self.library {
             Library::Graph(served) => served.graph.named(host).is_some(),
@@ -54,7 +54,7 @@ impl Internet {
         }
     }
 
-    /// The behaviour of the host.
+    /// Returns the behaviour of the host.
     pub(crate) fn behaviour(&self, host: &str) -> Behaviour {
         if let Library::Graph(served) = &self.library {
             let graph = &served.graph;
@@ -66,7 +66,7 @@ impl Internet {
         }
     }
 
-    /// The host's loopback address: its own, or one that it shares.
+    /// Returns the host's loopback address: its own, or one that it shares.
     pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
         let behaviour = self.behaviour(host);
         let behaviour_is_in_address =
@@ -78,8 +78,8 @@ impl Internet {
         }
     }
 
-    /// The addresses of a host that points into private networks: a third of such hosts have a
-    /// public address beside the private one.
+    /// Returns the addresses of a host that points into private networks. A third of such hosts
+    /// have a public address in addition to the private one.
     pub(crate) fn private_answer(&self, host: &str) -> Vec<Ipv4Addr> {
         let private = address::private_of_host(self.seed, host);
         if Dice::new(self.seed, &["mixed addresses", host]).permille(333) {
@@ -89,14 +89,14 @@ impl Internet {
         }
     }
 
-    /// True if the host offers HTTP/2 over TLS.
+    /// Returns true if the host offers HTTP/2 over TLS.
     pub(crate) fn speaks_http2(&self, host: &str) -> bool {
         !self.behaviour(host).needs_http1() && Dice::new(self.seed, &["http2", host]).permille(600)
     }
 }
 
-/// True if the name could be one of the public internet's: at least two labels of letters, digits,
-/// hyphens and underscores, the last label not a number.
+/// Returns true if the name could belong to the public internet: at least two labels of letters,
+/// digits, hyphens and underscores, where the last label is not a number.
 fn looks_public(host: &str) -> bool {
     let label_fits = |label: &str| {
         (1..=63).contains(&label.len())

@@ -1,19 +1,19 @@
 //! A small internet on loopback, from one seed number.
 //!
-//! Owns a name server, the web (HTTP and HTTPS) of any number of hosts, a crawl bucket in the
-//! layout of Common Crawl's, and the content of all three, recorded or generated. Every answer is a
-//! pure function of (settings, request): it depends on no clock, counter or order of requests. Must
-//! not know the worker: any client can use it over the network.
+//! Contains a name server, the web (HTTP and HTTPS) of any number of hosts, a crawl bucket in
+//! Common Crawl's layout, and the content of all three, recorded or generated. Every response is a
+//! pure function of (settings, request): it depends on no clock, counter or order of requests. Does
+//! not depend on the worker: any client can use it over the network.
 //!
 //! ```text
 //! running    starts and stops          dns        names to addresses
-//! settings   what it is made from      listeners  sockets; addresses that drop packets
-//! mix        shares of behaviours      web        what connections and requests get
-//! generate   hosts, pages, WARC        bucket     the crawl's files, as a folder and over HTTP
-//! recorded   icons of a folder         draw       icons made by code
+//! settings   settings of an internet   listeners  sockets; addresses that drop packets
+//! mix        shares of behaviours      web        responses to connections and requests
+//! generate   hosts, pages, WARC        bucket     the crawl's files, as a directory and over HTTP
+//! recorded   icons of a directory      draw       icons made by code
 //! track      hosts for measuring fetchers
 //! graph      sites that link to each other, traps, and an oracle, for a crawler
-//! access_log a line a request          politeness what such lines say of a client
+//! access_log one line per request      politeness checks of these lines
 //! ```
 
 mod accepting;
@@ -60,7 +60,7 @@ pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
 pub use weather::{Storm, Weather};
 
-/// The example of the README, compiled and run as a doc test.
+/// Compiles and runs the example of the README as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -15,20 +15,21 @@ use tokio::net::TcpListener;
 
 use crate::{address::DROPPED_OCTET, error::TestbedError};
 
-/// Connections that wait to be accepted: enough for a client with thousands in flight.
+/// Number of connections that may wait to be accepted: enough for a client with thousands in
+/// flight.
 const BACKLOG: i32 = 4_096;
-/// Ports tried until one is free for IPv4 and IPv6.
+/// Maximum number of ports to try until one is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 64;
 
 /// One listening port.
 pub(crate) struct Listener {
     pub(crate) accepting: TcpListener,
     pub(crate) port: u16,
-    /// The socket that keeps others from listening on this port of `::1`; none without IPv6.
+    /// The socket that prevents others from listening on this port of `::1`. `None` without IPv6.
     pub(crate) refusing: Option<Socket>,
 }
 
-/// Listens on a port; 0 is a free one.
+/// Listens on a port. 0 selects a free one.
 pub(crate) fn bind(what: &'static str, port: u16) -> Result<Listener, TestbedError> {
     try_ports(port).map_err(TestbedError::listen(what))
 }
@@ -37,7 +38,7 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
     let mut refusal: io::Error = io::ErrorKind::AddrInUse.into();
     for _ in 0..PORT_TRIES {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        // A port that is asked for by number may still have closed connections of the last one.
+        // A port with a fixed number may still have closed connections of the previous server.
         socket.set_reuse_address(wanted != 0)?;
         socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, wanted)).into())?;
         let local = socket.local_addr()?.as_socket();
@@ -48,7 +49,7 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
                 refusal = taken;
                 continue;
             }
-            // No IPv6 on this machine.
+            // This machine has no IPv6.
             Err(_) => None,
         };
         drop_unreachable(&socket)?;
@@ -70,7 +71,7 @@ fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
 
 /// Drops every packet whose destination is 127.`DROPPED_OCTET`.0.0/16.
 pub(crate) fn drop_unreachable(socket: &Socket) -> io::Result<()> {
-    /// `SKF_NET_OFF` of linux/filter.h: offsets from here are those of the IP header.
+    /// `SKF_NET_OFF` of linux/filter.h: offsets from here are relative to the IP header.
     const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;
     /// Offset of the destination in an IPv4 header (RFC 791).
     const DESTINATION: u32 = 16;

@@ -100,7 +100,8 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serving)
 }
 
-/// Prints what a crawl must record: in the scope any from the first host, else from all of them.
+/// Prints the records that a crawl must have: in the scope `any` from the first host, otherwise
+/// from all hosts.
 fn expect(graph: &SiteGraph, scope: &str) -> Result<(), Box<dyn std::error::Error>> {
     let scope = OracleScope::parse(scope).ok_or("--expect: page, host, site, list or any")?;
     let mut out = BufWriter::new(std::io::stdout().lock());

@@ -1,13 +1,13 @@
-//! The mix of behaviours: which share of the hosts behaves how, and the behaviour of each host.
+//! The mix of behaviours: the share of hosts with each behaviour, and the behaviour of each host.
 
 use serde::Serialize;
 
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Shares are parts per million.
+/// The number of parts in a whole: shares are parts per million.
 const WHOLE: u32 = 1_000_000;
 
-/// The share of all hosts that has each behaviour, in parts per million; the rest is fine.
+/// The share of hosts with each behaviour, in parts per million. The rest is fine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Mix {
     shares: Vec<(Behaviour, u32)>,
@@ -16,13 +16,14 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Every host is fine.
+    /// Returns a mix in which every host is fine.
     #[must_use]
     pub fn none() -> Self {
         Self { shares: Vec::new(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// A little of every behaviour but `DnsNeverAnswers`, at rates near those of the real web.
+    /// Returns a mix with a few of every behaviour except `DnsNeverAnswers`, at rates near those of
+    /// the real web.
     #[must_use]
     pub fn light() -> Self {
         use Behaviour as B;
@@ -68,8 +69,8 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 250_000, shared_address: 0 }
     }
 
-    /// A bad day, which a scan must survive: DNS faults 5 % of the hosts, timeouts 3 %, refused
-    /// connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %, too large 0.1 %.
+    /// Returns the mix of a bad day, which a scan must survive: DNS faults 5 % of the hosts,
+    /// timeouts 3 %, refused connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %, too large 0.1 %.
     #[must_use]
     pub fn issue() -> Self {
         use Behaviour as B;
@@ -95,7 +96,7 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// All hosts have one behaviour.
+    /// Returns a mix in which all hosts have one behaviour.
     #[must_use]
     pub fn only(behaviour: Behaviour) -> Self {
         Self::none().with(behaviour, WHOLE)
@@ -109,25 +110,25 @@ impl Mix {
         self
     }
 
-    /// Sets the share of hosts, of any behaviour, that answer `/favicon.ico` with 404.
+    /// Sets the share of hosts, of any behaviour, whose `/favicon.ico` is 404.
     #[must_use]
     pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
         self.missing_favicon = parts_per_million;
         self
     }
 
-    /// Sets the share of hosts, of any behaviour over HTTP, that share one of three addresses: so
-    /// hosts that hang and hosts that answer have the same address.
+    /// Sets the share of hosts, of any behaviour over HTTP, that share one of three addresses, so
+    /// that hosts that hang and hosts that respond have the same address.
     #[must_use]
     pub fn with_shared_address(mut self, parts_per_million: u32) -> Self {
         self.shared_address = parts_per_million;
         self
     }
 
-    /// The mix called `light`, `issue` or `none`.
+    /// Returns the mix called `light`, `issue` or `none`.
     ///
     /// # Errors
-    /// Any other name.
+    /// Returns an error for any other name.
     pub fn named(name: &str) -> Result<Self, TestbedError> {
         match name {
             "light" => Ok(Self::light()),
@@ -137,7 +138,7 @@ impl Mix {
         }
     }
 
-    /// The share of a behaviour, in parts per million; 0 for `Fine`, which has the rest.
+    /// Returns the share of a behaviour, in parts per million. 0 for `Fine`, which has the rest.
     #[must_use]
     pub fn share(&self, behaviour: Behaviour) -> u32 {
         let held = self.shares.iter().find(|(known, _)| *known == behaviour);
@@ -147,7 +148,7 @@ impl Mix {
     /// Checks the shares.
     ///
     /// # Errors
-    /// Shares that add up to more than all hosts.
+    /// Returns an error if the shares add up to more than all hosts.
     pub(crate) fn check(&self) -> Result<(), TestbedError> {
         let total: u64 = self.shares.iter().map(|(_, share)| u64::from(*share)).sum();
         let properties = self.missing_favicon.max(self.shared_address);
@@ -159,7 +160,7 @@ impl Mix {
         Ok(())
     }
 
-    /// The behaviour of a host: a pure function of (seed, hostname).
+    /// Returns the behaviour of a host: a pure function of (seed, hostname).
     #[must_use]
     pub fn behaviour(&self, seed: u64, host: &str) -> Behaviour {
         let mut drawn = Dice::new(seed, &["behaviour", host]).below(u64::from(WHOLE));
@@ -172,13 +173,13 @@ impl Mix {
         Behaviour::Fine
     }
 
-    /// True if the host has no `/favicon.ico`: a pure function of (seed, hostname).
+    /// Returns true if the host has no `/favicon.ico`: a pure function of (seed, hostname).
     pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
             < u64::from(self.missing_favicon)
     }
 
-    /// True if the host shares its address: a pure function of (seed, hostname).
+    /// Returns true if the host shares its address: a pure function of (seed, hostname).
     pub(crate) fn shares_address(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["shares an address", host]).below(u64::from(WHOLE))
             < u64::from(self.shared_address)

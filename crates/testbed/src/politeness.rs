@@ -1,26 +1,26 @@
-//! Checks by an access log that a client was polite: one request to a host at a time, with the
+//! Checks with an access log that a client was polite: one request per host at a time, with the
 //! host's delay between the end of one and the start of the next.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::access_log::AccessLine;
 
-/// Two requests to one host that a polite client would not have made.
+/// Two requests to one host that a polite client would not have sent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PolitenessFault {
     /// The earlier request.
     pub earlier: AccessLine,
     /// The later request.
     pub later: AccessLine,
-    /// The least time between the end of the earlier and the start of the later one.
+    /// The minimum time between the end of the earlier request and the start of the later one.
     pub delay: Duration,
-    /// The time that was between them; none if they overlapped.
+    /// The actual time between them. `None` if they overlapped.
     pub gap: Option<Duration>,
 }
 
-/// Lists the requests that came too early, by host and time: each with the one before it that
-/// ended last. `delays` says which delay a host asks for; zero allows requests without a pause, but
-/// none that overlap.
+/// Returns the requests that were sent too early, by host and time, each with the earlier request
+/// that ended last. `delays` returns a host's delay. A zero delay allows requests without a pause,
+/// but not overlapping ones.
 #[must_use]
 pub fn check_politeness(
     log: &[AccessLine],
@@ -82,7 +82,7 @@ mod tests {
         let log = [line("b", 500, 600), line("a", 0, 100), line("b", 0, 9), line("a", 150, 160)];
         assert_eq!(faults(&log, 50), []);
         assert_eq!(faults(&log, 51), [(0, 150, Some(50))]);
-        // A long request overlaps with all that begin before its end, not with the next alone.
+        // A long request overlaps with all that start before its end, not only with the next one.
         let log =
             [line("a", 0, 1_000), line("a", 10, 20), line("a", 500, 600), line("a", 1_000, 1)];
         assert_eq!(faults(&log, 0), [(0, 10, None), (0, 500, None)]);

@@ -1,4 +1,4 @@
-//! Icons of a recorded crawl: those in its WARC files, else files of its `icons/` folder.
+//! Icons of a recorded crawl: those in its WARC files, otherwise files of its `icons/` directory.
 //!
 //! Keeps an index of URLs in memory, and reads a body when it is requested.
 
@@ -13,14 +13,14 @@ use answers::Answers;
 
 use crate::{dice::Dice, error::TestbedError, request::Request, stored_response::StoredResponse};
 
-/// The folder of icons that are broken on purpose: no host serves them.
+/// The directory of icons that are broken on purpose. No host serves them.
 const BROKEN: &str = "broken";
 
-/// The content of a folder with a recorded crawl.
+/// The content of a directory with a recorded crawl.
 #[derive(Debug)]
 pub(crate) struct Recording {
     answers: Answers,
-    /// Format (the folder's name) and file of every icon, sorted.
+    /// Format (the directory's name) and file of every icon, sorted.
     icons: Vec<(String, PathBuf)>,
 }
 
@@ -46,13 +46,15 @@ impl Recording {
         Ok(Self { answers: Answers::read(warcs)?, icons })
     }
 
-    /// The recorded response of the URL, else an icon from the folder; none for other paths.
+    /// Returns the recorded response of the URL, or else an icon from the directory. `None` for
+    /// other paths.
     pub(crate) fn response(&self, seed: u64, request: &Request) -> Option<StoredResponse> {
         let Request { https, host, target, .. } = request;
         self.answers.find(*https, host, target).or_else(|| self.icon(seed, host, request.path()))
     }
 
-    /// One of the icons, chosen by (seed, host, path), of the format that the path names, if any.
+    /// Returns one of the icons, chosen by (seed, host, path), in the path's format if there are
+    /// any.
     fn icon(&self, seed: u64, host: &str, path: &str) -> Option<StoredResponse> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -87,7 +89,7 @@ impl Recording {
     }
 }
 
-/// Calls `found` for each file below a folder, in the order of their names.
+/// Calls `found` for each file below a directory, in the order of their names.
 fn walk(folder: &Path, found: &mut impl FnMut(&Path)) -> Result<(), TestbedError> {
     let mut entries = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())

@@ -1,4 +1,4 @@
-//! Starts and stops the servers, and tells clients their addresses.
+//! Starts and stops the servers, and provides their addresses to clients.
 
 use std::{
     fs,
@@ -35,18 +35,18 @@ use crate::{
 /// A small internet on loopback, made from [`Settings`].
 pub struct SmallInternet;
 
-/// What a worker needs to use this internet: values of its ordinary options.
+/// The settings that a worker needs to use this internet: values of its ordinary options.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ClientSettings {
     /// The name server.
     pub dns: SocketAddr,
-    /// The crawl bucket over HTTP, with a slash at the end.
+    /// The crawl bucket over HTTP, with a final slash.
     pub bucket_url: String,
-    /// The same bucket as a folder.
+    /// The same bucket as a directory.
     pub bucket_dir: PathBuf,
-    /// The newest crawl in it.
+    /// The newest crawl in the bucket.
     pub crawl: String,
-    /// PEM file with the certificate authority to trust.
+    /// PEM file with the certificate authority that clients must trust.
     pub ca_file: PathBuf,
     /// The ports to dial instead of 80 and 443: (80, http port), (443, https port).
     pub dial_ports: Vec<(u16, u16)>,
@@ -55,7 +55,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// `--dns`, `--ca-file`, `--allow-range` and `--dial-port` as arguments of the worker.
+    /// Returns `--dns`, `--ca-file`, `--allow-range` and `--dial-port` as arguments of the worker.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
@@ -73,13 +73,13 @@ impl ClientSettings {
     }
 }
 
-/// A small internet that is running. Dropping it ends every server, connection and task.
+/// A running small internet. Dropping it ends every server, connection and task.
 pub struct Running {
-    /// What clients need to use it.
+    /// The settings for clients.
     pub client: ClientSettings,
     /// The authority's certificate, as in `client.ca_file`.
     pub ca_pem: String,
-    /// What the crawl's bucket refuses.
+    /// Refusals of the crawl's bucket.
     pub bucket_weather: Weather,
     internet: Arc<Internet>,
     servers: JoinSet<()>,
@@ -88,11 +88,12 @@ pub struct Running {
 }
 
 impl SmallInternet {
-    /// Makes the content, unless the scratch folder holds it already, and starts the servers on the
-    /// current tokio runtime.
+    /// Creates the content, unless the scratch directory already contains it, and starts the
+    /// servers on the current tokio runtime.
     ///
     /// # Errors
-    /// Invalid settings, files that cannot be read or written, or no free port.
+    /// Returns an error if the settings are invalid, a file cannot be read or written, or no port
+    /// is free.
     pub async fn start(settings: Settings) -> Result<Running, TestbedError> {
         settings.behaviours.check()?;
         let (prepared, library, settings) = tokio::task::spawn_blocking(move || {
@@ -169,43 +170,44 @@ fn make_content(settings: &Settings) -> Result<(Prepared, Library), TestbedError
 }
 
 impl Running {
-    /// The counts since the start.
+    /// Returns the counts since the start.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.internet.counters.read()
     }
 
-    /// Keeps host and path of each request to a site from now on.
+    /// Records host and path of each request to a site from now on.
     pub fn keep_access_log(&self) {
         self.internet.counters.keep_access_log();
     }
 
-    /// Host and path of each request to a site since [`keep_access_log`](Self::keep_access_log).
+    /// Returns host and path of each request to a site since
+    /// [`keep_access_log`](Self::keep_access_log).
     #[must_use]
     pub fn access_log(&self) -> Vec<(String, String)> {
         self.internet.counters.access_log()
     }
 
-    /// The requests that came over HTTP/2 since [`keep_access_log`](Self::keep_access_log).
+    /// Returns the requests over HTTP/2 since [`keep_access_log`](Self::keep_access_log).
     #[must_use]
     pub fn http2_requests(&self) -> Vec<Http2Request> {
         self.internet.counters.http2_requests()
     }
 
-    /// The behaviour of a host.
+    /// Returns the behaviour of a host.
     #[must_use]
     pub fn behaviour(&self, host: &str) -> Behaviour {
         self.internet.behaviour(host)
     }
 
-    /// True if the name is a host of this internet.
+    /// Returns true if the name is a host of this internet.
     #[must_use]
     pub fn knows(&self, host: &str) -> bool {
         self.internet.knows(host)
     }
 
-    /// The hosts of generated content, in the order of the index, or those of a graph by number;
-    /// empty for recorded content.
+    /// Returns the hosts of generated content, in the order of the index, or those of a graph by
+    /// number. Empty for recorded content.
     pub fn hosts(&self) -> impl Iterator<Item = String> + '_ {
         let library = &self.internet.library;
         let count = match library {
@@ -220,7 +222,7 @@ impl Running {
         })
     }
 
-    /// The graph of sites, if the content is one.
+    /// Returns the graph of sites. `None` for other content.
     #[must_use]
     pub fn graph(&self) -> Option<&SiteGraph> {
         match &self.internet.library {
@@ -229,30 +231,30 @@ impl Running {
         }
     }
 
-    /// Sets the day of a graph of sites, on which the content of some pages depends. It is 0 at
-    /// first.
+    /// Sets the day of a graph of sites, on which the content of some pages depends. The initial
+    /// day is 0.
     pub fn set_day(&self, day: u32) {
         if let Library::Graph(served) = &self.internet.library {
             served.set_day(day);
         }
     }
 
-    /// Begins a log with the times of each request to a site. An earlier one ends.
+    /// Starts a log with the times of each request to a site. An earlier one ends.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// Returns an error if the file cannot be created.
     pub fn log_accesses(&self, target: &AccessLogTarget) -> Result<(), TestbedError> {
         self.internet.access_log.start(target)
     }
 
-    /// The lines of a log in memory, in the order in which requests ended. Of a log in a file it
-    /// gives none, and writes to disk what is not there yet.
+    /// Returns the lines of a log in memory, in the order in which requests ended. For a log in a
+    /// file it returns none, but flushes the file to disk.
     #[must_use]
     pub fn access_lines(&self) -> Vec<AccessLine> {
         self.internet.access_log.lines()
     }
 
-    /// The number of requests that found no room in the log.
+    /// Returns the number of requests for which the log had no room.
     #[must_use]
     pub fn lost_accesses(&self) -> u64 {
         self.internet.access_log.lost()

@@ -1,9 +1,9 @@
-//! An S3-compatible server over a folder, for tests: `s3s-fs`, in this process, on loopback.
+//! An S3-compatible server over a directory, for tests: `s3s-fs`, in this process, on loopback.
 //!
-//! Owns three corrections of s3s-fs, so that it answers as S3 does. Conditional puts are atomic
-//! (s3s-fs checks, then writes, and stores the version after the object); a bucket that was not
-//! created is missing (s3s-fs creates it on the first put); a folder of objects is not an object
-//! (s3s-fs answers 500). Must not know who the clients are.
+//! Contains three corrections of s3s-fs, so that it responds as S3 does. Conditional puts are
+//! atomic (s3s-fs checks, then writes, and stores the version after the object); a bucket that was
+//! not created is missing (s3s-fs creates it on the first put); a directory of objects is not an
+//! object (s3s-fs responds with 500). Does not depend on its clients.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -32,7 +32,7 @@ use tokio::{
 
 use crate::weather::{Weather, path_and_range};
 
-/// Locks that keys are spread over: writers of one key wait for each other.
+/// Number of locks over which keys are spread. Writers of one key wait for each other.
 const KEY_LOCKS: usize = 64;
 
 /// The server could not start, or a bucket could not be created.
@@ -43,19 +43,19 @@ pub struct S3ServerError {
     cause: String,
 }
 
-/// A running server; dropping it stops it and breaks its connections.
+/// A running server. Dropping it stops it and breaks its connections.
 #[derive(Debug)]
 pub struct S3Server {
-    /// `http://127.0.0.1:<port>`, to be used with path style.
+    /// `http://127.0.0.1:<port>`, for path-style requests.
     pub endpoint: String,
-    /// What it refuses; paths begin with the bucket's name.
+    /// Refusals of the server. Paths start with the bucket's name.
     pub weather: Weather,
     dir: PathBuf,
     accepting: JoinHandle<()>,
 }
 
 impl S3Server {
-    /// Serves the folders in `dir` as buckets to clients that sign with this key pair.
+    /// Serves the directories in `dir` as buckets to clients that sign with this key pair.
     pub async fn start(
         dir: &Path,
         access_key: &str,
@@ -85,7 +85,7 @@ impl S3Server {
         })
     }
 
-    /// Creates an empty bucket; S3 asks for names of 3 to 63 characters.
+    /// Creates an empty bucket. S3 requires names of 3 to 63 characters.
     pub fn create_bucket(&self, bucket: &str) -> Result<(), S3ServerError> {
         std::fs::create_dir_all(self.dir.join(bucket))
             .map_err(|error| S3ServerError { dir: self.dir.clone(), cause: error.to_string() })

@@ -7,31 +7,31 @@ use crate::{graph::GraphSettings, mix::Mix};
 /// The content of a small internet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Content {
-    /// A folder with `index/cc-index/...`, the WARC files that its rows name, and `icons/`.
+    /// A directory with `index/cc-index/...`, the WARC files that its rows name, and `icons/`.
     Recorded {
-        /// The folder.
+        /// The directory.
         dir: PathBuf,
     },
     /// Pages and icons made by code.
     Generated {
-        /// How many hostnames have a home page in the crawl.
+        /// Number of hostnames with a home page in the crawl.
         hosts: u64,
     },
     /// A graph of sites for a crawler. There is no crawl: the bucket is empty, and the mix is not
-    /// asked. Of the latency only `base` counts.
+    /// used. Only the `base` of the latency applies.
     Graph(Box<GraphSettings>),
 }
 
-/// How long answers take. All waits are fixed by the URL.
+/// Response times. All delays are determined by the URL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Latency {
-    /// The wait before every answer.
+    /// The delay before every response.
     pub base: Duration,
-    /// The median of a further wait that depends on the URL: 0.5 to 1.5 times this.
+    /// The median of an additional delay that depends on the URL: 0.5 to 1.5 times this.
     pub median: Duration,
-    /// The least additional wait of a slow host.
+    /// The minimum additional delay of a slow host.
     pub slow_at_least: Duration,
-    /// The greatest additional wait of a slow host.
+    /// The maximum additional delay of a slow host.
     pub slow_at_most: Duration,
 }
 
@@ -46,27 +46,27 @@ impl Default for Latency {
     }
 }
 
-/// Everything that decides the answers of a small internet, and the folder for its files.
+/// Everything that decides the responses of a small internet, and the directory for its files.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The number that all random choices depend on.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Recorded or generated.
     pub content: Content,
     /// The shares of hosts that misbehave.
     pub behaviours: Mix,
-    /// The folder for the bucket and the certificate; made if it is missing, used again if it was
-    /// made from the same settings.
+    /// The directory for the bucket and the certificate. It is created if it is missing, and reused
+    /// if it was created from the same settings.
     pub scratch_dir: PathBuf,
-    /// How long answers take.
+    /// Response times.
     pub latency: Latency,
-    /// Whether the servers have the ports of the internet (80, 443, 53) instead of free ones, for
-    /// programs that know no others. Only one small internet of a network namespace can have them.
+    /// Whether the servers use the internet's ports (80, 443, 53) instead of free ones, for
+    /// programs that know no others. Only one small internet in a network namespace can have them.
     pub standard_ports: bool,
 }
 
 impl Settings {
-    /// A generated internet with the light mix.
+    /// Returns the settings of a generated internet with the light mix.
     #[must_use]
     pub fn generated(seed: u64, hosts: u64, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Settings {
         }
     }
 
-    /// A graph of sites.
+    /// Returns the settings of a graph of sites.
     #[must_use]
     pub fn graph(seed: u64, graph: GraphSettings, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// A recorded internet in which every host is fine.
+    /// Returns the settings of a recorded internet in which every host is fine.
     #[must_use]
     pub fn recorded(seed: u64, dir: impl Into<PathBuf>, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The response that a URL has before a behaviour changes it.
+//! The response of a URL before a behaviour changes it.
 
 use bytes::Bytes;
 

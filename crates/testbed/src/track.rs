@@ -1,10 +1,10 @@
 //! A track for measuring fetchers: many hosts of few kinds, served with as little work as possible.
 //!
-//! The small internet draws an icon for each answer and has forty behaviours. Here a host is a
-//! number, its answer is copied from a prepared one, and only totals are counted, so that the
-//! client is measured and not the server. The answer to a URL is a pure function of the plan. The
-//! track needs ports 53, 80 and 443 of loopback, so it runs in a network namespace of its own. Must
-//! not know which client is measured.
+//! The small internet draws an icon for each response and has forty behaviours. Here a host is a
+//! number, its response is copied from a prepared one, and only totals are counted, so that the
+//! client is measured and not the server. The response to a URL is a pure function of the plan. The
+//! track needs ports 53, 80 and 443 of loopback, so it runs in its own network namespace. Does not
+//! depend on which client is measured.
 
 mod names;
 mod plan;
@@ -18,7 +18,7 @@ pub use tally::Tally;
 
 use crate::error::TestbedError;
 
-/// A track that is running, until it is dropped.
+/// A track that runs until it is dropped.
 pub struct Track {
     tally: Arc<Tally>,
     _web: web::Web,
@@ -28,7 +28,7 @@ impl Track {
     /// Starts the servers on the current tokio runtime.
     ///
     /// # Errors
-    /// A port that is in use or needs privileges.
+    /// Returns an error if a port is in use or needs privileges.
     pub fn start(plan: TrackPlan) -> Result<Self, TestbedError> {
         let (plan, tally) = (Arc::new(plan), Arc::new(Tally::default()));
         let failed = |source: io::Error| TestbedError::Listen { what: "the track", source };
@@ -37,7 +37,7 @@ impl Track {
         Ok(Self { tally, _web: web })
     }
 
-    /// The totals since the start.
+    /// Returns the totals since the start.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally

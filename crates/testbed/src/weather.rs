@@ -1,24 +1,24 @@
 //! The weather of a store: refusals that a test switches on and off while the store is read.
 //!
-//! Invariant: the same requests in the same order are refused, so a share needs no chance.
-//! Must not know: what the store holds.
+//! Invariant: the same requests in the same order are refused, so a share does not depend on
+//! chance. Does not depend on the content of the store.
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use parking_lot::Mutex;
 
-/// What a store refuses, and how it says so.
+/// The requests that a store refuses, and its response to them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Storm {
-    /// The status of refusals, such as 403, 503, or 404 for lists that come late.
+    /// The status of refusals, such as 403, 503, or 404 for lists that are published late.
     pub status: u16,
-    /// How many of a thousand requests are refused.
+    /// Number of refusals per thousand requests.
     pub per_thousand: u32,
-    /// A text that is in the path, or in the range behind it, of each request that may be refused;
-    /// empty for all requests.
+    /// A string in the path, or in the range after it, of each request that may be refused. Empty
+    /// for all requests.
     pub path: String,
-    /// How many such requests are answered before the first one is refused.
+    /// Number of such requests that succeed before the first one is refused.
     pub after: u64,
 }
 
@@ -29,26 +29,26 @@ impl Storm {
         Self { status, per_thousand: 1_000, path: String::new(), after: 0 }
     }
 
-    /// The same refusals of a part of the requests.
+    /// Refuses only a share of the requests.
     #[must_use]
     pub fn sparing(self, refused_per_thousand: u32) -> Self {
         Self { per_thousand: refused_per_thousand, ..self }
     }
 
-    /// The same refusals once so many requests were answered.
+    /// Starts the refusals after this many successful requests.
     #[must_use]
     pub fn after(self, answered: u64) -> Self {
         Self { after: answered, ..self }
     }
 
-    /// The same refusals of paths, or ranges behind them, with a text in them.
+    /// Refuses only requests with this string in the path, or in the range after it.
     #[must_use]
     pub fn over(self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self }
     }
 }
 
-/// The weather of one store, which is fair at first; clones share it.
+/// The weather of one store. There are no storms at first. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Weather(Arc<Mutex<State>>);
 
@@ -60,7 +60,7 @@ struct State {
 }
 
 impl Weather {
-    /// Begins a storm, beside those that rage already.
+    /// Starts a storm in addition to the current ones.
     pub fn begin(&self, storm: Storm) {
         self.0.lock().storms.push(storm);
     }
@@ -70,13 +70,13 @@ impl Weather {
         self.0.lock().storms.clear();
     }
 
-    /// How many requests were refused so far.
+    /// Returns the number of refused requests so far.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.0.lock().refused
     }
 
-    /// Status and error code for a request that is refused.
+    /// Returns status and error code if the request is refused.
     pub(crate) fn refusal(&self, path: &str) -> Option<(StatusCode, &'static str)> {
         let mut state = self.0.lock();
         let storm = state.storms.iter_mut().find(|storm| path.contains(&storm.path))?;
@@ -103,7 +103,7 @@ impl Weather {
     }
 }
 
-/// The path of a request, and behind a space the range that it asks for.
+/// Returns the path of a request, a space, and the requested range.
 pub(crate) fn path_and_range<B>(request: &http::Request<B>) -> String {
     let range = request.headers().get(http::header::RANGE).and_then(|range| range.to_str().ok());
     format!("{} {}", request.uri().path(), range.unwrap_or_default())

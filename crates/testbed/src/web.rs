@@ -1,7 +1,7 @@
 //! The web of the small internet: connections on the http and https ports.
 //!
-//! Owns what happens to a connection before its first request. `answer` computes the answer to a
-//! request; `http1` and `http2` write it.
+//! Handles a connection before its first request. `answer` computes the response to a request;
+//! `http1` and `http2` write it.
 
 mod answer;
 mod graph;
@@ -28,9 +28,9 @@ use crate::{
     listeners::Listener,
 };
 
-/// Open connections of a listener; more wait in the backlog.
+/// Maximum number of a listener's open connections; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 8_192;
-/// The time that a client has for each step of the TLS handshake.
+/// Time limit for each step of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The scheme that a listener serves.
@@ -40,7 +40,7 @@ pub(crate) enum Scheme {
     Https(Arc<Certificates>),
 }
 
-/// Accepts connections until it is dropped; dropping the future ends every connection.
+/// Accepts connections until the future is dropped, which closes every connection.
 pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Internet>) {
     accepting::serve(listener.accepting, MAX_CONNECTIONS, |stream| {
         let (scheme, internet) = (scheme.clone(), Arc::clone(&internet));
@@ -53,8 +53,8 @@ pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Inte
 }
 
 async fn receive(stream: TcpStream, scheme: &Scheme, internet: &Arc<Internet>) -> io::Result<()> {
-    // Only programs of this machine reach a loopback address, unless a test routes another network
-    // namespace to this one.
+    // Only programs on this machine can reach a loopback address, unless a test routes another
+    // network namespace to this one.
     let local = stream.local_addr()?.ip();
     let IpAddr::V4(address) = local else { return Ok(()) };
     let reception = address::reception(address);

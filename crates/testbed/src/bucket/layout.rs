@@ -1,4 +1,5 @@
-//! What names a crawl and its files: `crawl-data/CRAWL/*.paths.gz`, and the folder of its indexes.
+//! The files that list crawls and their files: `crawl-data/CRAWL/*.paths.gz`, and the directory of
+//! crawl indexes.
 
 use std::{
     fs::{self, File},
@@ -10,7 +11,7 @@ use flate2::{Compression, GzBuilder};
 
 use crate::error::TestbedError;
 
-/// Writes `crawl-data/CRAWL/LIST.paths.gz`: one object name a line.
+/// Writes `crawl-data/CRAWL/LIST.paths.gz`: one object name per line.
 pub(crate) fn write_paths(
     bucket: &Path,
     crawl: &str,
@@ -21,7 +22,7 @@ pub(crate) fn write_paths(
     fs::create_dir_all(&folder).map_err(TestbedError::file(&folder))?;
     let path = folder.join(format!("{list}.paths.gz"));
     let write = || -> std::io::Result<()> {
-        // The gzip header holds no time and no name, so that the same list gives the same bytes.
+        // The gzip header has no time and no name, so that the same list gives the same bytes.
         let mut gzip = GzBuilder::new().mtime(0).write(File::create(&path)?, Compression::new(6));
         for name in names {
             writeln!(gzip, "{name}")?;
@@ -31,8 +32,8 @@ pub(crate) fn write_paths(
     write().map_err(TestbedError::file(&path))
 }
 
-/// Writes `cc-index/collections/CRAWL/metadata.yaml`. By such folders the bucket tells which crawls
-/// there are: the list of crawls (`collinfo.json`) is on Common Crawl's index server alone.
+/// Writes `cc-index/collections/CRAWL/metadata.yaml`. These directories show which crawls the
+/// bucket has, because the list of crawls (`collinfo.json`) is only on Common Crawl's index server.
 pub(crate) fn write_collections(bucket: &Path, crawls: &[String]) -> Result<(), TestbedError> {
     for crawl in crawls {
         let folder = bucket.join("cc-index/collections").join(crawl);

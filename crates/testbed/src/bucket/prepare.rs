@@ -1,8 +1,8 @@
-//! Makes the bucket's folder, `bucket` in the scratch folder, or uses the one that exists.
+//! Creates the bucket's directory, `bucket` in the scratch directory, or uses the existing one.
 //!
-//! `bucket.json` beside the folder describes what it was made from. The folder is built under
-//! another name and renamed, and this description is written last, so that an unfinished folder is
-//! never used.
+//! `bucket.json` next to the directory describes its source. The directory is built under another
+//! name and renamed, and this description is written last, so that an unfinished directory is never
+//! used.
 
 use std::{
     ffi::OsStr,
@@ -18,18 +18,18 @@ use crate::{
     generate::{self, World},
 };
 
-/// The folder of the index tables of all crawls, in a bucket.
+/// The directory of the index tables of all crawls, in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
-/// Folders of a recorded crawl that the bucket does not serve.
+/// Directories of a recorded crawl that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
-/// The bucket's folder and its newest crawl.
+/// The bucket's directory and its newest crawl.
 pub(crate) struct Prepared {
     pub(crate) bucket: PathBuf,
     pub(crate) crawl: String,
 }
 
-/// Generates the crawl, unless the scratch folder already holds it.
+/// Generates the crawl, unless the scratch directory already contains it.
 pub(crate) fn generated(
     world: &World,
     seed: u64,
@@ -42,13 +42,13 @@ pub(crate) fn generated(
     Ok(Prepared { bucket, crawl })
 }
 
-/// Makes a bucket without a crawl.
+/// Creates a bucket without a crawl.
 pub(crate) fn empty(scratch: &Path) -> Result<Prepared, TestbedError> {
     let bucket = make(scratch, "", |folder| layout::write_collections(folder, &[]))?;
     Ok(Prepared { bucket, crawl: String::new() })
 }
 
-/// Makes a bucket of hard links to the files of a recorded crawl.
+/// Creates a bucket with hard links to the files of a recorded crawl.
 pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedError> {
     let dir = dir.canonicalize().map_err(TestbedError::file(dir))?;
     let tables = dir.join("index").join(TABLES);
@@ -60,7 +60,8 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
     let Some(newest) = crawls.last().cloned() else {
         return Err(TestbedError::Settings(format!("no crawl=... in {}", tables.display())));
     };
-    // Made at every start: links are cheap, and the folder may have changed.
+    // The bucket is created at every start, because links are cheap and the directory may have
+    // changed.
     let bucket = make(scratch, "", |folder| link_recorded(&dir, &crawls, folder))?;
     Ok(Prepared { bucket, crawl: newest })
 }
@@ -96,8 +97,8 @@ fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), Tes
     layout::write_collections(bucket, crawls)
 }
 
-/// Hard-links files, or copies them where the file system has no hard links. Symbolic links do not
-/// work: the store refuses links that lead out of its folder.
+/// Hard-links files, or copies them if the file system has no hard links. Symbolic links do not
+/// work, because the store rejects links that point outside its directory.
 fn link(from: &Path, to: &Path) -> Result<(), TestbedError> {
     if !from.is_dir() {
         return fs::hard_link(from, to)
@@ -111,7 +112,7 @@ fn link(from: &Path, to: &Path) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a directory, sorted.
 fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(TestbedError::file(folder))? {
@@ -122,8 +123,8 @@ fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     Ok(names)
 }
 
-/// Builds `scratch/bucket`, unless it was made from the same description. With an empty description
-/// it is always built.
+/// Builds `scratch/bucket`, unless it was built from the same description. With an empty
+/// description it is always built.
 fn make(
     scratch: &Path,
     description: &str,
@@ -142,7 +143,7 @@ fn make(
     remove(&partial)?;
     fs::create_dir(&partial).map_err(TestbedError::file(&partial))?;
     build(&partial).inspect_err(|_| {
-        // The build's error is reported; the next start removes what is left.
+        // The build's error is returned; the next start removes what remains.
         let _ = fs::remove_dir_all(&partial);
     })?;
     remove(&bucket)?;
@@ -151,7 +152,7 @@ fn make(
     Ok(bucket)
 }
 
-/// Removes a file or folder that this program made; links in it are removed, not followed.
+/// Removes a file or directory that this program created. Links in it are removed, not followed.
 fn remove(path: &Path) -> Result<(), TestbedError> {
     let removed = match path.extension().and_then(OsStr::to_str) {
         Some("json") => fs::remove_file(path),

@@ -1,4 +1,4 @@
-//! The bucket over HTTP: GET, HEAD and byte ranges of the files in its folder.
+//! Serves the bucket over HTTP: GET, HEAD and byte ranges of the files in its directory.
 
 use std::{
     convert::Infallible,
@@ -35,16 +35,16 @@ use crate::{
     weather::{Weather, path_and_range},
 };
 
-/// The bytes read and sent in one piece.
+/// Bytes that are read and sent in one piece.
 const CHUNK_BYTES: usize = 64 * 1_024;
-/// Open connections; more wait in the backlog.
+/// Maximum number of open connections; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
-/// The time that a client has to send a request head.
+/// Time in which a client must send a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = BoxBody<Bytes, std::io::Error>;
 
-/// A folder behind an HTTP address of 127.0.0.1.
+/// A directory behind an HTTP address of 127.0.0.1.
 pub(crate) struct BucketServer {
     listener: TcpListener,
     port: u16,
@@ -63,7 +63,7 @@ impl BucketServer {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Serves until it is dropped; dropping the future ends every connection.
+    /// Serves until the future is dropped, which closes every connection.
     pub(crate) async fn serve(self, folder: PathBuf, counters: Counters, weather: Weather) {
         let folder: Arc<Path> = folder.into();
         accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
@@ -145,7 +145,7 @@ fn set(response: &mut Response<Body>, name: http::HeaderName, value: String) {
     }
 }
 
-/// An error in the format of S3.
+/// Returns an error in S3's format.
 fn error(status: StatusCode, code: &str) -> Response<Body> {
     let text =
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
@@ -171,7 +171,7 @@ fn stream(file: File, length: u64) -> Body {
     BodyExt::boxed(StreamBody::new(chunks))
 }
 
-/// The file that a URL path names; none if it would be outside the folder.
+/// Returns the file for a URL path. `None` if it would be outside the directory.
 fn locate(folder: &Path, url_path: &str) -> Option<PathBuf> {
     let name = percent_decode(url_path.strip_prefix('/')?)?;
     let inside = Path::new(&name).components().all(|part| matches!(part, Component::Normal(_)));
@@ -194,7 +194,7 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The part of a file that a Range header asks for.
+/// The part of a file that a Range header requests.
 #[derive(Debug, Eq, PartialEq)]
 enum RequestedRange {
     Everything,
@@ -202,7 +202,7 @@ enum RequestedRange {
     Nothing,
 }
 
-/// Reads one range (RFC 9110, 14.1.2). An invalid range is ignored, as the RFC says.
+/// Parses one range (RFC 9110, 14.1.2). An invalid range is ignored, as in the RFC.
 fn parse_range(range: &str, size: u64) -> RequestedRange {
     let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-'))
     else {

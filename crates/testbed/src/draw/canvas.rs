@@ -1,4 +1,4 @@
-//! Pixels: straight RGBA, eight bits for each channel, row by row from the top.
+//! Pixels in straight RGBA: eight bits per channel, row by row from the top.
 
 /// A square image.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -8,18 +8,18 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// The bytes red, green, blue, alpha of every pixel.
+    /// Returns the bytes red, green, blue, alpha of every pixel.
     pub(super) fn rgba(&self) -> Vec<u8> {
         self.pixels.as_flattened().to_vec()
     }
 
-    /// Rows of pixels, from the top.
+    /// Iterates over the rows of pixels, from the top.
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, [u8; 4]> {
         // A canvas is at least 16 pixels wide, so a row is never empty.
         self.pixels.chunks_exact(self.size.max(1) as usize)
     }
 
-    /// The same image on an opaque background.
+    /// Returns the image on an opaque background.
     pub(super) fn on(&self, background: [u8; 3]) -> Self {
         let over = |pixel: &[u8; 4]| {
             let alpha = u32::from(pixel[3]);
@@ -32,7 +32,7 @@ impl Canvas {
         Self { size: self.size, pixels: self.pixels.iter().map(over).collect() }
     }
 
-    /// The index of the nearest colour of the palette, for each pixel.
+    /// Returns the index of the nearest colour in the palette for each pixel.
     pub(super) fn indexed(&self, palette: &[[u8; 3]]) -> Vec<u8> {
         let mut last = ([0_u8; 4], None);
         let nearest = |pixel: &[u8; 4]| match last {

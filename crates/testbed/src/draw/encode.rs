@@ -1,4 +1,4 @@
-//! Encodes canvases as PNG of several pixel formats, and as the formats that the image library
+//! Encodes canvases as PNG in several pixel formats, and in the formats that the image library
 //! writes.
 
 use std::io::Cursor;
@@ -9,7 +9,7 @@ use png::{BitDepth, ColorType};
 use super::{canvas::Canvas, motif::Motif};
 use crate::dice::Dice;
 
-/// A PNG whose pixel format the dice choose: true colour, grey or palette, 1 to 16 bits.
+/// Returns a PNG whose pixel format the dice choose: true colour, grey or palette, 1 to 16 bits.
 pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let kinds = [
@@ -26,7 +26,7 @@ pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> 
     write_png(motif, &canvas, colour, depth)
 }
 
-/// A PNG in plain RGBA.
+/// Returns a PNG in plain RGBA.
 pub(super) fn plain_png(motif: &Motif, size: u32) -> Option<Vec<u8>> {
     write_png(motif, &motif.draw(size), ColorType::Rgba, BitDepth::Eight)
 }
@@ -63,7 +63,8 @@ fn write_png(
     Some(bytes)
 }
 
-/// At most `2^bits` colours: steps from back to front, or for 8 bits a 6 x 6 x 6 colour cube.
+/// Returns at most `2^bits` colours: steps from back to front, or for 8 bits a 6 x 6 x 6 colour
+/// cube.
 pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     if bits >= 8 {
         let side = |at: usize| (at * 51) as u8;
@@ -84,7 +85,7 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     colours
 }
 
-/// Packs indexes of `bits` bits, the first in the high bits; each row begins with a new byte.
+/// Packs indexes of `bits` bits, the first in the high bits. Each row starts with a new byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();
@@ -103,7 +104,7 @@ fn opaque(canvas: &Canvas) -> Vec<u8> {
     canvas.pixels.iter().flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 
-/// The luma of BT.601, in integer arithmetic.
+/// Returns the luma of BT.601, in integer arithmetic.
 fn grey(pixel: &[u8; 4]) -> u8 {
     let [red, green, blue, _] = pixel.map(u32::from);
     ((red * 299 + green * 587 + blue * 114) / 1_000) as u8

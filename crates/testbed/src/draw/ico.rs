@@ -20,7 +20,7 @@ const SIZES: [(&[u32], u32); 6] = [
     (&[16, 32, 48, 256], 4),
 ];
 
-/// An ICO file whose sizes and depths the dice choose.
+/// Returns an ICO file whose sizes and depths the dice choose.
 pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
     let sizes = dice.weighted(&SIZES);
     let bits = dice.weighted(&[(32_u16, 60), (24, 12), (8, 16), (4, 9), (1, 3)]);

@@ -40,7 +40,7 @@ pub(super) struct Motif {
 }
 
 impl Motif {
-    /// The motif: a pure function of (seed, host).
+    /// Returns the motif, a pure function of (seed, host).
     pub(super) fn of_host(seed: u64, host: &str) -> Self {
         let mut dice = Dice::new(seed, &["motif", host]);
         let backgrounds = [
@@ -72,12 +72,12 @@ impl Motif {
         Self { background, figure, back, front, shaded: dice.permille(300) }
     }
 
-    /// True if every pixel is opaque.
+    /// Returns true if every pixel is opaque.
     pub(super) fn is_opaque(&self) -> bool {
         self.background == Background::Square
     }
 
-    /// The image, `size` pixels wide and high.
+    /// Draws the image, `size` pixels wide and high.
     pub(super) fn draw(&self, size: u32) -> Canvas {
         let samples: i64 = if size <= 64 { 4 } else { 2 };
         let step = i64::from(size) * samples * 2;
@@ -102,7 +102,7 @@ impl Motif {
         Canvas { size, pixels }
     }
 
-    /// The colour at a point; none outside of background and figure.
+    /// Returns the colour at a point. `None` outside of background and figure.
     fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
         let colour = if self.figure_covers(x, y) {
             self.front
@@ -160,7 +160,7 @@ impl Motif {
         }
     }
 
-    /// The same motif as SVG text.
+    /// Returns the motif as SVG text.
     pub(super) fn svg(&self, size: u32) -> Vec<u8> {
         let (back, front) = (hex(self.back), hex(self.front));
         let mut text = format!(
@@ -184,7 +184,7 @@ impl Motif {
         text.into_bytes()
     }
 
-    /// The figure in a square from -1 to 1.
+    /// Returns the figure in a square from -1 to 1.
     fn figure_svg(&self) -> String {
         match self.figure {
             Figure::Disc => "<circle r=\"1\"/>".to_owned(),
@@ -232,7 +232,7 @@ fn sorted(one: i64, other: i64) -> (i64, i64) {
     (one.min(other), one.max(other))
 }
 
-/// A colour of a hue (0 to 1535, modulo 1536) and brightness (0 to 255).
+/// Returns a colour with a hue (0 to 1535, modulo 1536) and brightness (0 to 255).
 fn colour(hue: u64, bright: u64) -> [u8; 3] {
     let (sextant, rise) = (hue % 1_536 / 256, hue % 256);
     let fall = 255 - rise;
@@ -244,7 +244,7 @@ fn colour(hue: u64, bright: u64) -> [u8; 3] {
         4 => (rise, 0, 255),
         _ => (255, 0, fall),
     };
-    // Less saturated than pure colours, as most logos are.
+    // Less saturated than pure colours, like most logos.
     [red, green, blue].map(|part| ((part * 3 + 255) / 4 * bright / 255) as u8)
 }
 

@@ -1,7 +1,7 @@
-//! Writes the crawl's files into a folder with the layout of the public bucket.
+//! Writes the crawl's files into a directory with the layout of the public bucket.
 //!
-//! A part is a range of hosts that follow each other in the index. Parts are written concurrently,
-//! each by one thread that keeps little more than one host in memory.
+//! A part is a range of hosts that are adjacent in the index. Parts are written concurrently, each
+//! by one thread that keeps little more than one host in memory.
 
 use std::{
     fs,
@@ -21,16 +21,16 @@ use super::{
 };
 use crate::{bucket::layout, dice::Dice, error::TestbedError};
 
-/// Lines of a crawl's list of index files, as in CC-MAIN-2026-34.
+/// Number of lines in a crawl's list of index files, as in CC-MAIN-2026-34.
 const LISTED_PATHS: usize = 901;
-/// The most hosts of a part.
+/// Maximum number of hosts in a part.
 const PART_HOSTS: u64 = 10_000;
-/// The WARC files of a part.
+/// Number of WARC files in a part.
 const WARC_FILES: u64 = 2;
-/// The fewest parts: so a small crawl has several, too.
+/// Minimum number of parts, so that a small crawl also has several.
 const LEAST_PARTS: u64 = 3;
 
-/// Writes every file of the crawl below `bucket`, which must be an empty folder.
+/// Writes every file of the crawl below `bucket`, which must be an empty directory.
 pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     let parts = world.hosts().div_ceil(PART_HOSTS).max(LEAST_PARTS);
     let next = AtomicU64::new(0);
@@ -71,8 +71,8 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     layout::write_collections(bucket, &[CRAWL.to_owned()])
 }
 
-/// As many lines as Common Crawl's lists have had: 300 for each subset and one that is none, here
-/// with other lines that are no paths of index files.
+/// Extends the list to the length of Common Crawl's lists, which have 300 lines for each subset and
+/// one odd line. Here several lines are not paths of index files.
 fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
     let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
     lines.insert(0, format!("{folder}/"));
@@ -144,7 +144,7 @@ impl SubsetFiles {
     ) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
-        // `file` is below the number of files, and there is always at least one.
+        // `file` is below the number of files, which is at least one.
         let Some(warc) = self.warcs.get_mut(file as usize) else { return Ok(()) };
         let written = warc.response(capture)?;
         self.index.row(capture, &written, &warc.name, segment)
@@ -181,7 +181,7 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// The first host of a part: an even number, so that twins are in the same part.
+/// Returns the first host of a part, an even number, so that twins are in the same part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {
         return world.hosts();

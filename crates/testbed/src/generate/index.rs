@@ -1,8 +1,8 @@
 //! The columnar index: one parquet file for each part and subset, with the columns of
 //! cc-index-table.
 //!
-//! Parquet's own writer writes one column chunk after the other: with its arrow feature a dozen
-//! more crates would be compiled for the same bytes.
+//! The low-level writer of the parquet crate writes one column chunk after the other. Its arrow
+//! feature would compile a dozen more crates for the same bytes.
 
 use std::{
     fs::File,
@@ -24,9 +24,9 @@ use parquet::{
 use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
-/// The rows of a row group: few, so that a file has several.
+/// Number of rows in a row group: few, so that a file has several groups.
 const ROW_GROUP_ROWS: usize = 16_384;
-/// The definition level of a value that is there, in an optional column.
+/// The definition level of a present value in an optional column.
 const PRESENT: i16 = 1;
 
 /// An index file that is being written.
@@ -72,7 +72,7 @@ const COLUMNS: [(&str, ColumnKind, bool); 31] = [
     ("warc_segment", ColumnKind::String, true),
 ];
 
-/// What a column holds, as cc-index-table's schema says.
+/// The type of a column in cc-index-table's schema.
 #[derive(Clone, Copy)]
 enum ColumnKind {
     String,
@@ -123,10 +123,10 @@ impl<'a> From<Option<&'a str>> for Cell<'a> {
     }
 }
 
-/// The values of one column in the row group being filled, and which rows have one.
+/// The values of one column in the current row group, and which rows have one.
 struct ColumnChunkWriter {
     values: ChunkValues,
-    /// A definition level a row; none where the column is required.
+    /// One definition level per row. `None` if the column is required.
     levels: Option<Vec<i16>>,
 }
 
@@ -156,7 +156,7 @@ impl ColumnChunkWriter {
             }
             (ChunkValues::Int32(values), Cell::Int32(value)) => values.push(*value),
             (ChunkValues::Int64(values), Cell::Int64(value)) => values.push(*value),
-            // `cells` gives each column its kind; a row less shows as an error of the writer.
+            // `cells` gives each column its kind; a missing row is an error of the writer.
             _ => {}
         }
     }
@@ -192,7 +192,7 @@ impl IndexFileWriter {
         Ok(Self { path: path.to_owned(), writer, columns: empty_columns(), rows: 0 })
     }
 
-    /// Adds the row of a capture. Rows must come sorted by `url_surtkey`.
+    /// Adds the row of a capture. Rows must be sorted by `url_surtkey`.
     pub(super) fn row(
         &mut self,
         capture: &GeneratedCapture,
@@ -245,7 +245,7 @@ fn schema() -> Result<TypePtr, ParquetError> {
             .build()
             .map(Arc::new)
     });
-    // The name that arrow's writer gives the root: files stay what they were.
+    // The root's name in arrow's writer, so that files do not change.
     let root = Type::group_type_builder("arrow_schema");
     Ok(Arc::new(root.with_fields(fields.collect::<Result<_, _>>()?).build()?))
 }
@@ -266,7 +266,7 @@ fn push_row(
     let labels: Vec<&str> = capture.host.rsplit('.').collect();
     let reversed = labels.join(".");
     let label = |at: usize| Cell::from(labels.get(at).copied());
-    // `.example` is not in the public suffix list, so its rule "*" applies.
+    // `.example` is not in the public suffix list, so the list's rule "*" applies.
     let suffix = labels.first().copied();
     let domain = labels.get(1).map(|second| format!("{second}.{}", suffix.unwrap_or_default()));
     let cells: [Cell<'_>; COLUMNS.len()] = [
@@ -298,7 +298,7 @@ fn push_row(
         Cell::Null,
         Cell::Bytes(written.record_id.as_ref()),
         warc_name.into(),
-        // The real columns have 32 bits, too; a part's WARC file is far below 2 GiB.
+        // The real columns also have 32 bits, and a part's WARC file is far below 2 GiB.
         Cell::Int32(written.offset as i32),
         Cell::Int32(written.length as i32),
         segment.into(),

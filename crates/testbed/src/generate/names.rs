@@ -35,9 +35,9 @@ const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
 const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
-/// The letters of the part of a name that encodes its number.
+/// Number of letters in the part of a name that encodes its number.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// The number of such parts.
+/// Number of such parts.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
 /// Labels before a name, with weights.
@@ -64,7 +64,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// At most 3,276,800,000 hosts, the number of names there are.
+    /// Creates a world with at most 3,276,800,000 hosts, which is the number of names.
     pub(crate) fn new(seed: u64, hosts: u64) -> Self {
         Self { seed, hosts: hosts.min(SPACE) }
     }
@@ -73,7 +73,7 @@ impl World {
         self.hosts
     }
 
-    /// The hostname with this number, below the number of hosts.
+    /// Returns the hostname with this number, which must be below the number of hosts.
     pub(crate) fn name(&self, index: u64) -> String {
         if index % 2 == 1 && self.are_twins(index - 1) {
             return format!("www.{}", self.name(index - 1));
@@ -87,7 +87,7 @@ impl World {
         format!("{prefix}{letters}{tail}.{}", self.suffix(index))
     }
 
-    /// The number of a hostname; none if it is not a host of this world.
+    /// Returns the number of a hostname. `None` if it is not a host of this world.
     pub(crate) fn index_of(&self, host: &str) -> Option<u64> {
         let (front, _) = SUFFIXES
             .iter()
@@ -102,7 +102,7 @@ impl World {
             .find(|index| *index < self.hosts && self.name(*index) == host)
     }
 
-    /// The suffix of the host with this number.
+    /// Returns the suffix of the host with this number.
     pub(super) fn suffix(&self, index: u64) -> &'static str {
         let total: u64 = SUFFIXES.iter().map(|(_, share)| share).sum();
         let reached = u128::from(index) * u128::from(total) / u128::from(self.hosts.max(1));
@@ -116,7 +116,7 @@ impl World {
         SUFFIXES[SUFFIXES.len() - 1].0
     }
 
-    /// True if the hosts of this (even) number and the next are `x` and `www.x`.
+    /// Returns true if the hosts with this (even) number and the next one are `x` and `www.x`.
     pub(super) fn are_twins(&self, index: u64) -> bool {
         index.is_multiple_of(2)
             && index + 1 < self.hosts
@@ -124,7 +124,7 @@ impl World {
     }
 }
 
-/// Writes a number below `SPACE` as syllables; greater numbers sort later.
+/// Writes a number below `SPACE` as syllables. Greater numbers sort later.
 fn spell(value: u64) -> String {
     let mut letters = String::with_capacity(NAME_LETTERS);
     for place in (0..SYLLABLES_A_NAME).rev() {
@@ -135,7 +135,7 @@ fn spell(value: u64) -> String {
     letters
 }
 
-/// Reads a number from syllables.
+/// Parses a number from syllables.
 fn read(letters: &str) -> Option<u64> {
     let mut value = 0;
     for pair in letters.as_bytes().chunks_exact(2) {

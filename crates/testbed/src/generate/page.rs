@@ -8,18 +8,18 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// A page as a crawler stores it.
+/// A page as stored by a crawler.
 pub(super) struct GeneratedPage {
     pub(super) content_type: String,
     /// Other header fields.
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
-    /// The charset by its name in the index.
+    /// The name of the charset in the index.
     pub(super) charset: &'static str,
     pub(super) language: &'static str,
 }
 
-/// The page of a host, chosen by the dice.
+/// Returns the page of a host, chosen by the dice.
 pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     let script = text::of_suffix(suffix, dice);
     let charset = text::charset(script, dice);
@@ -28,7 +28,7 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     if charset.declared == Declared::ByteOrderMark {
         body.extend_from_slice(b"\xef\xbb\xbf");
     }
-    // Characters that the charset lacks are written as character references, as editors do.
+    // Characters missing in the charset are written as character references, as editors do.
     body.extend_from_slice(&charset.encoding.encode(&html).0);
     let content_type = match charset.declared {
         Declared::Header | Declared::Both if dice.permille(500) => {
@@ -88,7 +88,7 @@ fn html(host: &str, script: &Script, charset: &PageCharset, dice: &mut Dice) -> 
 const DOCTYPE_XHTML: &str = "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\" \
     \"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd\">\n";
 
-/// Text that looks like markup to a parser that does not know raw text and comments.
+/// Text that looks like markup to a parser without support for raw text and comments.
 const STYLE_AND_SCRIPT: &str = "<style>body{margin:0;font:16px sans-serif}a{color:#357}</style>\n\
     <script>var t=\"<title>not this<\\/title><link rel=icon href=/wrong.ico>\";</script>\n\
     <!-- <title>nor this</title> <link rel=\"icon\" href=\"/commented.ico\"> -->\n\
@@ -114,7 +114,7 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// The longest label of the hostname, without common prefixes, as the site's name.
+/// Returns the longest label of the hostname, except common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))
@@ -141,7 +141,7 @@ fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
     }
 }
 
-/// The header fields about being shown in a frame: most sites have none.
+/// Returns the header fields that restrict framing. Most sites have none.
 fn framing_headers(host: &str, dice: &mut Dice) -> Vec<(&'static str, String)> {
     const XFO: &str = "X-Frame-Options";
     const CSP: &str = "Content-Security-Policy";

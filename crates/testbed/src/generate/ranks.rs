@@ -1,8 +1,8 @@
 //! Writes the ranks of hosts as Common Crawl publishes them with a web graph, and the list of
-//! graphs, which Common Crawl's index server has and the bucket of the small internet holds itself.
+//! graphs. Common Crawl has this list on its index server; here it is in the bucket.
 //!
-//! A fifth of the hosts has a rank, in an order that is not that of their names; between them are
-//! hosts that the crawl does not have, as in a graph, which knows hosts from links.
+//! A fifth of the hosts has a rank, in another order than that of their names. Between them are
+//! hosts that are not in the crawl, because a graph also knows hosts from links.
 
 use std::{
     fs::{self, File},
@@ -15,13 +15,13 @@ use flate2::{Compression, GzBuilder};
 use super::names::World;
 use crate::{dice::Dice, error::TestbedError};
 
-/// The web graph, of the months before the crawl.
+/// The web graph of the months before the crawl.
 const GRAPH: &str = "cc-main-2025-oct-nov-dec";
-/// One host in so many has a rank.
+/// One in this many hosts has a rank.
 const HOSTS_A_RANK: u64 = 5;
-/// Hosts of the crawl in the file for each host that it knows from links alone.
+/// Number of crawled hosts in the file for each host that is only known from links.
 const RANKED_A_LINKED: usize = 7;
-/// Most hosts of the crawl in the file.
+/// Maximum number of crawled hosts in the file.
 const MAX_RANKED: u64 = 1_000_000;
 
 /// Writes `projects/hyperlinkgraph/GRAPH/host/GRAPH-host-ranks.txt.gz` and `graphinfo.json`.
@@ -45,7 +45,7 @@ pub(super) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     fs::write(&list, format!("[{{\"id\": \"{GRAPH}\"}}]\n")).map_err(TestbedError::file(&list))
 }
 
-/// The hosts of the file, best first.
+/// Returns the hosts of the file, best first.
 fn hosts(world: &World) -> Vec<String> {
     let every = world.hosts().div_ceil(MAX_RANKED).max(HOSTS_A_RANK);
     let mut ranked: Vec<(u64, u64)> = (0..world.hosts())

@@ -1,4 +1,4 @@
-//! The captures of a host: its home page, once or several times, and rows that are no home page.
+//! The captures of a host: its home page, once or several times, and rows that are not home pages.
 
 use super::{names::World, page, surt};
 use crate::dice::Dice;
@@ -8,7 +8,7 @@ const CRAWL_START: u64 = 1_768_176_000;
 /// The duration of the crawl: 11 days.
 const CRAWL_SECONDS: u64 = 11 * 86_400;
 
-/// The subset of the crawl that a capture belongs to.
+/// The subset of the crawl to which a capture belongs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Subset {
     CrawlDiagnostics,
@@ -28,7 +28,7 @@ impl Subset {
     }
 }
 
-/// One response that the crawler stored.
+/// One response stored by the crawler.
 #[derive(Clone, Debug)]
 pub(super) struct GeneratedCapture {
     pub(super) subset: Subset,
@@ -38,7 +38,7 @@ pub(super) struct GeneratedCapture {
     pub(super) port: Option<u16>,
     pub(super) path: String,
     pub(super) query: Option<String>,
-    /// The time of the capture, in seconds since the start of the crawl.
+    /// Time of the capture, in seconds since the start of the crawl.
     pub(super) second: u64,
     pub(super) status: u16,
     pub(super) redirect: Option<String>,
@@ -58,19 +58,20 @@ impl GeneratedCapture {
         format!("{scheme}://{}{port}{}{query}", self.host, self.path)
     }
 
-    /// The time of the capture in microseconds since 1970.
+    /// Returns the time of the capture in microseconds since 1970.
     pub(super) fn fetch_time_us(&self) -> i64 {
         ((CRAWL_START + self.second) * 1_000_000) as i64
     }
 
-    /// The time of the capture, such as `2026-01-12T00:00:00Z`. The whole crawl is in one month.
+    /// Returns the time of the capture, such as `2026-01-12T00:00:00Z`. The whole crawl is in one
+    /// month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
-/// A second of the crawl in the form `20260112000000`.
+/// Formats a second of the crawl as `20260112000000`.
 pub(super) fn stamp(second: u64) -> String {
     let [day, hour, minute, second] = clock(second);
     format!("202601{day:02}{hour:02}{minute:02}{second:02}")
@@ -80,8 +81,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// All captures of the host with this number (of both hosts, if it is the even number of twins), in
-/// the order of the index: by key, then by time.
+/// Returns all captures of the host with this number (of both hosts, if it is the even number of
+/// twins), in the order of the index: by key, then by time.
 pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -91,13 +92,12 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     found
 }
 
-/// Share of hosts whose home page, as the web serves it, redirects to [`HOME_BELOW`], in a
-/// thousandth.
+/// Share of hosts whose home page redirects to [`HOME_BELOW`] on the live web, in thousandths.
 const HOME_REDIRECTS: u64 = 60;
-/// Where such a home page is.
+/// Path of such a home page.
 const HOME_BELOW: &str = "/home/";
 
-/// What the web answers for a home page: the page that the crawl captured, or the way to it.
+/// Live response for a home page: the page that the crawl captured, or a redirect to it.
 pub(crate) enum LiveHome {
     /// The page, with its content type and other header fields.
     Page {
@@ -108,11 +108,11 @@ pub(crate) enum LiveHome {
         /// The page.
         body: Vec<u8>,
     },
-    /// The home page is below.
+    /// The home page is at this path.
     Redirect(&'static str),
 }
 
-/// The home page of a host as the web serves it today; `None` if the path is none of one.
+/// Returns a host's home page as the web serves it today. `None` if the path is not a home page's.
 pub(crate) fn live_home(world: &World, host: &str, path: &str) -> Option<LiveHome> {
     if path != "/" && path != HOME_BELOW {
         return None;
@@ -207,7 +207,7 @@ fn blank(
     }
 }
 
-/// Adds rows that look like home pages in all columns but one.
+/// Adds rows that look like home pages in all columns except one.
 fn add_oddities(host: &str, found: &mut Vec<GeneratedCapture>, dice: &mut Dice) {
     let plain = b"Hello.\n".to_vec();
     if dice.permille(10) {

@@ -190,7 +190,7 @@ const MANY: Script = Script {
     space: " ",
 };
 
-/// The script of a site under this suffix.
+/// Returns the script of a site with this suffix.
 pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
     match suffix {
         "de.example" => &GERMAN,
@@ -209,7 +209,7 @@ pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
 }
 
 impl Script {
-    /// A text of `count` words.
+    /// Returns a text of `count` words.
     pub(super) fn words(&self, count: u64, dice: &mut Dice) -> String {
         let mut text = String::new();
         for at in 0..count {
@@ -240,7 +240,7 @@ pub(super) struct PageCharset {
     pub(super) declared: Declared,
 }
 
-/// Chooses a charset: UTF-8 for 88 % of the pages, else one of the script's own.
+/// Chooses a charset: UTF-8 for 88 % of the pages, otherwise one of the script's legacy charsets.
 pub(super) fn charset(script: &Script, dice: &mut Dice) -> PageCharset {
     let label = if dice.permille(120) { dice.pick(script.legacy) } else { "utf-8" };
     let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::UTF_8);

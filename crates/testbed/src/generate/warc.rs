@@ -1,4 +1,4 @@
-//! WARC files as the crawler writes them: WARC/1.0, one gzip member for each record, SHA-1 digests.
+//! WARC files as the crawler writes them: WARC/1.0, one gzip member per record, SHA-1 digests.
 
 use std::{
     borrow::Cow,
@@ -18,13 +18,13 @@ use crate::error::TestbedError;
 /// A WARC file that is being written.
 pub(super) struct WarcFile {
     path: PathBuf,
-    /// The file's name in the index: relative to the bucket.
+    /// The file's name in the index, relative to the bucket.
     pub(super) name: String,
     file: BufWriter<File>,
     offset: u64,
 }
 
-/// What the index says about a record.
+/// The index columns of a record.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenRecord {
     pub(super) offset: u64,
@@ -82,7 +82,7 @@ impl WarcFile {
         Ok(WrittenRecord { offset, length, digest, record_id })
     }
 
-    /// Writes the bytes that are still in memory.
+    /// Flushes the buffered bytes.
     pub(super) fn finish(mut self) -> Result<(), TestbedError> {
         self.file.flush().map_err(TestbedError::file(&self.path))
     }
@@ -104,10 +104,10 @@ fn gzip(parts: &[&[u8]]) -> std::io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// The body as the crawler stored it: decoded, but for a few that it could not decode. The head
-/// is the same for both.
+/// Returns the body as the crawler stored it: decoded, except for a few that it could not decode.
+/// The head is the same for both.
 fn stored_body(capture: &GeneratedCapture) -> std::io::Result<Cow<'_, [u8]>> {
-    /// One in so many bodies is stored as it came.
+    /// One in this many bodies is stored undecoded.
     const CODED_EVERY: u8 = 32;
     let is_coded = Sha256::digest(capture.url())[0].is_multiple_of(CODED_EVERY);
     let body = capture.body.as_slice();

@@ -1,6 +1,6 @@
-//! The answer to a request to a host of the graph.
+//! The response to a request to a host of the graph.
 //!
-//! Must not know: connections, names that are no host's.
+//! Does not depend on connections, or on names that are not a host's.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -18,11 +18,11 @@ use crate::{dice::Dice, draw};
 
 /// Size of the robots.txt that is a trap, in bytes.
 const HUGE_ROBOTS_BYTES: usize = 30 << 20;
-/// What separates the draws of answers from others.
+/// Labels that separate the draws of responses from others.
 const TIME_DRAW: u64 = 50;
 const STATUS_DRAW: u64 = 51;
 
-/// Answers a request; none if the name is no host's.
+/// Responds to a request. `None` if the name is not a host's.
 pub(crate) fn answer(graph: &SiteGraph, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
     let named = graph.named(request.host)?;
     let mut answer = match named.farm {
@@ -66,7 +66,8 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
 }
 
 impl SiteGraph {
-    /// What a page answers, of a page that is 503 at first the second answer.
+    /// Returns the response of a page. For a page that is 503 at first, this is the second
+    /// response.
     pub(super) fn content(&self, page: GraphPage, day: u32) -> GraphAnswer {
         if let Some(to) = self.redirect(page) {
             let mut dice = Dice::of_numbers([self.seed, STATUS_DRAW, page.host, page.page]);
@@ -89,7 +90,7 @@ impl SiteGraph {
                 GraphAnswer::new(200, content_type, body).with("etag", tag())
             }
             PageKind::Document => {
-                // What all copies of a site show: its first host's home page on the first day.
+                // All copies in a site show its first host's home page on the first day.
                 let home = self.home(self.first_host(self.site_of(page.host)));
                 let text =
                     if self.is_copy(page) { self.html(home, 0) } else { self.html(page, day) };
@@ -107,7 +108,7 @@ impl SiteGraph {
         }
     }
 
-    /// The answer to `/robots.txt`.
+    /// Returns the response for `/robots.txt`.
     fn robots(&self, host: u64, day: u32) -> GraphAnswer {
         let rules = || {
             let delay = self.crawl_delay(host).map(|delay| delay.as_millis());
@@ -139,7 +140,7 @@ impl SiteGraph {
         }
     }
 
-    /// The sitemaps that robots.txt of a host names.
+    /// Returns the sitemaps that a host's robots.txt names.
     fn robots_sitemaps(&self, host: u64) -> Vec<String> {
         let named = self.named_sitemap(host).map(|sitemap| self.sitemap_url(sitemap));
         let trap = self.trap(host).filter(|trap| trap.is_of_sitemaps());
@@ -148,8 +149,8 @@ impl SiteGraph {
         named.into_iter().chain(entries).collect()
     }
 
-    /// How long the answer to a target takes: 0.75 to 1.25 times the host's mean, within the bounds
-    /// of slow hosts.
+    /// Returns the response time for a target: 0.75 to 1.25 times the host's mean, within the
+    /// bounds of slow hosts.
     fn time_of_answer(&self, host: u64, target: &str) -> Duration {
         let mean = self.response_time(host).as_millis() as u64;
         if mean == 0 {
@@ -165,13 +166,13 @@ impl SiteGraph {
     }
 }
 
-/// Milliseconds as seconds, with decimals where there are any.
+/// Formats milliseconds as seconds, with decimals if there are any.
 fn seconds(ms: u128) -> String {
     let text = format!("{}.{:03}", ms / 1_000, ms % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Comments up to the size of a huge robots.txt.
+/// Returns comments up to the size of a huge robots.txt.
 fn comments() -> &'static [u8] {
     static COMMENTS: OnceLock<Vec<u8>> = OnceLock::new();
     COMMENTS.get_or_init(|| {

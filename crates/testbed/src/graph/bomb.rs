@@ -1,20 +1,21 @@
-//! A gzip bomb: a GiB that is packed into one MB.
+//! A gzip bomb: a GiB that is compressed to one MB.
 //!
-//! Must not know: what it is a bomb of.
+//! Does not depend on the content of the bomb.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// Size of the piece that a gzip bomb repeats, in bytes, and how often it does.
+/// Size in bytes of the piece that a gzip bomb repeats, and the number of repetitions.
 const BOMB_PIECE_BYTES: usize = 1 << 20;
 const BOMB_PIECES: usize = 1 << 10;
 
-/// A gzip member of [`BOMB_PIECES`] equal pieces of these bytes and spaces, each packed once.
+/// Returns a gzip member of [`BOMB_PIECES`] equal pieces of these bytes and spaces, compressed
+/// once.
 pub(super) fn bomb_of(start: &[u8]) -> Bytes {
     let mut piece = start.to_vec();
     piece.resize(BOMB_PIECE_BYTES, b' ');
     let mut packed = Vec::with_capacity(BOMB_PIECE_BYTES);
-    // After a full flush the next piece needs nothing of the one before.
+    // After a full flush the next piece does not refer to the one before.
     let mut deflate = Compress::new(Compression::best(), false);
     if deflate.compress_vec(&piece, &mut packed, FlushCompress::Full).is_err() {
         return Bytes::new();

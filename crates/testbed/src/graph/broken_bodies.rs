@@ -1,8 +1,8 @@
-//! Pages whose bodies end early or whose codings are not what their heads say, as servers send
-//! them: `/broken/KIND/SIZE`.
+//! Pages whose bodies end early or whose codings do not match their heads, as on real servers:
+//! `/broken/KIND/SIZE`.
 //!
-//! Each page has a title, and near its start a link to a page that nothing else links to. Does not
-//! depend on how an answer is put on the wire.
+//! Each page has a title, and near its start a link to a page to which nothing else links. Does not
+//! depend on how a response is written to the wire.
 
 use std::io::Write;
 
@@ -15,43 +15,43 @@ use flate2::{
 use super::reply::{BodyEnd, GraphAnswer};
 use crate::dice::Dice;
 
-/// What separates the draws of these pages from others.
+/// Label that separates the draws of these pages from others.
 const BROKEN_BODY_DRAW: u64 = 61;
 
-/// How much of a body a client can have.
+/// The part of a body that a client can decode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BodyLeft {
-    /// All of the page.
+    /// The whole page.
     Whole,
-    /// The page up to where its coding breaks off.
+    /// The page up to the point where its coding breaks off.
     Start,
-    /// The bytes as they are on the wire: nothing can be decoded.
+    /// Only the bytes on the wire: nothing can be decoded.
     Coded,
 }
 
 macro_rules! broken_bodies {
     ($($(#[$doc:meta])* $variant:ident $name:literal $coding:literal $left:ident $end:ident;)+) => {
-        /// A way in which a body is not what its head says. The names are stable.
+        /// A mismatch between a body and its head. The names are stable.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub enum BrokenBody { $($(#[$doc])* $variant,)+ }
 
         impl BrokenBody {
-            /// Every way, in the order of declaration.
+            /// Every kind, in the order of declaration.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// The stable name: a segment of its URLs.
+            /// Returns the stable name, which is a segment of its URLs.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// The value of `Content-Encoding`; empty if there is none.
+            /// Returns the value of `Content-Encoding`. Empty if there is none.
             #[must_use]
             pub fn coding(self) -> &'static str {
                 match self { $(Self::$variant => $coding,)+ }
             }
 
-            /// How much of the body a client can have.
+            /// Returns the part of the body that a client can decode.
             #[must_use]
             pub fn left(self) -> BodyLeft {
                 match self { $(Self::$variant => BodyLeft::$left,)+ }
@@ -64,9 +64,9 @@ macro_rules! broken_bodies {
     };
 }
 
-// The columns: name, Content-Encoding, what a client can have, how the body ends on the wire.
+// The columns: name, Content-Encoding, decodable part, end of the body on the wire.
 broken_bodies! {
-    /// gzip as it should be.
+    /// Correct gzip.
     Gzip "gzip" "gzip" Whole Whole;
     /// gzip without its trailer.
     NoTrailer "no-trailer" "gzip" Whole Whole;
@@ -78,17 +78,17 @@ broken_bodies! {
     WrongLength "wrong-length" "gzip" Whole Whole;
     /// gzip of two members.
     TwoMembers "two-members" "gzip" Whole Whole;
-    /// gzip in gzip.
+    /// gzip inside gzip.
     Twice "twice" "gzip, gzip" Whole Whole;
     /// The first half of gzip.
     HalfGzip "half-gzip" "gzip" Start Whole;
-    /// `deflate` as the standard has it.
+    /// `deflate` as in the standard.
     Zlib "zlib" "deflate" Whole Whole;
-    /// The same without its checksum.
+    /// `deflate` as in the standard, without its checksum.
     ZlibWithoutSum "zlib-without-sum" "deflate" Whole Whole;
-    /// `deflate` without the head of zlib.
+    /// `deflate` without the zlib header.
     Deflate "deflate" "deflate" Whole Whole;
-    /// The first half of that.
+    /// The first half of `deflate` without the zlib header.
     HalfDeflate "half-deflate" "deflate" Start Whole;
     /// A Content-Length that is too large; the connection ends after the body.
     LengthTooLong "length-too-long" "" Whole LengthTooLong;
@@ -96,50 +96,50 @@ broken_bodies! {
     Unended "unended" "" Whole Unended;
     /// gzip with a Content-Length that is too large.
     GzipTooShort "gzip-too-short" "gzip" Whole LengthTooLong;
-    /// The first half of gzip, and then the connection ends.
+    /// The first half of gzip, after which the connection ends.
     HalfUnended "half-unended" "gzip" Start Unended;
-    /// A page that is not coded.
+    /// A page that is not encoded.
     NotGzip "not-gzip" "gzip" Coded Whole;
     /// A coding that needs a dictionary.
     Dictionary "dictionary" "dcb" Coded Whole;
-    /// The head of gzip, and then the connection ends.
+    /// The header of gzip, after which the connection ends.
     HeadOfGzip "head-of-gzip" "gzip" Coded Unended;
 }
 
 impl BrokenBody {
-    /// The sizes of pages in bytes, about.
+    /// The approximate sizes of pages in bytes.
     pub const SIZES: [usize; 3] = [3_000, 60_000, 300_000];
 
-    /// The target of a page.
+    /// Returns the target of a page.
     #[must_use]
     pub fn target(self, size: usize) -> String {
         format!("/broken/{}/{size}", self.as_str())
     }
 
-    /// The target to which a page alone links.
+    /// Returns the target to which only the page links.
     #[must_use]
     pub fn target_behind(self, size: usize) -> String {
         format!("/broken/behind/{}/{size}", self.as_str())
     }
 
-    /// Whether a body ends before its end: that of the page or that of its bytes on the wire.
+    /// Returns true if the body is incomplete, either the page or its bytes on the wire.
     #[must_use]
     pub fn ends_early(self) -> bool {
         self.end() != BodyEnd::Whole || self.left() == BodyLeft::Start
     }
 
-    /// Whether the connection ends before the body.
+    /// Returns true if the connection ends before the body.
     #[must_use]
     pub fn is_cut_off(self) -> bool {
         self.end() != BodyEnd::Whole
     }
 
-    /// The page.
+    /// Returns the page.
     #[must_use]
     pub fn page(self, size: usize) -> Vec<u8> {
         let name = self.as_str();
         let mut dice = Dice::of_numbers([BROKEN_BODY_DRAW, size as u64]);
-        // No coding packs letters by chance into a few bytes.
+        // Random letters, so that no coding compresses them to a few bytes by chance.
         let text: String = (0..size).map(|_| char::from(b'a' + dice.below(26) as u8)).collect();
         let behind = self.target_behind(size);
         format!(
@@ -149,7 +149,7 @@ impl BrokenBody {
         .into_bytes()
     }
 
-    /// The bytes of the body on the wire.
+    /// Returns the bytes of the body on the wire.
     #[must_use]
     pub fn wire(self, size: usize) -> Vec<u8> {
         let page = self.page(size);
@@ -184,7 +184,7 @@ impl BrokenBody {
     }
 }
 
-/// The answer to a target below `/broken/`; none if there is none.
+/// Returns the response for a target below `/broken/`. `None` if there is no such page.
 pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     let page = |title: &str, links: &[String]| {
         let links: String =
@@ -214,7 +214,7 @@ pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     Some(GraphAnswer { end: body.end(), ..answer })
 }
 
-// Writing to memory does not fail; if it did, the bytes would be no coding at all.
+// Writing to memory does not fail; if it did, the bytes would be empty.
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

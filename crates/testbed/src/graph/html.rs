@@ -10,15 +10,15 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Bytes of the text of which pages have pieces.
+/// Bytes of the text from which pages take pieces.
 const TEXT_BYTES: usize = 1 << 16;
-/// Greatest number of bytes of a paragraph.
+/// Maximum number of bytes in a paragraph.
 const PARAGRAPH_BYTES: usize = 600;
-/// What separates the draws of spellings and text from others.
+/// Label that separates the draws of spellings and text from others.
 const HTML_DRAW: u64 = 40;
 
 impl SiteGraph {
-    /// The bytes of a page.
+    /// Returns the bytes of a page.
     pub(super) fn html(&self, page: GraphPage, day: u32) -> String {
         let mut dice = Dice::of_numbers([self.seed, HTML_DRAW, page.host, page.page]);
         let mean = self.settings.page_bytes;
@@ -59,7 +59,7 @@ impl SiteGraph {
         html
     }
 
-    /// The URLs of a host's trap to which its home page links.
+    /// Returns the URLs of a host's trap to which its home page links.
     pub(super) fn trap_entries(&self, host: u64) -> Vec<String> {
         match self.trap(host) {
             Some(Trap::LinkFarm) => {
@@ -93,7 +93,7 @@ impl SiteGraph {
         };
     }
 
-    /// The origin of a host, of some links with its usual port.
+    /// Returns the origin of a host, sometimes with its default port.
     fn origin_with_port(&self, host: u64, dice: &mut Dice) -> String {
         let port = match self.has_https(host) {
             _ if !dice.permille(u64::from(self.settings.variants)) => "",
@@ -104,7 +104,7 @@ impl SiteGraph {
     }
 }
 
-/// A target in another spelling of the same key.
+/// Returns a target in another spelling of the same key.
 fn other_spelling(target: &str, dice: &mut Dice) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let session = dice.next();
@@ -131,7 +131,7 @@ fn other_spelling(target: &str, dice: &mut Dice) -> String {
     }
 }
 
-/// A target as a reference relative to the page at another one.
+/// Returns a target as a reference relative to the page at `from`.
 fn relative(from: &str, target: &str) -> String {
     let path = from.split('?').next().unwrap_or_default();
     let up = "../".repeat(path.matches('/').count() - 1);
@@ -142,7 +142,7 @@ fn escaped(href: &str) -> String {
     href.replace('&', "&amp;")
 }
 
-/// Words without meaning, the same in every world.
+/// Returns words without meaning, identical in every world.
 fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {

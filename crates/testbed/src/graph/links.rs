@@ -1,20 +1,20 @@
-//! The links of a page: those of the trees that make all pages reachable, then random ones.
+//! The links of a page: first those of the trees that make all pages reachable, then random ones.
 //!
-//! Must not know how a link is written.
+//! Does not depend on how a link is written.
 
 use super::world::{CHILDREN_OF_A_HOME, GraphPage, PageKind, SiteGraph};
 use crate::dice::Dice;
 
-/// What separates the draws of links from others.
+/// Labels that separate the draws of links from others.
 const LINK_DRAW: u64 = 30;
 const REDIRECT_DRAW: u64 = 31;
 
-/// How a page names another.
+/// How a page refers to another.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GraphLinkKind {
-    /// A link that a person follows.
+    /// A link for people to follow.
     Anchor,
-    /// The same with `rel=nofollow`.
+    /// A link with `rel=nofollow`.
     NofollowAnchor,
     /// An image of the page.
     Picture,
@@ -28,7 +28,7 @@ pub(super) struct GraphLink {
 }
 
 impl SiteGraph {
-    /// The links of a page, in their order. Only pages that are HTML have any.
+    /// Returns the links of a page, in order. Only HTML pages have any.
     pub(super) fn links(&self, page: GraphPage) -> Vec<GraphLink> {
         let anchor = |to| GraphLink { to, kind: GraphLinkKind::Anchor };
         let mut links: Vec<GraphLink> = self
@@ -45,8 +45,8 @@ impl SiteGraph {
         links
     }
 
-    /// Where a page redirects to; none if it does not. The target is plain, so no chain is longer
-    /// than one.
+    /// Returns the target of a page's redirect. `None` if it does not redirect. The target is
+    /// plain, so no chain is longer than one.
     pub(super) fn redirect(&self, page: GraphPage) -> Option<GraphPage> {
         let mut dice = Dice::of_numbers([self.seed, REDIRECT_DRAW, page.host, page.page]);
         let host = match self.kind(page) {
@@ -66,7 +66,8 @@ impl SiteGraph {
         }
     }
 
-    /// The hosts below a host in its site's tree, then the first hosts of the sites below its site.
+    /// Returns the hosts below a host in its site's tree, then the first hosts of the sites below
+    /// its site.
     fn hosts_below(&self, host: u64) -> impl Iterator<Item = u64> {
         let site = self.site_of(host);
         let first = self.first_host(site);
@@ -79,7 +80,8 @@ impl SiteGraph {
         hosts.map(move |number| first + number).chain(sites.map(|site| self.first_host(site)))
     }
 
-    /// A page to which any page may link: mostly of the same host, else of its site or of any.
+    /// Returns a page to which any page may link: usually of the same host, otherwise of its site
+    /// or of any.
     fn random_page(&self, host: u64, dice: &mut Dice) -> GraphPage {
         let host = match dice.below(10) {
             0..8 => host,

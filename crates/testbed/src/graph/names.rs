@@ -1,9 +1,9 @@
 //! Hosts and sites by number, and their names.
 //!
-//! Hosts are numbered site by site. A site's first host has the site's name, or `www.` before it;
-//! the others have `h` and their number before it. So the number can be computed from a name, and
-//! the name server needs no list. The label of a site says what it is, so that no name of a world
-//! is one of the real internet's by chance.
+//! Hosts are numbered site by site. The name of a site's first host is the site's name, optionally
+//! with `www.`; the others have the prefix `h` and their number. So the number can be computed from
+//! a name, and the name server needs no list. The label of a site identifies it as a testbed's, so
+//! that no name of a world exists in the real internet by chance.
 
 use crate::dice::Dice;
 
@@ -12,9 +12,9 @@ pub(super) const WORDS: [&str; 16] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "ocean", "pines",
 ];
-/// The end of each site's label.
+/// The suffix of each site's label.
 const LABEL_END: &str = "-everytab-testbed";
-/// What separates the draws of names from others.
+/// Labels that separate the draws of names from others.
 const NAME_DRAW: u64 = 1;
 const WWW_DRAW: u64 = 2;
 
@@ -27,11 +27,11 @@ pub(super) struct Names {
     suffixes: Vec<String>,
 }
 
-/// A host that a name means.
+/// The host that a name refers to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NamedHost {
     pub(crate) host: u64,
-    /// The number before the host's name, if it is a name of its link farm.
+    /// The number before the host's name, if the name belongs to its link farm.
     pub(crate) farm: Option<u64>,
 }
 
@@ -40,15 +40,15 @@ impl Names {
         Self { seed, hosts, sites, suffixes }
     }
 
-    /// The first host of a site; the number of hosts for the site behind the last. A site's share
-    /// of the hosts beyond one a site grows with its number.
+    /// Returns the first host of a site, or the number of hosts for the site after the last one. A
+    /// site has one host, and a share of the other hosts that grows with its number.
     pub(super) fn first_host(&self, site: u64) -> u64 {
         let (site, sites) = (u128::from(site), u128::from(self.sites));
         let more = u128::from(self.hosts - self.sites);
         (site + more * site * site / (sites * sites)) as u64
     }
 
-    /// The site of a host.
+    /// Returns the site of a host.
     pub(super) fn site_of(&self, host: u64) -> u64 {
         let (mut low, mut high) = (0, self.sites);
         while high - low > 1 {
@@ -62,7 +62,7 @@ impl Names {
         low
     }
 
-    /// The name of a site: a label and a public suffix.
+    /// Returns the name of a site: a label and a public suffix.
     pub(super) fn site_name(&self, site: u64) -> String {
         let mut dice = Dice::of_numbers([self.seed, NAME_DRAW, site]);
         let word = dice.pick(&WORDS);
@@ -71,7 +71,7 @@ impl Names {
         format!("{word}{site}{LABEL_END}.{suffix}")
     }
 
-    /// The name of a host.
+    /// Returns the name of a host.
     pub(super) fn host_name(&self, host: u64) -> String {
         let site = self.site_of(host);
         let name = self.site_name(site);
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// The host that a name in lower case means.
+    /// Returns the host that a lower-case name refers to.
     pub(super) fn find(&self, name: &str) -> Option<NamedHost> {
         if let Some((number, rest)) = name.strip_prefix("farm").and_then(|n| n.split_once('.')) {
             let farm = Some(number.parse().ok().filter(|farm: &u64| farm.to_string() == number)?);

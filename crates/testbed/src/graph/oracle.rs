@@ -1,43 +1,47 @@
-//! The oracle: what a crawl of the world must have recorded at its end, by the world alone.
+//! The oracle: the records that a crawl of the world must have at its end, derived from the world
+//! alone.
 //!
-//! It knows neither the crawler nor its frontier. It goes from the seeds along the links, as the
-//! world's functions have them, and says of each URL that becomes known how it ends. The rules:
+//! It depends neither on the crawler nor on its frontier. It follows the links from the seeds by
+//! the world's functions, and returns the result of each known URL. The rules:
 //!
-//! * **Known** is a URL that was a seed, is linked to in scope within the depth, or is where a
-//!   known one redirects to in scope. Each known URL is recorded once, under its normalized key.
-//! * **Scope** is that of a link and the page it is on: the same host, the same site, a site of the
-//!   seeds, or any. Of a redirect it is the same, but one within a host, and one that begins at a
-//!   seed, are always in scope. Images of a page are in every scope.
-//! * **Depth** is the least number of links from a seed. A redirect and an image have the depth of
-//!   what led to them. A crawl of several hosts may first reach a URL by a longer path, so with a
-//!   depth that cuts something off the set is exact within one host only, and an upper bound else.
-//! * **A redirect** is a record of its own with the outcome `redirected` and the digest of its own
-//!   body, and leads to its target; no path of redirects of the graph is longer than one.
-//! * **robots.txt**: a page that it disallows is refused, `robots_disallowed`, and not asked for.
-//!   Of a host whose robots.txt is 503 every known URL is left, `robots_unreachable`; of one with a
-//!   longer Crawl-delay than crawlers obey, `crawl_delay_too_long`. robots.txt itself is no record.
-//! * **A dead host** ends each of its known URLs as failed, with the fetcher's outcome where its
-//!   name has no address. Where no connection gets an answer robots.txt has none either: left,
+//! * **Known**: a URL is known if it is a seed, if a link in scope within the depth leads to it, or
+//!   if a known URL redirects to it in scope. Each known URL is recorded once, under its normalized
+//!   key.
+//! * **Scope** applies to a link and its page: the same host, the same site, a site of the seeds,
+//!   or any. It applies to a redirect in the same way, but redirects within a host, and those that
+//!   start at a seed, are always in scope. Images of a page are in every scope.
+//! * **Depth** is the minimum number of links from a seed. A redirect's target and an image have
+//!   the depth of the page that led to them. A crawl of several hosts may first reach a URL by a
+//!   longer path, so if the depth excludes URLs, the set is exact only within one host, and
+//!   otherwise an upper bound.
+//! * **A redirect** has its own record with the outcome `redirected` and the digest of its own
+//!   body, and leads to its target. No chain of redirects in the graph is longer than one.
+//! * **robots.txt**: a disallowed page is refused as `robots_disallowed` and not requested. If a
+//!   host's robots.txt is 503, every known URL is left as `robots_unreachable`; if its Crawl-delay
+//!   is longer than crawlers obey, as `crawl_delay_too_long`. robots.txt itself has no record.
+//! * **A dead host**: its known URLs fail with the fetcher's outcome if its name has no address. If
+//!   no connection gets a response, robots.txt gets none either, and they are left as
 //!   `robots_unreachable`.
-//! * **404** is failed, `http_404_410`. A page that is 503 at first is asked once more: `ok`.
-//! * **A cookie wall** is passed: its page is `ok`. Where another URL sets the cookie, that is
+//! * **404** fails as `http_404_410`. A page that is 503 at first is requested again: `ok`.
+//! * **A cookie wall** is passed: its page is `ok`. If another URL sets the cookie, that URL is
 //!   `redirected`.
-//! * **Media**: an image that is linked to is refused by its type, `type_refused`. An image of a
-//!   page is known only if the crawl keeps media, then it is `ok`. A PDF file is `ok`.
-//! * **nofollow**: unless the crawl ignores it, no link with `rel=nofollow` is followed, and none
-//!   of a page whose meta element says so.
-//! * **noarchive**: a page that forbids copies is refused, `noarchive`; its links are followed.
-//! * **Digest** is SHA-256 of the body without codings, of every answer that has one: of 404 and of
-//!   redirects too. What is refused without being asked for, or left, has none.
-//! * **Sitemaps**, unless the crawl reads none: a host of which a page has its turn, before the
-//!   last level of the depth, has its sitemaps known, with the depth of that page: the one that
-//!   robots.txt names, in scope from the host, and `/sitemap.xml` if the crawl asks for that as
-//!   well. What an index lists is known with the same depth, and what a list has with one more, in
-//!   scope from the sitemap's host. One that is there is `ok`, one that is not is 404 as a page,
-//!   and where one redirects to is a sitemap too.
-//! * **Budgets** are none. Hosts have few shapes of URLs, so a crawler's budget of a site must be
-//!   twice the pages of its largest site, or it is a limit. Pages have text of their own.
-//! * **Traps** are left out: their URLs have no end. [`SiteGraph::trap_of_url`] tells them apart.
+//! * **Media**: a linked image is refused by its type, as `type_refused`. An image of a page is
+//!   known only if the crawl keeps media, and is then `ok`. A PDF file is `ok`.
+//! * **nofollow**: unless the crawl ignores it, links with `rel=nofollow` are not followed, nor any
+//!   link of a page whose meta element forbids it.
+//! * **noarchive**: a page that forbids copies is refused as `noarchive`; its links are followed.
+//! * **Digest** is the SHA-256 of the body without codings, for every response that has one,
+//!   including 404 and redirects. URLs that are refused without a request, or left, have none.
+//! * **Sitemaps**, unless the crawl reads none: when a page of a host is processed before the last
+//!   level of the depth, the host's sitemaps become known with that page's depth: the one that
+//!   robots.txt names, if it is in scope of the host, and `/sitemap.xml` if the crawl also requests
+//!   it. The sitemaps in an index have the same depth, and the pages in a list have one more, if
+//!   they are in scope of the sitemap's host. A sitemap that exists is `ok`, one that does not
+//!   exist is 404 like a page, and the target of a sitemap's redirect is also a sitemap.
+//! * **Budgets** are not modelled. Hosts have few URL shapes, so a crawler's budget per site must
+//!   be twice the pages of its largest site, or else it is a limit. Each page has its own text.
+//! * **Traps** are excluded, because their URLs are endless. [`SiteGraph::trap_of_url`] recognizes
+//!   them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -52,23 +56,23 @@ use super::{
 };
 use crate::behaviour::Behaviour;
 
-/// Which links a crawl follows.
+/// The links that a crawl follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleScope {
-    /// None: the seeds, and where they redirect to.
+    /// No links: only the seeds and the targets of their redirects.
     Page,
-    /// Those to the host of the page.
+    /// Links to the host of the page.
     Host,
-    /// Those to the site of the page.
+    /// Links to the site of the page.
     Site,
-    /// Those to the sites of the seeds.
+    /// Links to the sites of the seeds.
     List,
-    /// All.
+    /// All links.
     Any,
 }
 
 impl OracleScope {
-    /// The scope of this name.
+    /// Parses the name of a scope.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
@@ -82,12 +86,12 @@ impl OracleScope {
     }
 }
 
-/// Which sitemaps a crawl reads.
+/// The sitemaps that a crawl reads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleSitemaps {
     /// None.
     Off,
-    /// Those that robots.txt names.
+    /// Those named by robots.txt.
     Robots,
     /// `/sitemap.xml` as well.
     Also,
@@ -98,23 +102,23 @@ pub enum OracleSitemaps {
 pub struct ClosedCrawl {
     /// The pages that were submitted.
     pub seeds: Vec<GraphPage>,
-    /// Which links are followed.
+    /// The links that are followed.
     pub scope: OracleScope,
-    /// Greatest depth; 0: the seeds only.
+    /// Maximum depth. 0 means only the seeds.
     pub depth: u16,
     /// Whether the images of pages are kept.
     pub keeps_images: bool,
     /// Whether nofollow is ignored.
     pub ignores_nofollow: bool,
-    /// Which sitemaps are read.
+    /// The sitemaps that are read.
     pub sitemaps: OracleSitemaps,
     /// The day of the crawl.
     pub day: u32,
 }
 
 impl ClosedCrawl {
-    /// A crawl without media that obeys nofollow and reads the sitemaps that robots.txt names, as
-    /// deep as a crawl can be, on day 0.
+    /// Creates a crawl without media that obeys nofollow and reads the sitemaps that robots.txt
+    /// names, at the maximum depth, on day 0.
     #[must_use]
     pub fn new(seeds: Vec<GraphPage>, scope: OracleScope) -> Self {
         let (keeps_images, ignores_nofollow) = (false, false);
@@ -123,37 +127,37 @@ impl ClosedCrawl {
     }
 }
 
-/// The sum of a crawl to which a record belongs.
+/// The total of a crawl that counts a record.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ExpectedEnding {
-    /// Fetched, and its record kept.
+    /// Fetched, and its record was kept.
     Captured,
-    /// Asked for without success.
+    /// Requested without success.
     Failed,
     /// Refused by a rule.
     Refused,
-    /// Not asked for.
+    /// Not requested.
     Left,
 }
 
-/// What a crawl must have recorded of one URL.
+/// The record of one URL that a crawl must have.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct ExpectedFetch {
     /// The normalized URL.
     pub url: String,
-    /// The sum to which it belongs.
+    /// The total that counts it.
     pub ending: ExpectedEnding,
-    /// The outcome word.
+    /// The outcome's name.
     pub outcome: &'static str,
-    /// SHA-256 of the body without codings, if there is an answer with one.
+    /// SHA-256 of the body without codings. `None` if there is no response with a body.
     pub sha256: Option<[u8; 32]>,
-    /// The least depth at which the URL is reached.
+    /// The minimum depth at which the URL is reached.
     pub depth: u16,
-    /// The page; none if it is a sitemap.
+    /// The page. `None` for a sitemap.
     pub page: Option<GraphPage>,
 }
 
-/// A URL that is reached and not recorded yet.
+/// A URL that was reached but is not recorded yet.
 #[derive(Clone, Copy)]
 struct Reached {
     page: GraphPage,
@@ -161,30 +165,30 @@ struct Reached {
     is_seed: bool,
 }
 
-/// What is known and not recorded yet.
+/// A known URL that is not recorded yet.
 #[derive(Clone, Copy)]
 enum Due {
     Page(Reached),
     Sitemap(GraphSitemap, u16),
-    /// What sets the cookie of a page.
+    /// The URL that sets the cookie of a page.
     Check(GraphPage, u16),
 }
 
-/// Iterates over what a crawl must have recorded, each URL once, by depth. Takes one bit for each
-/// page of each host that was reached.
+/// Iterates over the records that a crawl must have, each URL once, by depth. Takes one bit for
+/// each page of each reached host.
 pub struct Oracle<'a> {
     graph: &'a SiteGraph,
     crawl: ClosedCrawl,
     seed_sites: HashSet<u64>,
     known: HashMap<u64, Vec<u64>>,
     known_sitemaps: HashSet<GraphSitemap>,
-    /// Hosts whose sitemaps were looked for.
+    /// Hosts whose sitemaps were added.
     told: HashSet<u64>,
     due: VecDeque<Due>,
 }
 
 impl SiteGraph {
-    /// What a crawl must have recorded at its end.
+    /// Returns the records that a crawl must have at its end.
     #[must_use]
     pub fn oracle(&self, crawl: ClosedCrawl) -> Oracle<'_> {
         let seed_sites = crawl.seeds.iter().map(|seed| self.site_of(seed.host)).collect();
@@ -204,7 +208,7 @@ impl SiteGraph {
         oracle
     }
 
-    /// The trap to which a normalized URL belongs, if it is none of a page.
+    /// Returns the trap of a normalized URL. `None` if it belongs to no trap.
     #[must_use]
     pub fn trap_of_url(&self, url: &str) -> Option<Trap> {
         let (_, rest) = url.split_once("://")?;
@@ -217,7 +221,7 @@ impl SiteGraph {
         is_of_it.then_some(trap)
     }
 
-    /// How every URL of a host ends, if they all end so.
+    /// Returns the result of every URL of a host, if it is the same for all.
     fn ending_of_host(&self, host: u64) -> Option<(ExpectedEnding, &'static str)> {
         match self.host_behaviour(host) {
             Behaviour::Fine => {}
@@ -232,7 +236,7 @@ impl SiteGraph {
         }
     }
 
-    /// How a page ends, and what it answers.
+    /// Returns the result of a page.
     fn ending(&self, page: GraphPage) -> (ExpectedEnding, &'static str) {
         if let Some(ending) = self.ending_of_host(page.host) {
             return ending;
@@ -261,7 +265,7 @@ impl Oracle<'_> {
             return;
         }
         *word |= bit;
-        // What has the depth of the page that led to it comes before what is deeper.
+        // URLs with the depth of the page that led to them come before deeper ones.
         if is_redirect {
             self.due.push_front(Due::Page(reached));
         } else {
@@ -275,7 +279,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// A page of a host has its turn: its sitemaps become known.
+    /// Adds the sitemaps of a page's host when the page is processed.
     fn tell_sitemaps(&mut self, from: Reached) {
         let host = from.page.host;
         let is_read = self.crawl.sitemaps != OracleSitemaps::Off
@@ -295,7 +299,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// A sitemap has its turn: what it lists becomes known.
+    /// Adds the entries of a sitemap, and returns its record.
     fn read_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) -> ExpectedFetch {
         let (graph, url) = (self.graph, self.graph.sitemap_url(sitemap));
         let expected = |(ending, outcome), sha256| ExpectedFetch {
@@ -327,7 +331,7 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
-    /// The URL that sets the cookie of a page, which is there.
+    /// Returns the record of the existing URL that sets the cookie of a page.
     fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
         let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
         let body = GraphAnswer::redirect(302, String::new()).body;

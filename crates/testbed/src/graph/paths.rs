@@ -1,31 +1,31 @@
-//! The target (path and query) of a page, and the page of a target.
+//! Converts between pages and their targets (path and query).
 //!
-//! Of each page there is one target in the normal form that a crawler's key has. A target in
-//! another spelling of the same key means the same page; any other target means none.
+//! Each page has exactly one target in the normal form of a crawler's key. A target in another
+//! spelling of the same key refers to the same page; any other target refers to none.
 
 use super::{
     names::WORDS,
     world::{GraphPage, PageKind, SiteGraph},
 };
 
-/// Parameters that are no part of a page's target: sessions and campaigns.
+/// Parameters that are not part of a page's target: sessions and campaigns.
 const IGNORED: [&str; 4] = ["phpsessid", "jsessionid", "gclid", "fbclid"];
 
 impl SiteGraph {
-    /// The normalized URL of a page: the key that a crawler gives it.
+    /// Returns the normalized URL of a page, which is a crawler's key for it.
     #[must_use]
     pub fn url(&self, page: GraphPage) -> String {
         format!("{}{}", self.origin(page.host), self.target(page))
     }
 
-    /// Scheme and name of a host, without a slash at the end.
+    /// Returns scheme and name of a host, without a final slash.
     #[must_use]
     pub fn origin(&self, host: u64) -> String {
         let scheme = if self.has_https(host) { "https" } else { "http" };
         format!("{scheme}://{}", self.host_name(host))
     }
 
-    /// The normalized path and query of a page.
+    /// Returns the normalized path and query of a page.
     pub(super) fn target(&self, page: GraphPage) -> String {
         let number = page.page;
         let word = |number: u64| WORDS[(number % WORDS.len() as u64) as usize];
@@ -43,7 +43,7 @@ impl SiteGraph {
         }
     }
 
-    /// The page that a target means on a host.
+    /// Returns the page that a target refers to on a host.
     pub(super) fn page_of_target(&self, host: u64, target: &str) -> Option<GraphPage> {
         let target = normal_form(target)?;
         let number = match target.as_str() {
@@ -54,8 +54,9 @@ impl SiteGraph {
         (number < self.pages_of(host) && self.target(page) == target).then_some(page)
     }
 
-    /// The page that a URL means, in any spelling that has its key: with the scheme of its host,
-    /// and with dot segments and the fragment removed as clients do before they ask.
+    /// Returns the page that a URL refers to, in any spelling that has its key: with the scheme of
+    /// its host, and without dot segments and fragment, which clients remove before they send a
+    /// request.
     #[must_use]
     pub fn page_of_url(&self, url: &str) -> Option<GraphPage> {
         let (scheme, rest) = url.split_once("://")?;
@@ -70,7 +71,7 @@ impl SiteGraph {
     }
 }
 
-/// The number after the last run of digits, such as that of a page.
+/// Returns the number in the last run of digits, such as a page's.
 fn last_number(target: &str) -> Option<u64> {
     let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
     let digits = target.get(..end)?;
@@ -78,7 +79,7 @@ fn last_number(target: &str) -> Option<u64> {
     digits.get(start..)?.parse().ok()
 }
 
-/// A target without sessions and campaigns, with its parameters sorted and its escapes decoded.
+/// Removes sessions and campaigns from a target, sorts its parameters and decodes its escapes.
 fn normal_form(target: &str) -> Option<String> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let path = decoded(path)?;
@@ -95,7 +96,7 @@ fn normal_form(target: &str) -> Option<String> {
     })
 }
 
-/// A path with its escapes decoded; none if one is broken or stands for no ASCII character.
+/// Decodes the escapes in a path. `None` if one is malformed or not an ASCII character.
 fn decoded(path: &str) -> Option<String> {
     let mut pieces = path.split('%');
     let mut decoded = pieces.next()?.to_owned();

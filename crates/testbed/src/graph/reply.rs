@@ -1,4 +1,4 @@
-//! An answer of a graph of sites, before it is put on the wire.
+//! A response of a graph of sites, before it is written to the wire.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use bytes::Bytes;
 /// How a body ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BodyEnd {
-    /// As its head says.
+    /// As declared in its head.
     Whole,
-    /// Never: it is sent again and again.
+    /// Never: it is sent repeatedly.
     Endless,
-    /// With the connection, before the length that the head says.
+    /// With the connection, before the declared length.
     LengthTooLong,
-    /// With the connection, before the chunk that ends it.
+    /// With the connection, before the final chunk.
     Unended,
 }
 
-/// What is sent, and when.
+/// The response and its delay.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct GraphAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Bytes,
     pub(crate) end: BodyEnd,
-    /// The wait before the first byte.
+    /// The delay before the first byte.
     pub(crate) delay: Duration,
 }
 
 impl GraphAnswer {
-    /// An answer without delay; an empty type writes no Content-Type.
+    /// Creates a response without delay. An empty type writes no Content-Type.
     pub(super) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let headers = match content_type {
             "" => Vec::new(),
@@ -39,13 +39,13 @@ impl GraphAnswer {
         Self { status, headers, body, end: BodyEnd::Whole, delay }
     }
 
-    /// A short page, as servers send with an error or a redirect.
+    /// Creates a short page, as servers send with an error or a redirect.
     pub(super) fn page(status: u16, title: &str) -> Self {
         let body = format!("<!DOCTYPE html><title>{title}</title><h1>{title}</h1>\n");
         Self::new(status, "text/html; charset=utf-8", body)
     }
 
-    /// A redirect.
+    /// Creates a redirect.
     pub(super) fn redirect(status: u16, location: String) -> Self {
         Self::page(status, "This page has moved").with("location", location)
     }

@@ -1,4 +1,4 @@
-//! A request to a graph of sites, as far as its answer depends on it.
+//! The parts of a request to a graph of sites on which its response depends.
 
 use super::world::GraphPage;
 
@@ -14,6 +14,6 @@ pub(crate) struct GraphRequest<'a> {
     pub(crate) cookie: Option<&'a str>,
     /// The day, from 0.
     pub(crate) day: u32,
-    /// Says whether a page was asked for before, of pages that are 503 at first.
+    /// Returns whether a page was requested before, for pages that are 503 at first.
     pub(crate) was_asked: &'a dyn Fn(GraphPage) -> bool,
 }

@@ -1,7 +1,8 @@
-//! A world that is served: the day, and which pages were refused once.
+//! A world that is served: the day, and the pages that were refused once.
 //!
-//! This is the only state. It decides whether a page that is 503 at first is refused again, and
-//! never what a page says; so the end of a crawl that asks such a page twice does not depend on it.
+//! This is the only state. It decides whether a page that is 503 at first is refused again, but
+//! never the content of a page. So the result of a crawl that requests such a page twice does not
+//! depend on it.
 
 use std::{
     collections::HashSet,
@@ -17,7 +18,7 @@ use super::{
     world::{GraphPage, SiteGraph},
 };
 
-/// Greatest number of pages that are remembered; those beyond are not refused at all.
+/// Maximum number of remembered pages; further ones are not refused at all.
 const MAX_REFUSED: usize = 1 << 20;
 
 /// A world and the state of serving it.
@@ -37,7 +38,7 @@ impl ServedGraph {
         self.day.store(day, Ordering::Relaxed);
     }
 
-    /// Answers a request; none if the name is no host's.
+    /// Responds to a request. `None` if the name is not a host's.
     pub(crate) fn answer(
         &self,
         host: &str,

@@ -1,78 +1,79 @@
-//! What a graph of sites is made from. Shares are in a thousandth.
+//! The settings of a graph of sites. Shares are in thousandths.
 
 use super::traps::Trap;
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// How the pages are spread over the hosts.
+/// Distribution of the pages over the hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PageSpread {
-    /// Every host has the same number, but for the remainder.
+    /// Every host has the same number, except for the remainder.
     Equal,
-    /// Every number from 1 to twice the mean is as probable; the sum is about what was asked for.
+    /// Every number from 1 to twice the mean is equally likely; the sum is about the requested
+    /// number.
     Uniform,
-    /// The n-th host has an n-th of the first one's pages (Zipf's law), at least one; the sum is
-    /// about what was asked for.
+    /// The n-th host has one n-th of the first one's pages (Zipf's law), at least one; the sum is
+    /// about the requested number.
     Zipf,
 }
 
-/// Everything that decides a graph of sites, beside the seed.
+/// All settings of a graph of sites except the seed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GraphSettings {
-    /// Number of hosts, at least that of the sites.
+    /// Number of hosts, at least the number of sites.
     pub hosts: u64,
     /// Number of sites, at least 1. The first ones have one host, the last ones the most.
     pub sites: u64,
-    /// Number of pages of all hosts, at least that of the hosts.
+    /// Total number of pages, at least the number of hosts.
     pub pages: u64,
-    /// How the pages are spread over the hosts.
+    /// Distribution of the pages over the hosts.
     pub spread: PageSpread,
-    /// Number of links of a page, at least 1. Home pages have up to 8 more.
+    /// Number of links in a page, at least 1. Home pages have up to 8 more.
     pub links: u64,
-    /// Mean size of a page in bytes; a page has 0.5 to 1.5 times this, or what its links take.
+    /// Mean size of a page in bytes. A page has 0.5 to 1.5 times this, or the size of its links.
     pub page_bytes: u64,
-    /// Public suffixes under which the sites are. A crawler finds these sites only if they are in
-    /// its own list of suffixes; the default ones are in the Public Suffix List, two of them in its
+    /// Public suffixes of the sites. A crawler recognizes these sites only if its own list of
+    /// suffixes contains them; the default ones are in the Public Suffix List, two of them in its
     /// private section.
     pub suffixes: Vec<String>,
-    /// Share of hosts with https; the others have http. Links always name the host's own.
+    /// Share of hosts with https; the others have http. Links always use the host's own scheme.
     pub https: u32,
-    /// Share of dead hosts, among the hosts that no other depends on.
+    /// Share of dead hosts, among the hosts on which no other depends.
     pub dead: u32,
-    /// The ways in which hosts are dead. Allowed are [`GraphSettings::DEATHS`].
+    /// The ways in which hosts are dead, from [`GraphSettings::DEATHS`].
     pub dead_as: Vec<Behaviour>,
-    /// Share of slow hosts; the others answer immediately.
+    /// Share of slow hosts; the others respond immediately.
     pub slow: u32,
-    /// The least and the greatest response time of a slow host, in milliseconds.
+    /// Minimum and maximum response time of a slow host, in milliseconds.
     pub slow_ms: (u64, u64),
     /// Share of hosts whose robots.txt has a Crawl-delay.
     pub crawl_delay: u32,
-    /// The least and the greatest Crawl-delay, in milliseconds.
+    /// Minimum and maximum Crawl-delay, in milliseconds.
     pub crawl_delay_ms: (u64, u64),
-    /// Share of hosts without robots.txt, on which nothing is forbidden.
+    /// Share of hosts without robots.txt, where everything is allowed.
     pub no_robots: u32,
-    /// Share of hosts that have sitemaps; they list hidden pages too.
+    /// Share of hosts with sitemaps, which also list hidden pages.
     pub sitemaps: u32,
     /// Share of leaf pages that redirect to a page of their host. A page is a leaf if it has no
-    /// children in its host's tree; where a page has many links, nearly all are.
+    /// children in its host's tree; if pages have many links, nearly all are leaves.
     pub redirect: u32,
     /// Share of leaf pages that redirect to a page of another host.
     pub redirect_away: u32,
     /// Share of leaf pages that are 404.
     pub not_found: u32,
-    /// Share of leaf pages that are 503 when they are asked for the first time.
+    /// Share of leaf pages that are 503 on the first request.
     pub unavailable: u32,
     /// Share of leaf pages that robots.txt disallows.
     pub forbidden: u32,
-    /// Share of leaf pages whose meta element forbids to follow their links.
+    /// Share of leaf pages whose meta element forbids following their links.
     pub nofollow: u32,
     /// Share of leaf pages to which only links with `rel=nofollow` lead.
     pub hidden: u32,
     /// Share of leaf pages that are media: half are images of the page above them, a quarter are
-    /// images that a page links to, a quarter are PDF files.
+    /// linked images, a quarter are PDF files.
     pub media: u32,
-    /// Share of PDF files that are the same file as others of their site.
+    /// Share of PDF files that are identical to others of their site.
     pub copies: u32,
-    /// Share of leaf pages that forbid to keep a copy: half by a header, half by a meta element.
+    /// Share of leaf pages that forbid keeping a copy: half by a header, half by a meta element.
     pub noarchive: u32,
     /// Share of leaf pages behind a cookie wall.
     pub walled: u32,
@@ -81,14 +82,14 @@ pub struct GraphSettings {
     pub variants: u32,
     /// Share of pages whose content depends on the day.
     pub changing: u32,
-    /// The traps that there are.
+    /// The traps of the world.
     pub traps: Vec<Trap>,
-    /// Share of hosts that have a trap: one of `traps`, in turn.
+    /// Share of hosts with a trap, taken from `traps` by the host's number.
     pub trap_hosts: u32,
 }
 
 impl Default for GraphSettings {
-    /// A small world with a little of everything but dead hosts, delays and traps.
+    /// Returns a small world with a few of everything except dead hosts, delays and traps.
     fn default() -> Self {
         let suffixes = ["com", "co.uk", "org", "github.io", "de", "netlify.app"];
         Self {
@@ -137,7 +138,7 @@ impl GraphSettings {
         Behaviour::Reset,
     ];
 
-    /// A world whose pages are all fine, without variants of links.
+    /// Returns a world whose pages are all fine, without variants of links.
     #[must_use]
     pub fn plain(hosts: u64, sites: u64, pages: u64) -> Self {
         Self {
@@ -159,7 +160,7 @@ impl GraphSettings {
         }
     }
 
-    /// The shares of leaf pages, in the order in which they are drawn.
+    /// Returns the shares of leaf pages, in the order in which they are drawn.
     pub(super) fn leaf_shares(&self) -> [u32; 10] {
         [
             self.redirect,
@@ -206,11 +207,11 @@ impl GraphSettings {
     }
 }
 
-/// Greatest number of pages: enough for the whole web, and products of numbers stay in 64 bits.
+/// Maximum number of pages: enough for the whole web, while products of numbers fit into 64 bits.
 const MAX_PAGES: u64 = 1 << 40;
-/// Greatest number of links of a page: crawlers read 5,000, and a page has some more than these.
+/// Maximum number of links in a page: crawlers read 5,000, and a page has a few more than these.
 const MAX_LINKS: u64 = 4_000;
-/// Greatest mean size of a page in bytes.
+/// Maximum mean size of a page in bytes.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 #[cfg(test)]

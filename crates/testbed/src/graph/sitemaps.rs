@@ -1,7 +1,7 @@
-//! The sitemaps of hosts: which a host has, where they are, and what they list.
+//! The sitemaps of hosts: which a host has, their locations, and their entries.
 //!
-//! They list hidden pages, to which no link leads that a crawler follows, and some of the others.
-//! Must not know: traps, which have sitemaps of their own.
+//! They list hidden pages, to which no followed link leads, and some of the others. Does not depend
+//! on traps, which have separate sitemaps.
 
 use std::fmt::Write;
 
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Pages of a host that may be in its sitemaps: the first ones.
+/// Number of pages of a host that may be in its sitemaps: the first ones.
 const LISTED_PAGES: u64 = 10_000;
-/// What separates the draws of sitemaps from others.
+/// Labels that separate the draws of sitemaps from others.
 const SITEMAP_DRAW: u64 = 70;
 const KIND_DRAW: u64 = 71;
 
-/// How a host tells of its pages.
+/// How a host announces its pages.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum SitemapKind {
     /// robots.txt names a list in XML.
@@ -32,11 +32,11 @@ pub enum SitemapKind {
     Text,
     /// robots.txt names a list in XML, in which half of the pages are alternates of others.
     Alternates,
-    /// `/sitemap.xml` is there, and robots.txt does not name it.
+    /// `/sitemap.xml` exists, but robots.txt does not name it.
     WellKnown,
     /// robots.txt names a list on the first host of the site.
     Elsewhere,
-    /// robots.txt names what redirects to a list in XML.
+    /// robots.txt names a URL that redirects to a list in XML.
     Moved,
 }
 
@@ -53,7 +53,7 @@ impl SitemapKind {
     ];
 }
 
-/// A sitemap: whose pages it lists, and its place on the host that serves it.
+/// A sitemap: the host that serves it, and its file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct GraphSitemap {
     /// The host that serves it.
@@ -61,10 +61,10 @@ pub(super) struct GraphSitemap {
     pub(super) file: SitemapFile,
 }
 
-/// The place of a sitemap.
+/// The file of a sitemap.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum SitemapFile {
-    /// `/sitemap.xml`, which a crawler may ask for without being told.
+    /// `/sitemap.xml`, which a crawler may request although nothing names it.
     WellKnown,
     /// An index.
     Index,
@@ -73,9 +73,9 @@ pub(super) enum SitemapFile {
     Packed,
     Text,
     Alternates,
-    /// That of another host of the site.
+    /// The sitemap of another host of the site.
     Of(u64),
-    /// What redirects, and where to.
+    /// The source and the target of a redirect.
     Old,
     New,
 }
@@ -97,7 +97,7 @@ impl SitemapFile {
 }
 
 impl SiteGraph {
-    /// How a host tells of its pages, if it does.
+    /// Returns how a host announces its pages. `None` if it does not.
     #[must_use]
     pub fn sitemap_kind(&self, host: u64) -> Option<SitemapKind> {
         let GraphSettings { sitemaps, .. } = self.settings;
@@ -110,7 +110,7 @@ impl SiteGraph {
         Some(if self.has_robots(host) { kind } else { SitemapKind::WellKnown })
     }
 
-    /// The sitemap that robots.txt of a host names, if it names one.
+    /// Returns the sitemap that a host's robots.txt names. `None` if it names none.
     pub(super) fn named_sitemap(&self, host: u64) -> Option<GraphSitemap> {
         let file = match self.sitemap_kind(host)? {
             SitemapKind::Urlset => SitemapFile::WellKnown,
@@ -127,12 +127,12 @@ impl SiteGraph {
         Some(GraphSitemap { at: host, file })
     }
 
-    /// The URL of a sitemap.
+    /// Returns the URL of a sitemap.
     pub(super) fn sitemap_url(&self, sitemap: GraphSitemap) -> String {
         format!("{}{}", self.origin(sitemap.at), sitemap.file.target())
     }
 
-    /// True if there is such a sitemap.
+    /// Returns true if the sitemap exists.
     pub(super) fn has_sitemap(&self, GraphSitemap { at, file }: GraphSitemap) -> bool {
         let kind = match file {
             SitemapFile::WellKnown => {
@@ -151,7 +151,7 @@ impl SiteGraph {
         self.sitemap_kind(at) == Some(kind)
     }
 
-    /// The sitemaps that an index lists, or the one to which another redirects.
+    /// Returns the sitemaps in an index, or the target of a sitemap's redirect.
     pub(super) fn sitemaps_in(&self, GraphSitemap { at, file }: GraphSitemap) -> Vec<GraphSitemap> {
         let files: &[SitemapFile] = match file {
             SitemapFile::Index => &[SitemapFile::Plain, SitemapFile::Packed],
@@ -161,8 +161,8 @@ impl SiteGraph {
         files.iter().map(|file| GraphSitemap { at, file: *file }).collect()
     }
 
-    /// The pages that a sitemap lists, and of lists in XML the home page of the next host, which a
-    /// crawler must not follow out of its scope.
+    /// Returns the pages that a sitemap lists. Lists in XML also contain the home page of the next
+    /// host, which a crawler must not follow out of its scope.
     pub(super) fn pages_in(&self, sitemap: GraphSitemap) -> Vec<GraphPage> {
         let GraphSitemap { at, file } = sitemap;
         let host = match file {
@@ -172,7 +172,7 @@ impl SiteGraph {
         };
         let is_listed = |page: &GraphPage| match self.kind(*page) {
             PageKind::Hidden => true,
-            // It is an image of a page, or a page of its own: that depends on what comes first.
+            // It can be an image of a page or a page itself, depending on which is found first.
             PageKind::Image => false,
             _ => page.page.is_multiple_of(3),
         };
@@ -189,7 +189,7 @@ impl SiteGraph {
         pages
     }
 
-    /// What the sitemap at a target answers; none if there is none.
+    /// Returns the response of the sitemap at a target. `None` if there is none.
     pub(super) fn sitemap_at(&self, host: u64, target: &str) -> Option<GraphAnswer> {
         let of_host = || {
             let number = target.strip_prefix("/sitemaps/of/")?.strip_suffix(".xml")?;
@@ -210,7 +210,7 @@ impl SiteGraph {
         self.has_sitemap(sitemap).then(|| self.sitemap(sitemap))
     }
 
-    /// What a sitemap answers: 404 if there is none.
+    /// Returns a sitemap's response: 404 if it does not exist.
     pub(super) fn sitemap(&self, sitemap: GraphSitemap) -> GraphAnswer {
         if !self.has_sitemap(sitemap) {
             return GraphAnswer::page(404, "Not Found");
@@ -239,7 +239,7 @@ impl SiteGraph {
 
 pub(super) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// A list in XML.
+/// Returns a list in XML.
 pub(super) fn urlset<T: AsRef<str>>(pages: &[T]) -> String {
     let mut xml =
         format!("{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
@@ -251,7 +251,7 @@ pub(super) fn urlset<T: AsRef<str>>(pages: &[T]) -> String {
     xml
 }
 
-/// An index of sitemaps.
+/// Returns an index of sitemaps.
 pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     let mut xml = format!(
         "{DECLARATION}<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
@@ -263,7 +263,7 @@ pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     xml
 }
 
-/// A list in which every second page is only an alternate of the one before.
+/// Returns a list in which every second page is only an alternate of the one before it.
 fn with_alternates(pages: &[String]) -> String {
     let mut xml = format!(
         "{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

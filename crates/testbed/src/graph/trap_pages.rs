@@ -1,6 +1,6 @@
-//! What the URLs of traps answer.
+//! The responses of the URLs of traps.
 //!
-//! Must not know: robots.txt, which the answers of a host have.
+//! Does not depend on robots.txt, which is part of a host's responses.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,24 +18,24 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Number of links of the page with many.
+/// Number of links in the page with many.
 const MANY_LINKS: u64 = 12_000;
-/// Items of a shop, each of which one choice in three shows.
+/// Number of items in a shop, of which each choice shows one in three.
 const ITEMS: u64 = 60;
-/// Values of each filter of a shop.
+/// Number of values for each filter of a shop.
 const FILTER_VALUES: usize = 6;
 /// Number of hosts to which a host of a link farm links.
 const FARM_LINKS: u64 = 20;
 /// Number of hosts of a link farm.
 const FARM_HOSTS: u64 = 1_000_000_000;
-/// Number of redirects, or of refreshing pages, after which the first one comes again.
+/// Number of redirects, or of refreshing pages, after which the loop returns to the first one.
 const LOOP_LENGTH: u64 = 3;
-/// Size of the piece of which an endless body is made, in bytes.
+/// Size in bytes of the piece that an endless body repeats.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
-/// What separates the draws of traps from others.
+/// Label that separates the draws of traps from others.
 const TRAP_PAGE_DRAW: u64 = 60;
 
-/// The answer of a host's trap; none if the target is not of the trap.
+/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
@@ -93,7 +93,7 @@ pub(super) fn answer(
     })
 }
 
-/// The answer of a host of a link farm.
+/// Returns the response of a host of a link farm.
 pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
     if target == "/robots.txt" {
         return GraphAnswer::page(404, "Not Found");
@@ -108,7 +108,7 @@ pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> G
     page(&format!("Best offers {number}"), &links)
 }
 
-/// A page with links, and with one to the home page.
+/// Returns a page with links, and with one to the home page.
 fn page<T: AsRef<str>>(title: &str, links: &[T]) -> GraphAnswer {
     page_with(title, "", links)
 }
@@ -145,7 +145,7 @@ fn endless_query(rest: &str) -> GraphAnswer {
 }
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    // The session of a page follows from its whole path, so each page has others.
+    // The session of a page depends on its whole path, so each page has different ones.
     let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
@@ -167,7 +167,7 @@ fn folders(rest: &str) -> GraphAnswer {
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
 }
 
-/// The items of a choice, and links that change each filter of it.
+/// Returns the items of a choice, with links that change each of its filters.
 fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     let chosen = rest.strip_prefix('?').unwrap_or_default();
     let mut dice = trap_dice(graph, host, rest);
@@ -188,7 +188,7 @@ fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     page_with("Our shop", &format!("</head><body>{text}"), &links)
 }
 
-/// A page that is not there.
+/// Returns the page for a missing page.
 fn not_found(graph: &SiteGraph, host: u64, target: &str) -> GraphAnswer {
     let mut dice = trap_dice(graph, host, target);
     let links: Vec<String> = (0..6).map(|_| format!("/missing/{}", dice.below(1 << 32))).collect();
@@ -248,7 +248,7 @@ fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {
 fn utf16(rest: &str) -> Option<GraphAnswer> {
     let to = ["/utf16/behind-le", "/utf16/behind-be", "/utf16/behind-header"];
     let text = |to: &str| {
-        // No declaration in the markup: a page in UTF-16 cannot have one that is true.
+        // The markup has no declaration, because a page in UTF-16 cannot have a correct one.
         format!("<!DOCTYPE html><title>Grüße – ☃</title><a href=\"{to}\">weiter</a>\n")
     };
     let packed = |text: String, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {

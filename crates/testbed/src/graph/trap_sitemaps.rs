@@ -1,6 +1,6 @@
-//! What the sitemaps of traps answer.
+//! The responses of the sitemaps of traps.
 //!
-//! Must not know: the sitemaps of other hosts.
+//! Does not depend on the sitemaps of other hosts.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -14,19 +14,19 @@ use super::{
     world::SiteGraph,
 };
 
-/// Sitemaps of a loop.
+/// Number of sitemaps in a loop.
 const LOOP_LENGTH: u64 = 3;
-/// Sitemaps that each index of a tree lists.
+/// Number of sitemaps in each index of a tree.
 const TREE_WIDTH: u64 = 20;
-/// Entries of a sitemap with many: four times what the protocol allows.
+/// Number of entries in a sitemap with many: four times the protocol's limit.
 const MANY_ENTRIES: u64 = 200_000;
 
-/// Sitemaps of a flood.
+/// Number of sitemaps in a flood.
 const FLOOD_LISTS: u64 = 21;
-/// Entries of each: as many as the protocol allows.
+/// Number of entries in each: the protocol's limit.
 const FLOOD_ENTRIES: u64 = 50_000;
 
-/// URLs of addresses that are not of the public internet.
+/// URLs with addresses outside the public internet.
 const SPECIAL: [&str; 8] = [
     "http://127.0.0.1:5432/",
     "http://169.254.169.254/latest/meta-data/",
@@ -38,7 +38,7 @@ const SPECIAL: [&str; 8] = [
     "http://0x7f.1/",
 ];
 
-/// The answer of a host's trap; none if the target is not of the trap.
+/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Option<GraphAnswer> {
     let url = |rest: &str| format!("{}{}{rest}", graph.origin(host), trap.prefix());
     let xml = |body: String| GraphAnswer::new(200, "application/xml", body);
@@ -95,7 +95,8 @@ pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Op
     })
 }
 
-/// Entities that are a billion times the first one, and one that is a file.
+/// Returns a list with entities that expand to a billion times the first one, and with one that is
+/// a file.
 fn entities(page: &str) -> String {
     let mut xml = format!("{DECLARATION}<!DOCTYPE urlset [\n<!ENTITY l0 \"lol\">\n");
     for number in 1..10 {
@@ -113,13 +114,13 @@ fn entities(page: &str) -> String {
     xml
 }
 
-/// A list whose first entry is followed by a GiB of spaces.
+/// Returns a list whose first element is followed by a GiB of spaces.
 fn bomb() -> Bytes {
     static BOMB: OnceLock<Bytes> = OnceLock::new();
     BOMB.get_or_init(|| bomb_of(b"<urlset>")).clone()
 }
 
-/// A list of pages with these numbers, in few bytes.
+/// Returns a compact list of pages with these numbers.
 fn list(page: &str, numbers: std::ops::Range<u64>) -> String {
     let mut xml = format!("{DECLARATION}<urlset>");
     for number in numbers {

@@ -1,8 +1,8 @@
-//! The closed list of traps: parts of a host that make URLs, bytes or waits without end.
+//! The closed list of traps: parts of a host with endless URLs, bytes or waits.
 //!
 //! A host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
-//! them if they are sitemaps; a trap of robots.txt has none. Must not know what a trap's pages look
-//! like.
+//! them if they are sitemaps; a trap of robots.txt has none. Does not depend on the pages of a
+//! trap.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
@@ -14,19 +14,20 @@ macro_rules! traps {
             /// Every trap, in the order of declaration.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// The stable name, in snake case.
+            /// Returns the stable name, in snake case.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What the targets of the trap's URLs begin with; empty if it has none of its own.
+            /// Returns the common prefix of the targets of the trap's URLs. Empty if it has none.
             #[must_use]
             pub fn prefix(self) -> &'static str {
                 match self { $(Self::$variant => $prefix,)+ }
             }
 
-            /// The targets to which the home page links, or that robots.txt names as sitemaps.
+            /// Returns the targets to which the home page links, or that robots.txt names as
+            /// sitemaps.
             #[must_use]
             pub fn entries(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($entry),*],)+ }
@@ -35,94 +36,94 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, start of its targets, targets that the home page or robots.txt names.
+// The columns: name, prefix of its targets, targets that the home page or robots.txt names.
 traps! {
     /// A calendar: each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
-    /// Each page links to itself with one parameter more.
+    /// Each page links to itself with an additional parameter.
     EndlessQuery "endless_query" "/filter" ["/filter?color=1" "/filter?size=1"];
-    /// A relative link that is resolved against each new folder: `/deep/more/more/more/`.
+    /// A relative link that is resolved against each new directory: `/deep/more/more/more/`.
     RepeatedSegments "repeated_segments" "/deep/" ["/deep/"];
     /// A link without its scheme: `/about/www.example.com/about/www.example.com/`.
     HostSegment "host_segment" "/about/" ["/about/"];
     /// Each page links to the same pages below a new session id in the path.
     SessionPath "session_path" "/session/" ["/session/0/list"];
-    /// Hosts without end below the host's name, each linking to 20 further ones.
+    /// Endless hosts below the host's name, each linking to 20 further ones.
     LinkFarm "link_farm" "" [];
     /// A page with 12,000 links.
     ManyLinks "many_links" "/many" ["/many"];
     /// Three URLs that redirect to each other.
     RedirectLoop "redirect_loop" "/loop/" ["/loop/0"];
-    /// Redirects that never come to an end and never come back.
+    /// Redirects that never end and never repeat.
     RedirectChain "redirect_chain" "/chain/" ["/chain/0"];
     /// A page that counts requests by a cookie, and redirects to itself each time.
     CookieCounter "cookie_counter" "/counter" ["/counter"];
     /// Three pages that send a browser to each other by a meta element.
     MetaRefreshLoop "meta_refresh_loop" "/refresh/" ["/refresh/0"];
-    /// Each page has a base URL one folder deeper, so its relative links are new URLs.
+    /// Each page has a base URL one directory deeper, so its relative links are new URLs.
     BaseGame "base_game" "/base/" ["/base/0/"];
     /// A page whose body does not end.
     EndlessBody "endless_body" "/endless" ["/endless"];
     /// Pages whose bodies end early or whose codings are broken.
     BrokenBodies "broken_bodies" "/broken/" ["/broken/"];
-    /// A page of 1 GiB that gzip packs into one MB.
+    /// A page of 1 GiB that gzip compresses to one MB.
     GzipBomb "gzip_bomb" "/bomb" ["/bomb"];
     /// robots.txt has 30 MB, of which the first bytes are its rules.
     RobotsHuge "robots_huge" "" [];
     /// robots.txt is the home page.
     RobotsHtml "robots_html" "" [];
-    /// robots.txt is 503 for ever.
+    /// robots.txt is 503 forever.
     RobotsUnavailable "robots_unavailable" "" [];
     /// robots.txt has a Crawl-delay of 1e9 seconds.
     RobotsDelay "robots_delay" "" [];
-    /// Answers whose Content-Type is not that of their bytes.
+    /// Responses whose Content-Type does not match their bytes.
     LyingTypes "lying_types" "/lying/"
         ["/lying/html-as-png" "/lying/png-as-html" "/lying/zip-as-text" "/lying/no-type"];
     /// Pages in UTF-16, with and without a byte order mark.
     Utf16 "utf16" "/utf16/" ["/utf16/le-bom" "/utf16/be-bom" "/utf16/le-header"];
-    /// Pages of words without end, of which no two have one shape.
+    /// Endless pages of words, no two with the same shape.
     EndlessWords "endless_words" "/words/" ["/words/amber"];
-    /// Each page links to one in a folder more, of another name.
+    /// Each page links to one in an additional directory with another name.
     DeepFolders "deep_folders" "/folder/" ["/folder/"];
     /// Each page links to one whose URL is twice as long.
     LongUrls "long_urls" "/long/" ["/long/x"];
-    /// A shop of which each choice shows some of the same items, in an order of its own.
+    /// A shop in which each choice shows some of the same items, in a different order.
     Facets "facets" "/shop/" ["/shop/"];
-    /// Pages that are not there and say so with status 200, each with links to others.
+    /// Missing pages that say so with status 200, each with links to others.
     SoftNotFound "soft_not_found" "/missing/" ["/missing/1"];
-    /// Indexes of sitemaps that name themselves and each other.
+    /// Indexes of sitemaps that refer to themselves and each other.
     SitemapLoop "sitemap_loop" "/sitemap-loop/" ["/sitemap-loop/0.xml"];
-    /// Indexes of indexes without end.
+    /// Endless indexes of indexes.
     SitemapTree "sitemap_tree" "/sitemap-tree/" ["/sitemap-tree/0.xml"];
-    /// Sitemaps that list other hosts, and addresses that are not of the public internet.
+    /// Sitemaps that list other hosts, and addresses outside the public internet.
     SitemapForeign "sitemap_foreign" "/sitemap-foreign/"
         ["/sitemap-foreign/index.xml" "/sitemap-foreign/pages.xml"];
     /// A sitemap with a document type whose entities are a billion words, a file and a URL.
     SitemapEntities "sitemap_entities" "/sitemap-entities/" ["/sitemap-entities/list.xml"];
-    /// A sitemap of 1 GiB that gzip packs into one MB.
+    /// A sitemap of 1 GiB that gzip compresses to one MB.
     SitemapBomb "sitemap_bomb" "/sitemap-bomb/" ["/sitemap-bomb/list.xml.gz"];
-    /// HTML that says that it is a sitemap.
+    /// HTML that is declared as a sitemap.
     SitemapLying "sitemap_lying" "/sitemap-lying/" ["/sitemap-lying/list.xml"];
     /// A sitemap with 200,000 entries.
     SitemapMany "sitemap_many" "/sitemap-many/" ["/sitemap-many/list.xml"];
-    /// Sitemaps as long as the protocol allows, together with more than a million pages.
+    /// Sitemaps as long as the protocol allows, with more than a million pages in total.
     SitemapFlood "sitemap_flood" "/sitemap-flood/" ["/sitemap-flood/index.xml"];
 }
 
 impl Trap {
-    /// The trap of this name, if there is one.
+    /// Parses the name of a trap.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trap| trap.as_str() == name)
     }
 
-    /// True if the trap is of sitemaps, which robots.txt names.
+    /// Returns true if the trap consists of sitemaps, which robots.txt names.
     #[must_use]
     pub fn is_of_sitemaps(self) -> bool {
         self.as_str().starts_with("sitemap_")
     }
 
-    /// True if the trap keeps a crawler from every page of its host.
+    /// Returns true if the trap closes every page of its host to crawlers.
     #[must_use]
     pub fn closes_host(self) -> bool {
         matches!(self, Self::RobotsUnavailable | Self::RobotsDelay)

@@ -1,6 +1,6 @@
-//! Pages behind a cookie wall: a client that does not send the page's cookie is redirected to where
-//! it is set, and from there back to the page. Half of the walls set it by a redirect to the page
-//! itself.
+//! Pages behind a cookie wall: a client that does not send the page's cookie is redirected to the
+//! URL that sets it, and from there back to the page. Half of the walls set the cookie with a
+//! redirect to the page itself.
 
 use super::{
     reply::GraphAnswer,
@@ -9,14 +9,15 @@ use super::{
 };
 
 impl SiteGraph {
-    /// The target that sets the cookie of a page and redirects to it. `None` if the page has no
-    /// wall, or sets the cookie itself.
+    /// Returns the target that sets a page's cookie and redirects to the page. `None` if the page
+    /// has no wall, or sets the cookie itself.
     pub(super) fn check_target(&self, page: GraphPage) -> Option<String> {
         let has_check = self.kind(page) == PageKind::Walled && page.page.is_multiple_of(2);
         has_check.then(|| format!("/check/{}.html", page.page))
     }
 
-    /// The redirect of a cookie wall. `None` if the target has none, or the cookie was sent.
+    /// Returns the redirect of a cookie wall. `None` if the target has none, or the cookie was
+    /// sent.
     pub(super) fn wall(&self, host: u64, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
         let cookie = |page: GraphPage| format!("wall{}=1", page.page);
         let opened = |page: GraphPage| {

@@ -1,6 +1,6 @@
-//! The world: what each host and page is. All are functions of numbers.
+//! The world: the kind of each host and page. All are functions of numbers.
 //!
-//! Must not know: how pages are named, what they say.
+//! Does not depend on the names of pages, or on their content.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Hosts that a home page links to in the tree of its site, and sites in the tree of all sites.
+/// Number of hosts to which a home page links in its site's tree, and of sites in the tree of
+/// sites.
 pub(super) const CHILDREN_OF_A_HOME: u64 = 4;
 
-// What separates the draws of one number from each other.
+// Labels that separate the draws for one number from each other.
 const SIZE_DRAW: u64 = 10;
 const KIND_DRAW: u64 = 11;
 const HTTPS_DRAW: u64 = 12;
@@ -26,7 +27,7 @@ const TRAP_DRAW: u64 = 17;
 const CHANGE_DRAW: u64 = 18;
 const COPY_DRAW: u64 = 19;
 
-/// A page of a world: the numbers of its host and of the page in it. Page 0 is the home page.
+/// A page of a world: its host's number and its number in the host. Page 0 is the home page.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct GraphPage {
     /// Number of the host, from 0.
@@ -35,7 +36,7 @@ pub struct GraphPage {
     pub page: u64,
 }
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum PageKind {
     /// A page with links.
@@ -46,11 +47,11 @@ pub enum PageKind {
     RedirectAway,
     /// 404.
     NotFound,
-    /// A page that is 503 when it is asked for the first time.
+    /// A page that is 503 on the first request.
     Unavailable,
     /// A page that robots.txt disallows.
     Forbidden,
-    /// A page whose meta element forbids to follow its links.
+    /// A page whose meta element forbids following its links.
     Nofollow,
     /// A page to which only links with `rel=nofollow` lead.
     Hidden,
@@ -60,9 +61,9 @@ pub enum PageKind {
     LinkedImage,
     /// A PDF file.
     Document,
-    /// A page whose meta element forbids to keep a copy.
+    /// A page whose meta element forbids keeping a copy.
     NoarchiveMeta,
-    /// A page of which a header forbids to keep a copy.
+    /// A page whose headers forbid keeping a copy.
     NoarchiveHeader,
     /// A page behind a cookie wall.
     Walled,
@@ -79,10 +80,10 @@ pub struct SiteGraph {
 }
 
 impl SiteGraph {
-    /// Makes a world.
+    /// Creates a world.
     ///
     /// # Errors
-    /// Settings that make no world.
+    /// Returns an error if the settings are invalid.
     pub fn new(seed: u64, settings: GraphSettings) -> Result<Self, TestbedError> {
         settings.check()?;
         let GraphSettings { hosts, sites, ref suffixes, .. } = settings;
@@ -94,71 +95,70 @@ impl SiteGraph {
         Ok(Self { seed, settings, names, harmonic })
     }
 
-    /// The settings that the world was made from.
+    /// Returns the settings of the world.
     #[must_use]
     pub fn settings(&self) -> &GraphSettings {
         &self.settings
     }
 
-    /// Number of hosts, without those of link farms.
+    /// Returns the number of hosts, without those of link farms.
     #[must_use]
     pub fn hosts(&self) -> u64 {
         self.settings.hosts
     }
 
-    /// Number of sites.
+    /// Returns the number of sites.
     #[must_use]
     pub fn sites(&self) -> u64 {
         self.settings.sites
     }
 
-    /// The name of a host.
+    /// Returns the name of a host.
     #[must_use]
     pub fn host_name(&self, host: u64) -> String {
         self.names.host_name(host)
     }
 
-    /// The number of the host of this name, in lower case and without the dot at its end. Hosts of
-    /// link farms have none.
+    /// Returns the number of the host with this name, in lower case and without a final dot. `None`
+    /// for hosts of link farms.
     #[must_use]
     pub fn host_of_name(&self, name: &str) -> Option<u64> {
         self.named(name).filter(|named| named.farm.is_none()).map(|named| named.host)
     }
 
-    /// The host or host of a link farm that a name means.
+    /// Returns the host, or the host of a link farm, that a name refers to.
     pub(crate) fn named(&self, name: &str) -> Option<NamedHost> {
         let has_farm = |named: &NamedHost| self.trap(named.host) == Some(Trap::LinkFarm);
         self.names.find(name).filter(|named| named.farm.is_none() || has_farm(named))
     }
 
-    /// The number of a host's site.
+    /// Returns the number of a host's site.
     #[must_use]
     pub fn site_of(&self, host: u64) -> u64 {
         self.names.site_of(host)
     }
 
-    /// The name of a site: its registered domain, if the world's suffixes are the crawler's.
+    /// Returns the name of a site: its registered domain, if the crawler has the world's suffixes.
     #[must_use]
     pub fn site_name(&self, site: u64) -> String {
         self.names.site_name(site)
     }
 
-    /// The first host of a site; the number of hosts for the site behind the last.
+    /// Returns the first host of a site, or the number of hosts for the site after the last one.
     #[must_use]
     pub fn first_host(&self, site: u64) -> u64 {
         self.names.first_host(site)
     }
 
-    /// The home page of a host. From that of host 0 every page of the world can be reached in the
-    /// scope `any`, from that of a site's first host every page of the site in the scope `site`,
-    /// and from any home page every page of its host in the scope `host`; but for what is hidden
-    /// and for hosts that are closed.
+    /// Returns the home page of a host. Every page of the world can be reached from host 0's home
+    /// page in the scope `any`, every page of a site from its first host's in the scope `site`, and
+    /// every page of a host from its own in the scope `host`, except hidden pages and closed hosts.
     #[must_use]
     pub fn home(&self, host: u64) -> GraphPage {
         GraphPage { host, page: 0 }
     }
 
-    /// Number of pages of a host, at least 1.
+    /// Returns the number of a host's pages, at least 1.
     #[must_use]
     pub fn pages_of(&self, host: u64) -> u64 {
         let GraphSettings { hosts, pages, spread, .. } = self.settings;
@@ -173,13 +173,13 @@ impl SiteGraph {
         }
     }
 
-    /// Number of pages of all hosts. Takes time for each host.
+    /// Returns the total number of pages. Takes time proportional to the number of hosts.
     #[must_use]
     pub fn pages(&self) -> u64 {
         (0..self.hosts()).map(|host| self.pages_of(host)).sum()
     }
 
-    /// The children of a page in its host's tree.
+    /// Returns the children of a page in its host's tree.
     pub(super) fn children(&self, page: GraphPage) -> std::ops::Range<u64> {
         let width = self.tree_width();
         let first = page.page.saturating_mul(width).saturating_add(1);
@@ -187,7 +187,8 @@ impl SiteGraph {
         first.min(pages)..first.saturating_add(width).min(pages)
     }
 
-    /// The page above a page in its host's tree; the home page is above itself. It is plain.
+    /// Returns the parent of a page in its host's tree, which is a plain page. The home page is its
+    /// own parent.
     pub(super) fn parent(&self, page: GraphPage) -> GraphPage {
         GraphPage { page: page.page.saturating_sub(1) / self.tree_width(), ..page }
     }
@@ -196,7 +197,7 @@ impl SiteGraph {
         self.settings.links.div_ceil(2)
     }
 
-    /// What a page is.
+    /// Returns the kind of a page.
     #[must_use]
     pub fn kind(&self, page: GraphPage) -> PageKind {
         if page.page == 0 || !self.children(page).is_empty() {
@@ -229,33 +230,33 @@ impl SiteGraph {
         PageKind::Plain
     }
 
-    /// True if the content of a page depends on the day.
+    /// Returns true if the content of a page depends on the day.
     #[must_use]
     pub fn changes(&self, page: GraphPage) -> bool {
         let mut dice = Dice::of_numbers([self.seed, CHANGE_DRAW, page.host, page.page]);
         dice.permille(u64::from(self.settings.changing))
     }
 
-    /// True if a page is a PDF file that others of its site are too.
+    /// Returns true if a page is a PDF file that is identical to others of its site.
     #[must_use]
     pub fn is_copy(&self, page: GraphPage) -> bool {
         let mut dice = Dice::of_numbers([self.seed, COPY_DRAW, page.host, page.page]);
         self.kind(page) == PageKind::Document && dice.permille(u64::from(self.settings.copies))
     }
 
-    /// True if a host has https, false if it has http.
+    /// Returns true if a host has https, false if it has http.
     #[must_use]
     pub fn has_https(&self, host: u64) -> bool {
         self.host_has(HTTPS_DRAW, host, self.settings.https)
     }
 
-    /// True if a host has a robots.txt with rules.
+    /// Returns true if a host has a robots.txt with rules.
     #[must_use]
     pub fn has_robots(&self, host: u64) -> bool {
         match self.trap(host) {
             Some(Trap::RobotsHtml) => false,
             Some(Trap::RobotsHuge | Trap::RobotsUnavailable | Trap::RobotsDelay) => true,
-            // It names them.
+            // robots.txt names the trap's sitemaps.
             Some(trap) if trap.is_of_sitemaps() => true,
             _ => {
                 !self.host_has(ROBOTS_DRAW, host, self.settings.no_robots)
@@ -264,7 +265,7 @@ impl SiteGraph {
         }
     }
 
-    /// The behaviour of a host: fine, or one of [`GraphSettings::DEATHS`].
+    /// Returns the behaviour of a host: fine, or one of [`GraphSettings::DEATHS`].
     #[must_use]
     pub fn host_behaviour(&self, host: u64) -> Behaviour {
         if self.is_leaf(host) && self.host_has(DEAD_DRAW, host, self.settings.dead) {
@@ -274,8 +275,8 @@ impl SiteGraph {
         }
     }
 
-    /// The trap of a host, if it has one. No dead host has one, and one that closes its host is
-    /// only on hosts that no other depends on.
+    /// Returns the trap of a host. `None` if it has none. Dead hosts have none, and traps that
+    /// close their host are only on hosts on which no other depends.
     #[must_use]
     pub fn trap(&self, host: u64) -> Option<Trap> {
         if !self.host_has(TRAP_DRAW, host, self.settings.trap_hosts) {
@@ -287,8 +288,8 @@ impl SiteGraph {
         (!is_lost && self.host_behaviour(host) == Behaviour::Fine).then_some(trap)
     }
 
-    /// The Crawl-delay of a host's robots.txt, if there is one. A robots.txt that is a trap has
-    /// none, but for [`Trap::RobotsHuge`].
+    /// Returns the Crawl-delay in a host's robots.txt. `None` if there is none. A robots.txt that
+    /// is a trap has none, except [`Trap::RobotsHuge`].
     #[must_use]
     pub fn crawl_delay(&self, host: u64) -> Option<Duration> {
         let (least, most) = self.settings.crawl_delay_ms;
@@ -302,8 +303,8 @@ impl SiteGraph {
         self.trap(host).is_some_and(Trap::closes_host)
     }
 
-    /// The mean time that a host takes to answer: zero, or that of a slow host, of which each order
-    /// of magnitude is as probable.
+    /// Returns the mean response time of a host: zero, or the time of a slow host, in which every
+    /// order of magnitude is equally likely.
     #[must_use]
     pub fn response_time(&self, host: u64) -> Duration {
         if !self.host_has(SLOW_DRAW, host, self.settings.slow) {
@@ -311,13 +312,13 @@ impl SiteGraph {
         }
         let (least, most) = self.settings.slow_ms;
         let mut dice = self.host_dice(SLOW_DRAW + 100, host);
-        // Halves of the range from the top down, then a number of the half.
+        // Choose an order of magnitude between the bounds, then a number within it.
         let halves = (most / least.max(1)).max(1).ilog2();
         let top = most >> dice.below(u64::from(halves) + 1);
         Duration::from_millis(dice.between((top / 2).max(least), top.max(least)))
     }
 
-    /// True if no other host is below this one in the trees of hosts and sites.
+    /// Returns true if no other host is below this one in the trees of hosts and sites.
     fn is_leaf(&self, host: u64) -> bool {
         let site = self.site_of(host);
         let first = self.first_host(site);

@@ -1,4 +1,4 @@
-//! The recorded answers by URL: which WARC file holds each, and where.
+//! The recorded responses by URL, with the WARC file and position of each.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use everytab_commoncrawl::warc::{Limits, Record, RecordType, Records, read_recor
 
 use crate::{error::TestbedError, stored_response::StoredResponse};
 
-/// Where a recorded answer is in its WARC file.
+/// Location of a recorded response in its WARC file.
 #[derive(Clone, Copy, Debug)]
 struct AnswerLocation {
     file: usize,
@@ -20,7 +20,7 @@ struct AnswerLocation {
     status: u16,
 }
 
-/// All answers, by URL.
+/// All responses, by URL.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     files: Vec<PathBuf>,
@@ -28,7 +28,8 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Reads the files. If a URL has several answers, the first 200 is used, else the first answer.
+    /// Reads the files. If a URL has several responses, the first 200 is used, otherwise the first
+    /// one.
     pub(super) fn read(files: Vec<PathBuf>) -> Result<Self, TestbedError> {
         let mut by_url: HashMap<String, AnswerLocation> = HashMap::new();
         for (file, path) in files.iter().enumerate() {
@@ -54,8 +55,8 @@ impl Answers {
         Ok(Self { files, by_url })
     }
 
-    /// The recorded answer to a URL. A 200 recorded under the other scheme is used too; a redirect
-    /// is not, because it could lead back to the same URL.
+    /// Returns the recorded response of a URL. A 200 recorded under the other scheme is also used,
+    /// but a redirect is not, because it could lead back to the same URL.
     pub(super) fn find(&self, https: bool, host: &str, target: &str) -> Option<StoredResponse> {
         let [this, other] = if https { ["https", "http"] } else { ["http", "https"] };
         let of = |scheme| self.by_url.get(&format!("{scheme}://{host}{target}"));
@@ -64,13 +65,13 @@ impl Answers {
     }
 }
 
-/// URL and status of a record, if it is a response that can be sent again.
+/// Returns URL and status of a record, if it is a response that can be sent again.
 fn answer(record: &Record) -> Option<(String, u16)> {
     if record.record_type != RecordType::Response {
         return None;
     }
     let status = record.http_response().ok()?.status;
-    // 206 and 304 are answers to requests with a Range or a condition only.
+    // 206 and 304 only respond to requests with a Range or a condition.
     let usable = !matches!(status, 0..=199 | 206 | 304);
     let url = normal(&record.target_uri()?)?;
     usable.then_some((url, status))
@@ -93,7 +94,7 @@ fn read_response(file: &Path, location: &AnswerLocation) -> Option<StoredRespons
     Some(StoredResponse { status: response.status, headers, body: response.body.into() })
 }
 
-/// The URL with scheme and host in lower case, without default port and fragment.
+/// Returns the URL with scheme and host in lower case, without default port and fragment.
 fn normal(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The name server of a track: one thread, one socket, answers written byte by byte.
+//! The name server of a track: one thread, one socket, responses written byte by byte.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 12;
 const TYPE_A: u16 = 1;
 const NXDOMAIN: u8 = 3;
 
-/// Answers on 127.0.0.1:53 until the process ends.
+/// Responds on 127.0.0.1:53 until the process ends.
 pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 53))?;
     socket2::SockRef::from(&socket).set_recv_buffer_size(8 << 20)?;
@@ -34,7 +34,8 @@ pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()>
     Ok(())
 }
 
-/// The answer to a message with one question (RFC 1035, 4.1); none if the message is invalid.
+/// Returns the response to a message with one question (RFC 1035, 4.1). `None` if the message is
+/// invalid.
 fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     let mut name = String::new();
     let mut at = HEADER_BYTES;
@@ -63,7 +64,7 @@ fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     answer[3] = 0x80 | if exists { 0 } else { NXDOMAIN };
     answer[4..HEADER_BYTES].copy_from_slice(&[0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
     if let Some(address) = address {
-        // The name points to the question; type A, class IN, five minutes, four bytes.
+        // The name refers to the question; type A, class IN, five minutes, four bytes.
         answer.extend_from_slice(&[0xC0, HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4]);
         answer.extend_from_slice(&address.octets());
     }

@@ -1,6 +1,6 @@
-//! The plan of a track: what every host and URL does. Pure functions of numbers, no state.
+//! The plan of a track: the behaviour of every host and URL. Pure functions of numbers, no state.
 //!
-//! Hosts share few addresses, and the number of hosts of an address follows Zipf's law, as on the
+//! Hosts share few addresses, and the number of hosts per address follows Zipf's law, as on the
 //! web. An address is dead for all its hosts; everything else is drawn for each host.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
@@ -9,26 +9,27 @@ use crate::{address::DROPPED_OCTET, dice::Dice};
 
 /// The domain under which the hosts are numbered.
 pub(crate) const DOMAIN: &str = "icons.test";
-/// Every track has the same seed, so that measurements of different days compare.
+/// The seed of every track, constant so that measurements of different days are comparable.
 const SEED: u64 = 5;
-/// The addresses with the most hosts are never dead: one of them has a tenth of all hosts.
+/// Number of addresses with the most hosts that are never dead: one of them has a tenth of all
+/// hosts.
 const ALWAYS_ALIVE: usize = 20;
 
 /// A kind of measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scenario {
-    /// Plain HTTP, all answers immediately.
+    /// Plain HTTP, all responses immediately.
     Plain,
-    /// HTTPS, all answers immediately.
+    /// HTTPS, all responses immediately.
     Tls,
     /// HTTPS with latencies and the faults of the web.
     Mix,
-    /// HTTPS; every answer is half a megabyte, sent over eight seconds.
+    /// HTTPS; every response is half a megabyte, sent over eight seconds.
     Slow,
 }
 
 impl Scenario {
-    /// The scenario of this name.
+    /// Parses the name of a scenario.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -45,7 +46,7 @@ impl Scenario {
     }
 }
 
-/// What a host of a track does with requests.
+/// The behaviour of a host in a track.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum HostKind {
     /// The icon, after the latency of its URL.
@@ -58,7 +59,7 @@ pub enum HostKind {
     Html,
     /// Its address drops connection requests.
     Dead,
-    /// The request is never answered.
+    /// The request gets no response.
     Silent,
     /// Half of the icon is sent, and nothing more.
     Stalls,
@@ -67,7 +68,7 @@ pub enum HostKind {
 }
 
 impl HostKind {
-    /// The name of the kind in counts.
+    /// Returns the name of the kind in counts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,11 +87,11 @@ impl HostKind {
 /// The size of a track.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TrackSize {
-    /// Hostnames.
+    /// Number of hostnames.
     pub hosts: usize,
-    /// Icon URLs, at least one for each host.
+    /// Number of icon URLs, at least one for each host.
     pub urls: usize,
-    /// Addresses that the hosts share.
+    /// Number of addresses that the hosts share.
     pub addresses: usize,
 }
 
@@ -101,36 +102,36 @@ struct Host {
 
 /// A track's hosts and URLs.
 pub struct TrackPlan {
-    /// What is measured.
+    /// The kind of measurement.
     pub scenario: Scenario,
     size: TrackSize,
     hosts: Vec<Host>,
 }
 
-/// What a client meets that requests every URL once.
+/// The totals for a client that requests every URL once.
 #[derive(Debug, Default)]
 pub struct ExpectedTotals {
     /// The number of URLs by kind of host.
     pub urls: BTreeMap<&'static str, usize>,
     /// The number of hosts by kind.
     pub hosts: BTreeMap<&'static str, usize>,
-    /// Addresses that drop connection requests and have at least one host.
+    /// Number of addresses that drop connection requests and have at least one host.
     pub dead_addresses: usize,
-    /// The part of `dead_addresses` that has one host only.
+    /// Number of `dead_addresses` with only one host.
     pub dead_addresses_of_one_host: usize,
-    /// The sum of the latencies of all good answers.
+    /// The sum of the latencies of all good responses.
     pub latency_seconds: f64,
-    /// The least time that requests can take in sum with the deadlines below, for a client that
-    /// gives up an address after two hosts and an origin after its first URL.
+    /// The minimum total time of all requests with the deadlines below, for a client that gives up
+    /// an address after two hosts and an origin after its first URL.
     pub least_slot_seconds: f64,
-    /// The same for a client that remembers nothing and waits the total deadline for each silent
-    /// URL.
+    /// The total time for a client that remembers nothing and waits for the total deadline for each
+    /// silent URL.
     pub forgetful_slot_seconds: f64,
 }
 
 /// The fetcher's deadline for TCP and TLS together.
 const CONNECT_SECONDS: f64 = 5.0;
-/// The fetcher's deadline for the head of an answer.
+/// The fetcher's deadline for the head of a response.
 const FIRST_BYTE_SECONDS: f64 = 5.0;
 /// The fetcher's deadline for a whole request.
 const TOTAL_SECONDS: f64 = 10.0;
@@ -157,7 +158,7 @@ impl TrackPlan {
         Self { scenario, size, hosts }
     }
 
-    /// Every URL once, in a shuffled order that is always the same.
+    /// Returns every URL once, in a fixed shuffled order.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
         let mut urls = Vec::with_capacity(self.size.urls);
@@ -177,7 +178,7 @@ impl TrackPlan {
         urls.into_iter().map(url).collect()
     }
 
-    /// The totals that a client can expect.
+    /// Returns the totals that a client can expect.
     #[must_use]
     pub fn expected(&self) -> ExpectedTotals {
         let mut expected = ExpectedTotals::default();
@@ -218,7 +219,7 @@ impl TrackPlan {
         self.hosts.get(host).map(|host| host.address)
     }
 
-    /// The latency of a URL: 0.2 to 0.6 s in the scenario `Mix`, else none.
+    /// Returns the latency of a URL: 0.2 to 0.6 s in the scenario `Mix`, otherwise zero.
     pub(crate) fn latency(&self, host: usize, icon: usize) -> Duration {
         if self.scenario != Scenario::Mix {
             return Duration::ZERO;
@@ -237,13 +238,13 @@ impl TrackPlan {
     }
 }
 
-/// The number of the host with this name.
+/// Returns the number of the host with this name.
 pub(crate) fn host_number(name: &str) -> Option<usize> {
     name.strip_prefix('h')?.strip_suffix(DOMAIN)?.strip_suffix('.')?.parse().ok()
 }
 
-/// The rank of each host's address: the address of rank n has a share of hosts in proportion to
-/// 1 / (n + 1).
+/// Returns the rank of each host's address. The address of rank n has a share of hosts proportional
+/// to 1 / (n + 1).
 fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     let mut sums = Vec::with_capacity(size.addresses);
     let mut sum = 0.0;
@@ -259,7 +260,7 @@ fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     (0..size.hosts).map(rank_of).collect()
 }
 
-/// Chooses dead addresses, so that together they have `permille` of a thousand hosts.
+/// Chooses dead addresses that together have `permille` of a thousand hosts.
 fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec<bool> {
     let mut hosts_at = vec![0_usize; size.addresses];
     for rank in address_of {
@@ -278,8 +279,8 @@ fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec
     dead
 }
 
-/// The kind of a host whose address is alive: 88 % of all hosts, namely 70 % fine, 10 % quick
-/// failures, 5 % that never finish, 3 % without TLS.
+/// Returns the kind of a host whose address is alive: 88 % of all hosts, namely 70 % fine, 10 %
+/// quick failures, 5 % that never finish, 3 % without TLS.
 fn living_kind(number: usize) -> HostKind {
     let shares = [
         (HostKind::Fine, 700),
@@ -321,7 +322,7 @@ mod tests {
             (&[HostKind::Silent, HostKind::Stalls][..], 0.05),
             (&[HostKind::TlsAlert][..], 0.03),
         ] {
-            // Drawn by origin, and origins differ in size.
+            // Kinds are drawn per origin, and origins differ in size.
             assert!((share(kinds) - wanted).abs() < 0.015, "{kinds:?}: {}", share(kinds));
         }
         let mean = expected.latency_seconds / expected.urls["fine"] as f64;

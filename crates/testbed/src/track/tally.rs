@@ -7,7 +7,7 @@ use serde::{
     ser::{SerializeStruct, Serializer},
 };
 
-/// The totals since the start, and the most concurrent connections.
+/// The totals since the start, and the maximum number of concurrent connections.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub(crate) questions: AtomicU64,

@@ -1,6 +1,6 @@
-//! The web servers of a track: an answer is a prepared one with 16 bytes of its own at its end.
+//! The web servers of a track. A response is a prepared one with 16 individual bytes at its end.
 //!
-//! HTTP/1.1 only; TLS sessions are not resumed, so every connection needs a full handshake.
+//! HTTP/1.1 only. TLS sessions are not resumed, so every connection needs a full handshake.
 
 use std::{
     io,
@@ -28,25 +28,26 @@ use crate::{
     listeners::drop_unreachable,
 };
 
-/// Connections that wait to be accepted: enough for a client with thousands in flight.
+/// Number of connections that may wait to be accepted: enough for a client with thousands in
+/// flight.
 const BACKLOG: i32 = 4_096;
-/// A request head longer than this, in bytes, ends the connection.
+/// Maximum length in bytes of a request head. A longer one ends the connection.
 const MAX_HEAD: usize = 4_096;
-/// The prepared answers of each kind.
+/// Number of prepared responses of each kind.
 const PREPARED: u64 = 64;
-/// The body of a slow answer: just below the 512 KiB that the fetcher accepts.
+/// Size of a slow response's body: just below the 512 KiB that the fetcher accepts.
 const SLOW_BYTES: usize = 512 * 1_024 - 64;
-/// The pieces in which a slow answer is sent.
+/// Number of pieces in which a slow response is sent.
 const SLOW_PIECES: usize = 16;
-/// The time that a slow answer takes.
+/// Duration of a slow response.
 const SLOW_TIME: Duration = Duration::from_secs(8);
 
-/// The servers; dropping them ends every connection.
+/// The servers. Dropping them closes every connection.
 pub(crate) struct Web {
     _servers: JoinSet<()>,
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct TrackSite {
     plan: Arc<TrackPlan>,
     tally: Arc<Tally>,
@@ -82,7 +83,7 @@ impl Web {
     }
 }
 
-/// Prepared answers: head and icon, with 16 spare bytes at the end of the icon.
+/// Returns prepared responses: head and icon, with 16 spare bytes at the end of the icon.
 fn drawn(path: &str) -> Vec<Vec<u8>> {
     let icons = (0..PREPARED).filter_map(|number| draw::icon(number, "track", path));
     icons
@@ -197,7 +198,7 @@ async fn keep_silent<S: AsyncRead + Unpin>(mut stream: S) -> io::Result<()> {
     Ok(())
 }
 
-/// The numbers of host and icon that a request names.
+/// Parses the numbers of host and icon in a request.
 fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     let text = std::str::from_utf8(head).ok()?;
     let path = text.strip_prefix("GET /")?.split(' ').next()?;
@@ -212,7 +213,8 @@ fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     Some((host, icon))
 }
 
-/// Every URL has different bytes, so that no client gains by storing equal icons once.
+/// Returns a response with different bytes for every URL, so that no client gains by storing equal
+/// icons once.
 fn icon_answer(site: &TrackSite, host: usize, icon: usize) -> Vec<u8> {
     let answers = if icon == 0 { &site.favicons } else { &site.pictures };
     let mut bytes = answers[(host * 7 + icon) % answers.len()].clone();

@@ -1,6 +1,7 @@
-//! The answer to a request: a pure function of the internet's settings and (scheme, host, target).
+//! The response to a request: a pure function of the internet's settings and (scheme, host,
+//! target).
 //!
-//! Must not know how an answer is written to a connection.
+//! Does not depend on how a response is written to a connection.
 
 use std::{io::Write, sync::Arc, time::Duration};
 
@@ -23,10 +24,11 @@ use crate::{
     stored_response::StoredResponse,
 };
 
-/// The most bytes that the fetcher accepts: bodies that are too large are larger than this.
+/// Maximum bytes of a body that the fetcher accepts. Bodies that are too large have more.
 const MAX_ACCEPTED_BYTES: u64 = 512 * 1_024;
 
-/// Answers a request on a blocking thread: drawing and reading would block the event loop.
+/// Responds to a request on a blocking thread, because drawing and reading would block the event
+/// loop.
 pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer {
     if !internet.knows(&request.host) {
         return Answer::page(421, "Misdirected Request");
@@ -34,10 +36,11 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     let behaviour = internet.behaviour(&request.host);
     internet.counters.request(behaviour, &request.host, request.path());
     if let Library::Graph(served) = &internet.library {
-        // Pages are made faster than a blocking thread could take over.
+        // Creating a page is faster than passing it to a blocking thread.
         return graph::answer(internet, served, &request);
     }
-    // One permit for each core: else a thousand concurrent requests would start a thousand threads.
+    // One permit per core, because otherwise a thousand concurrent requests would start a thousand
+    // threads.
     let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");
     };
@@ -46,7 +49,7 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     made.unwrap_or_else(|_| Answer::page(500, "Internal Server Error"))
 }
 
-/// Computes the answer.
+/// Computes the response.
 pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     let behaviour = internet.behaviour(&request.host);
     let mut answer = if request.path() == "/robots.txt" {
@@ -64,7 +67,7 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     answer
 }
 
-/// The latency of the URL: always the same, 0.5 to 1.5 times the median.
+/// Returns the latency of the URL: always the same, 0.5 to 1.5 times the median.
 fn around(internet: &Internet, request: &Request) -> Duration {
     let median = internet.latency.median.as_millis() as u64;
     let mut dice = Dice::new(internet.seed, &["latency", &request.host, &request.target]);
@@ -116,7 +119,7 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         B::WrongContentType => with_wrong_type(content(internet, request), &mut dice),
         B::Gzip => gzipped(content(internet, request)),
         B::Fine | B::Slow | B::RobotsDisallow | B::RobotsUnavailable => content(internet, request),
-        // These act before a request is read, if they misbehave at all.
+        // These act before a request is read, if at all.
         B::DnsNxdomain
         | B::DnsServfail
         | B::DnsNoAddress
@@ -143,7 +146,7 @@ fn too_many_requests(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// The answer without faults: the icon of the URL, or 404.
+/// Returns the response without faults: the icon of the URL, the home page, or 404.
 pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     let path = request.path();
     if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
@@ -171,9 +174,9 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// The home page of a generated host. Who has it already is told that it has not changed.
+/// Returns the home page of a generated host, or 304 if the client already has it.
 fn home(world: &World, request: &Request) -> Option<StoredResponse> {
-    // A query is another page.
+    // A URL with a query is another page.
     let path = Some(request.path()).filter(|path| *path == request.target)?;
     let (status, headers, body) = match live_home(world, &request.host, path)? {
         LiveHome::Redirect(to) => (302, vec![header("location", to)], Vec::new()),
@@ -191,13 +194,13 @@ fn home(world: &World, request: &Request) -> Option<StoredResponse> {
     Some(StoredResponse { status, headers, body: body.into() })
 }
 
-/// The content, with the ending that `ending` computes from its length.
+/// Sets the ending that `ending` computes from the content's length.
 fn with_ending(mut answer: Answer, ending: impl FnOnce(usize) -> Ending) -> Answer {
     answer.ending = ending(answer.body.len());
     answer
 }
 
-/// The content with a wrong Content-Type.
+/// Sets a wrong Content-Type, or removes it.
 fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
@@ -205,7 +208,7 @@ fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     if wrong.is_empty() { answer } else { answer.with("content-type", wrong) }
 }
 
-/// The content, encoded with gzip.
+/// Encodes the content with gzip.
 fn gzipped(answer: Answer) -> Answer {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
     // Writing to memory does not fail; if it did, the plain body would be correct, too.

@@ -1,4 +1,4 @@
-//! Answers for the hosts of a graph of sites.
+//! Responses of the hosts of a graph of sites.
 
 use super::reply::{Answer, Ending};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     request::Request,
 };
 
-/// Bytes that a Content-Length promises beyond a body, where it is too large.
+/// Number of bytes by which a Content-Length exceeds the body if it is too large.
 const PROMISED_BYTES: usize = 5_000;
 
-/// Answers a request, after the time that its host takes.
+/// Responds to a request, after its host's response time.
 pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request) -> Answer {
     let sent = (request.if_none_match.as_deref(), request.cookie.as_deref());
     let made = graph.answer(&request.host, &request.target, sent);

@@ -1,4 +1,4 @@
-//! HTTP/1.1 without a library, because no library sends a wrong length or stops in the middle.
+//! HTTP/1.1 without a library, because no library sends a wrong length or stops in mid-body.
 //!
 //! Reads requests without a body (GET and HEAD), one after another on a connection.
 
@@ -23,16 +23,16 @@ use crate::{
     request::Request,
 };
 
-/// A request head longer than this, in bytes, ends the connection.
+/// Maximum length in bytes of a request head. A longer one ends the connection.
 const MAX_HEAD_BYTES: usize = 16 * 1_024;
-/// A connection without a request is closed after this time.
+/// Idle timeout: a connection without a request is closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection whose client does not read is closed after this time.
+/// Write timeout: a connection whose client does not read is closed after this time.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// A body without an end ends with its connection after this time: longer than any client waits.
+/// Duration of an endless body, after which the connection ends: longer than any client waits.
 const ENDLESS_TIME: Duration = Duration::from_secs(600);
 
-/// Serves until the client closes the connection. `tls_host` is the SNI hostname, on https.
+/// Serves until the client closes the connection. `tls_host` is the SNI hostname on https.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     tls_host: Option<String>,
@@ -82,7 +82,7 @@ async fn finish<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<
     timeout(WRITE_TIMEOUT, stream.shutdown()).await?
 }
 
-/// The bytes up to the empty line; none when the client has closed the connection.
+/// Reads the bytes up to the empty line. `None` if the client has closed the connection.
 async fn read_head<S: AsyncRead + Unpin>(
     stream: &mut S,
     buffer: &mut Vec<u8>,
@@ -153,7 +153,7 @@ async fn write<S: AsyncWrite + Unpin>(
             line.has_status(answer.status);
             if answer.ending != Ending::Endless {
                 line.ends_if_short(answer.body.len());
-                // The client cannot have the whole answer before its end is noted.
+                // The client cannot have the whole response before its end is logged.
                 let (most, last) = rest.split_at(rest.len().saturating_sub(1));
                 stream.write_all(most).await?;
                 line.ends();
@@ -178,7 +178,7 @@ async fn send_endlessly<S: AsyncWrite + Unpin>(mut stream: S, piece: &[u8]) -> i
 
 const CHUNKED: &str = "transfer-encoding: chunked\r\n";
 
-/// All bytes of an answer, of one without an end its head.
+/// Returns all bytes of a response, or only its head if the body is endless.
 fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());

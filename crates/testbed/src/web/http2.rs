@@ -1,4 +1,4 @@
-//! HTTP/2 (by hyper) for the hosts that offer it.
+//! HTTP/2 (with hyper) for the hosts that offer it.
 
 use std::{
     convert::Infallible,
@@ -27,7 +27,7 @@ use crate::{
     access_log::OpenLine, counters::CountedConnection, internet::Internet, request::Request,
 };
 
-/// The interval of pings: a connection whose client does not answer them is closed.
+/// Interval between pings. A connection whose client does not reply is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// Serves until the client closes the connection.
@@ -112,7 +112,7 @@ fn encode(answer: Answer, mut line: Option<OpenLine>) -> http::Response<LoggedBo
     response
 }
 
-/// A body that ends the line of its request before its last frame is sent.
+/// A body that ends the log line of its request before its last frame is sent.
 struct LoggedBody {
     body: BoxBody<Bytes, Infallible>,
     line: Option<OpenLine>,

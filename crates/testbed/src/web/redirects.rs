@@ -1,7 +1,7 @@
 //! Redirects: chains, chains that are too long, loops, and redirects to private or invalid targets.
 //!
-//! The path holds the number of hops left (`/_hop/3/favicon.ico`), so that the server keeps no
-//! state between requests.
+//! The path contains the number of remaining hops (`/_hop/3/favicon.ico`), so that the server keeps
+//! no state between requests.
 
 use super::reply::Answer;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 const HOP: &str = "/_hop/";
 
-/// URLs in private networks, which a fetcher must refuse.
+/// URLs in private networks, which a fetcher must reject.
 const PRIVATE: [&str; 8] = [
     "http://10.0.0.1/favicon.ico",
     "http://169.254.169.254/latest/meta-data/iam/security-credentials/",
@@ -32,7 +32,7 @@ const BAD_SCHEMES: [&str; 4] = [
     "data:image/png;base64,iVBORw0KGgo=",
 ];
 
-/// The redirect, or, at the end of a chain, the request for the final target.
+/// Returns the redirect, or, at the end of a chain, the request for the final target.
 pub(crate) fn answer(
     internet: &Internet,
     request: &Request,
@@ -59,7 +59,7 @@ pub(crate) fn answer(
     }
 }
 
-/// A redirect to the same URL, or back and forth between two URLs.
+/// Returns a redirect to the same URL, or back and forth between two URLs.
 fn loop_back(request: &Request, dice: &mut Dice) -> Answer {
     let there = format!("{HOP}round{}", request.target);
     let target = match request.target.strip_prefix(&format!("{HOP}round")) {
@@ -86,13 +86,14 @@ fn chain(internet: &Internet, request: &Request, least: u64, most: u64) -> Resul
     let location = match dice.below(4) {
         0 | 1 => path,
         2 => format!("//{}{path}", request.host),
-        // To https, never back to http: some clients refuse that, and hops are to be counted here.
+        // To https, never back to http, because some clients reject that, and every hop counts
+        // here.
         _ => format!("https://{}{path}", request.host),
     };
     Ok(redirect(&mut dice, location))
 }
 
-/// The number of hops left and the final target, if the target is part of a chain.
+/// Returns the number of remaining hops and the final target, if the target is part of a chain.
 fn unwind(target: &str) -> Option<(u64, &str)> {
     let rest = target.strip_prefix(HOP)?;
     let slash = rest.find('/')?;

@@ -1,4 +1,4 @@
-//! An answer, ready to be put on the wire.
+//! A response, ready to be written to the wire.
 
 use std::time::Duration;
 
@@ -11,29 +11,32 @@ pub(crate) enum Ending {
     Length,
     /// There is no Content-Length: the body is chunked.
     Unannounced,
-    /// Content-Length is this many bytes, whatever the body's length; the connection ends after it.
+    /// Content-Length is this many bytes, regardless of the body; the connection ends after the
+    /// body.
     Declared(usize),
-    /// Content-Length is the body's length, but only this many bytes are sent, then nothing.
+    /// Content-Length is the body's length, but only this many bytes are sent, and nothing after
+    /// them.
     StallAfter(usize),
-    /// The body is chunked; the connection ends before the chunk that ends it.
+    /// The body is chunked; the connection ends before the final chunk.
     Unended,
-    /// The body is chunked and sent again and again, until the client closes the connection.
+    /// The body is chunked and sent repeatedly until the client closes the connection.
     Endless,
 }
 
-/// Everything that the client gets, and when.
+/// The whole response and its delay.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
-    /// The wait before the first byte.
+    /// The delay before the first byte.
     pub(crate) delay: Duration,
     pub(crate) ending: Ending,
 }
 
 impl Answer {
-    /// An answer without delay and with a true length; an empty type writes no Content-Type.
+    /// Creates a response without delay and with a true length. An empty type writes no
+    /// Content-Type.
     pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let headers = match content_type {
             "" => Vec::new(),
@@ -43,7 +46,7 @@ impl Answer {
         Self { status, headers, body: body.into(), delay, ending }
     }
 
-    /// A short HTML page, as servers send with an error.
+    /// Creates a short HTML page, as servers send with an error.
     pub(crate) fn page(status: u16, title: &str) -> Self {
         let body = format!(
             "<!DOCTYPE html><html><head><title>{title}</title></head>\
@@ -59,7 +62,7 @@ impl Answer {
     }
 }
 
-/// A header field as a pair.
+/// Returns a header field as a pair.
 pub(crate) fn header(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
 }

@@ -1,5 +1,5 @@
-//! The answer to `/robots.txt`: often a 404, mostly rules that allow icons, seldom rules that do
-//! not.
+//! The response for `/robots.txt`: often a 404, usually rules that allow icons, rarely rules that
+//! disallow them.
 
 use super::reply::Answer;
 use crate::{behaviour::Behaviour, dice::Dice, internet::Internet, request::Request};
@@ -22,8 +22,8 @@ const FORBIDDING: [&str; 3] = [
     "user-agent: EveryTabBot\ndisallow: /\n\nuser-agent: *\ndisallow:\n",
 ];
 
-/// The answer for a host with this behaviour. Faults of status and body apply to icons only: a host
-/// whose robots.txt answered 500 would be a host with unknown rules.
+/// Returns the response of a host with this behaviour. Faults of status and body apply to icons
+/// only, because a host whose robots.txt is 500 would be a host with unknown rules.
 pub(crate) fn answer(internet: &Internet, request: &Request, behaviour: Behaviour) -> Answer {
     let mut dice = Dice::new(internet.seed, &["robots", &request.host]);
     let text = match behaviour {
