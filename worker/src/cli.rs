@@ -1,4 +1,4 @@
-//! The command line: every command with its options, and nothing of what they do.
+//! The command line: all commands and their options, without their implementation.
 
 use clap::{Parser, Subcommand};
 

@@ -1,4 +1,4 @@
-//! What a command failed with, and the exit code.
+//! The errors of commands, and the exit codes.
 
 use std::process::ExitCode;
 
@@ -7,20 +7,20 @@ pub use everytab_operations::OperationError as CliError;
 /// The exit codes of `everytab-worker`; docs/cli.md lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// The command did what it was asked for.
+    /// The command succeeded.
     Done = 0,
     /// The command failed.
     Failed = 1,
-    /// The command line was not understood.
+    /// The command line is wrong.
     Usage = 2,
     /// The scan finished with discarded jobs.
     Discards = 3,
-    /// The command was asked to stop, and stopped in good order.
+    /// The command received a request to stop, and stopped in good order.
     Drained = 4,
 }
 
 impl Exit {
-    /// The exit code of a command that failed.
+    /// Returns the exit code for a failed command.
     pub fn of(error: &CliError) -> Self {
         if error.is_usage { Self::Usage } else { Self::Failed }
     }
@@ -33,5 +33,5 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The result of every command: the exit code, or why it failed.
+/// The result of every command: the exit code, or the error.
 pub type CliResult = Result<Exit, CliError>;

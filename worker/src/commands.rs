@@ -1,4 +1,4 @@
-//! One file a command: what a person types and sees.
+//! The commands, one file each: their options, and the output that a person sees.
 
 pub mod api;
 pub mod backup;

@@ -1,4 +1,4 @@
-//! From a command line to the command that does it.
+//! Runs the command that the command line names.
 
 use crate::{
     cli::{Cli, Command},
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// What is logged unless the environment says otherwise: commands that print results say little.
+/// Returns the default log filter. Commands that print results log only warnings.
 pub fn log_filter(cli: &Cli) -> &'static str {
     let is_quiet = matches!(
         cli.command,
@@ -25,7 +25,7 @@ pub fn log_filter(cli: &Cli) -> &'static str {
     if is_quiet { "warn" } else { "info" }
 }
 
-/// Whether the command line asks for an endpoint with metrics.
+/// Returns whether the command line requests a metrics endpoint.
 pub fn serves_metrics(cli: &Cli) -> bool {
     match &cli.command {
         None => cli.run.metrics.is_some(),
@@ -36,10 +36,10 @@ pub fn serves_metrics(cli: &Cli) -> bool {
     }
 }
 
-/// Does what the command line says.
+/// Runs the command.
 ///
 /// # Errors
-/// One line for a person, and the exit code.
+/// Returns an error with a line for a person; [`crate::cli_error::Exit::of`] gives its exit code.
 pub async fn dispatch(cli: Cli) -> CliResult {
     match cli.command {
         None => run::run(cli.run).await,

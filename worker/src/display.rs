@@ -1,6 +1,5 @@
-//! What a person sees on a terminal while a scan runs: a frame of lines that is painted over
-//! itself.
+//! The display on a terminal while a scan runs: a frame of lines that is repainted in place.
 //!
-//! Must not know: what the lines say.
+//! Does not depend on the content of the lines.
 
 pub mod frame;

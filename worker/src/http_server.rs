@@ -1,8 +1,8 @@
-//! Serves HTTP/1.1 to whoever connects, without letting them take all connections, descriptors or
-//! memory: for `serve`, `--role api` and `--metrics`.
+//! Serves HTTP/1.1 for `serve`, `--role api` and `--metrics`. Clients cannot take all connections,
+//! descriptors or memory.
 //!
-//! Invariant: every connection ends by itself, whatever its client does, so a client that waits in
-//! the system's queue gets its answer.
+//! Invariant: every connection ends by itself, no matter how its client behaves, so a client that
+//! waits in the system's queue gets its response.
 
 mod refusals;
 
@@ -28,53 +28,54 @@ use tokio::{
 
 use self::refusals::{Connection, Replace};
 
-/// How many connections there are together, and how each is served.
+/// The number of connections, and the limits for each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
-    /// Connections, where the system allows as many files.
+    /// Maximum number of connections, if the system allows enough open files.
     most: usize,
-    /// Files that a connection may take, and room for the rest of the process.
+    /// Open files that one connection may take, including a share for the rest of the process.
     files_each: usize,
-    /// The time for the head of a request, and for an open connection to wait for one.
+    /// Timeout for the head of a request, and for an open connection that waits for one.
     head_time: Duration,
-    /// What takes the place of the HTTP library's own refusals. `None`: they stay.
+    /// Replaces the HTTP library's own refusals. `None` keeps them.
     refusals: Option<Replace>,
 }
 
 impl ConnectionLimits {
-    /// The same, with the HTTP library's own refusals replaced.
+    /// Returns these limits with the HTTP library's own refusals replaced.
     pub(crate) fn replacing_refusals(self, refusals: Replace) -> Self {
         Self { refusals: Some(refusals), ..self }
     }
 }
 
-/// For files of a folder: browsers open six connections to a host, and each sends a file. They
-/// connect again when they need to.
+/// For the files of a folder: browsers open six connections to a host, and each sends a file. They
+/// reconnect when they need to.
 pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 512,
     files_each: 4,
     head_time: Duration::from_secs(5),
     refusals: None,
 };
-/// For requests that wait for news: each takes some ten kilobytes. A client that opens thousands of
-/// connections on a busy machine may need seconds until it sends the first request on each.
+/// For requests that wait for news: each takes about ten kilobytes. A client that opens thousands
+/// of connections on a busy machine may need seconds until it sends the first request on each.
 pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 8_192,
     files_each: 2,
     head_time: Duration::from_secs(30),
     refusals: None,
 };
-/// Connections together where the system says nothing of files.
+/// Maximum number of connections if the system reports no limit for open files.
 const MIN_CONNECTIONS: usize = 16;
-/// The time after which a connection takes no further request.
+/// Age at which a connection accepts no further requests.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// The time for a last answer on a connection that takes no further request: a request that waits
-/// for news for a minute, or 3 MB on a slow line.
+/// Timeout for the last response on a connection that accepts no further requests. It is enough for
+/// a request that waits a minute for news, or for 3 MB on a slow line.
 const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
-/// The pause after a connection could not be accepted, as when this process has no descriptor left.
+/// Pause after a connection could not be accepted, for example because this process has no
+/// descriptor left.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Warns if machines other than this one can reach `address`.
+/// Warns if other machines can reach `address`.
 pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
     if !address.ip().is_loopback() {
         tracing::warn!(
@@ -84,7 +85,7 @@ pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
     }
 }
 
-/// Answers by `router` until `shutdown` ends, then sends the last answers.
+/// Serves requests with `router` until `shutdown` ends, then sends the last responses.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -123,7 +124,7 @@ pub(crate) async fn serve(
     while connections.join_next().await.is_some() {}
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn serve_one(
     (stream, peer): (TcpStream, SocketAddr),
     router: Router,
@@ -131,8 +132,8 @@ async fn serve_one(
     mut stopped: watch::Receiver<()>,
     _permit: OwnedSemaphorePermit,
 ) {
-    // A head is sent before the file is read. Otherwise the file would wait until the client
-    // acknowledges the head, which takes Linux 40 ms.
+    // The head is sent before the file is read. With Nagle's algorithm, the file would then wait
+    // until the client acknowledges the head, which takes Linux 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY is not set");
     }
@@ -147,7 +148,7 @@ async fn serve_one(
         .serve_connection(TokioIo::new(Connection::new(stream, limits.refusals)), service);
     let ended = tokio::select! {
         ended = &mut connection => Some(ended),
-        // The sender was dropped: the server stops.
+        // The sender was dropped, so the server stops.
         _ = stopped.changed() => None,
         () = sleep(CONNECTION_LIFETIME) => None,
     };
@@ -160,20 +161,20 @@ async fn serve_one(
         }
     };
     let is_refusal = ended.as_ref().is_err_and(hyper::Error::is_parse);
-    // Otherwise the client has gone or was too slow, and there is no answer to read.
+    // Otherwise the client is gone or was too slow, so it has no response to read.
     if ended.is_ok() || is_refusal {
         connection.into_parts().io.into_inner().finish(is_refusal).await;
     }
 }
 
-/// How many connections the open files of this process allow.
+/// Returns the number of connections that this process's limit of open files allows.
 fn max_connections(ConnectionLimits { most, files_each, .. }: ConnectionLimits) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     open_files(&limits)
         .map_or(MIN_CONNECTIONS, |files| (files / files_each).clamp(MIN_CONNECTIONS, most))
 }
 
-/// The soft limit of open files in the text of `/proc/self/limits`.
+/// Returns the soft limit of open files from the text of `/proc/self/limits`.
 fn open_files(limits: &str) -> Option<usize> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     match line.split_whitespace().next()? {

@@ -1,5 +1,5 @@
-//! The program `everytab-worker`: the command line, the runtime, the exit code. The same program
-//! converts icons where it was started for that.
+//! The program `everytab-worker`: the command line, the runtime and the exit code. The same program
+//! converts icons if it was started as a converter.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! Options that several commands share: the database, fetching, what makes one scan different from
-//! another, and how durations are written.
+//! Options that several commands share: the database, fetching, the options of a scan, and the
+//! format of durations.
 //!
-//! Must not know: which commands there are.
+//! Does not depend on the commands.
 
 mod identity;
 mod quantities;
@@ -61,13 +61,13 @@ pub enum Role {
 }
 
 impl Role {
-    /// The job kinds of some roles, in pipeline order.
+    /// Returns the job kinds of the given roles, in pipeline order.
     pub fn kinds(roles: &[Self]) -> Vec<JobKind> {
         let takes = |kind| roles.contains(&Self::All) || roles.contains(&Self::with_kind(kind));
         JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
     }
 
-    /// The role that takes a kind of job, as `all` does.
+    /// Returns the role that takes a kind of job, besides `all`.
     const fn with_kind(kind: JobKind) -> Self {
         match kind {
             JobKind::Index => Self::Index,
@@ -127,8 +127,8 @@ pub struct FetchArgs {
     /// Whether answers of names and dead endpoints are remembered; a diagnosis, for it only costs
     #[arg(long, env = "EVERYTAB_REMEMBER", value_enum, default_value = "on", hide = true)]
     pub remember: Remember,
-    /// Whether nothing but addresses in --allow-range is dialled: with `--internet small`, which
-    /// another process is told by that option.
+    /// Whether the fetcher connects only to addresses in --allow-range. `--internet small` sets
+    /// this, so [`Self::arguments`] does not pass it on.
     #[arg(skip)]
     pub is_confined: bool,
 }
@@ -150,12 +150,12 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
 }
 
 impl FetchArgs {
-    /// The fetcher's settings.
+    /// Returns the fetcher's settings.
     ///
     /// # Errors
-    /// When the file of the key cannot be read, or holds none.
+    /// Returns an error if the key's file cannot be read, or holds something other than a key.
     pub fn settings(&self) -> Result<FetchSettings, CliError> {
-        // Every option by name: the compiler tells of one that is not passed on.
+        // Names every option, so that the compiler reports one that is not passed on.
         let Self {
             in_flight,
             user_agent,
@@ -187,10 +187,11 @@ impl FetchArgs {
         })
     }
 
-    /// A fetcher with these settings, and addresses of the operator's services.
+    /// Returns a fetcher with these settings. `own_ranges` are the addresses of the operator's
+    /// services.
     ///
     /// # Errors
-    /// When a setting makes no sense, or a file that one names cannot be read.
+    /// Returns an error if a setting is invalid, or if a file that a setting names cannot be read.
     pub fn fetcher(&self, own_ranges: Vec<IpNet>) -> Result<Fetcher, CliError> {
         Fetcher::new(FetchSettings { own_ranges, ..self.settings()? }).map_err(
             |error| match error {
@@ -200,7 +201,7 @@ impl FetchArgs {
         )
     }
 
-    /// Says which settings are not for the open internet.
+    /// Warns about settings that are unsafe on the open internet.
     pub fn warn(&self) {
         for range in &self.allow_ranges {
             tracing::warn!(%range, "--allow-range: addresses that are not public may be fetched");
@@ -213,7 +214,7 @@ impl FetchArgs {
         }
     }
 
-    /// Has the fetcher reach the small internet of a sample instead of the real one.
+    /// Makes the fetcher use the small internet of a sample instead of the real one.
     #[cfg(feature = "local")]
     pub fn use_network(&mut self, network: SampleNetwork) {
         self.dns = Some(network.dns);
@@ -222,9 +223,9 @@ impl FetchArgs {
         self.allow_ranges.extend(network.allow_ranges);
     }
 
-    /// The same options for another process.
+    /// Returns the same options as arguments for another process.
     pub fn arguments(&self) -> Vec<String> {
-        // Every option by name: the compiler tells of one that is not passed on.
+        // Names every option, so that the compiler reports one that is not passed on.
         let Self {
             in_flight,
             user_agent,
@@ -263,11 +264,11 @@ impl FetchArgs {
     }
 }
 
-/// The key in a file; none in an empty one. The file is the only way in: what stands in a command
-/// line or in the environment is seen by other programs.
+/// Returns the key in a file; `None` if the file is empty. A key can be given only in a file,
+/// because other programs can see command lines and environments.
 ///
 /// # Errors
-/// When the file cannot be read, or holds something else.
+/// Returns an error if the file cannot be read, or holds something other than a key.
 pub fn read_signing_key(file: &Path) -> Result<Option<SigningKey>, CliError> {
     let shown = file.display();
     let wrong = |error: String| CliError::usage(format!("--signing-key {shown}: {error}"));
@@ -288,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// A value that is not the default of an option of [`FetchArgs`].
+    /// Returns a value for an option of [`FetchArgs`] that is not its default.
     fn another_value(option: &str) -> &'static str {
         match option {
             "in-flight" => "7",

@@ -1,10 +1,10 @@
-//! A small web server over a site's folder, which answers as the CDN does.
+//! A small web server for a site's folder, which responds like the CDN.
 //!
-//! Invariants: nothing outside the folder is served, and of what begins with a dot `.well-known/`
-//! alone; every answer carries the headers of `site/headers.json`, as the CDN's do; a changed file
-//! changes its `ETag`. Memory is bounded: large files go out in pieces, few
-//! texts are compressed together. Must not know: what is in an object;
-//! its content type and cache rule come by its name from `object_names`.
+//! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
+//! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
+//! changed file has a new `ETag`. Memory is bounded: large files are sent in pieces, and few texts
+//! are compressed concurrently. Does not depend on the content of objects, because `object_names`
+//! derives the content type and cache rule from the name.
 
 mod encoding;
 mod file;
@@ -40,33 +40,33 @@ use tokio::{
 use self::headers::insert;
 use crate::http_server;
 
-/// The headers of every answer, by lower-case names; the CDN is configured with the same file.
+/// The headers of every response, by lower-case names. The CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
-/// Connections that wait to be accepted. Linux takes as many by default, and a client whose
+/// Connections that wait to be accepted. This is also Linux's default limit. A client whose
 /// connection does not fit tries again only after a second.
 const BACKLOG: u32 = 4_096;
 
-/// The page for what is not there.
+/// The page for a missing object.
 const NOT_FOUND: &str = "404.html";
 
-/// Why the folder is not served.
+/// The reason why the folder is not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The folder cannot be read.
     #[error("cannot serve {}: {source}; give the folder of a published site", dir.display())]
     Folder {
-        /// The folder asked for.
+        /// The folder that was given.
         dir: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}; choose another address or port")]
     Listen {
-        /// The address asked for.
+        /// The address that was given.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -74,13 +74,14 @@ pub enum ServeError {
 /// A running server.
 #[derive(Debug)]
 pub struct Serving {
-    /// Where it listens; the port is the real one if 0 was asked for.
+    /// The address of the server, with the real port if 0 was given.
     pub address: SocketAddr,
-    /// Ends after the shutdown, when the last answer has gone out.
+    /// Ends after the shutdown, when the last response has been sent.
     pub finished: JoinHandle<()>,
 }
 
-/// An address that is this process's, and on which it does not listen yet: who connects is refused.
+/// An address that this process has bound but does not listen on yet, so connections to it are
+/// refused.
 #[derive(Debug)]
 pub struct ReservedAddress {
     socket: TcpSocket,
@@ -91,7 +92,7 @@ impl ReservedAddress {
     /// Reserves `address`; port 0 takes any free one.
     ///
     /// # Errors
-    /// When the address is taken or is not one of this machine's.
+    /// Returns an error if the address is in use or is not one of this machine's.
     pub fn new(address: SocketAddr) -> Result<Self, ServeError> {
         let reserved = || {
             let socket =
@@ -103,7 +104,7 @@ impl ReservedAddress {
         reserved().map_err(|source| ServeError::Listen { address, source })
     }
 
-    /// The address; the port is the real one if 0 was asked for.
+    /// Returns the address, with the real port if 0 was given.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -117,7 +118,7 @@ impl ReservedAddress {
 /// Serves the files of `dir` on `address` until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
-/// When the folder cannot be read or the address is taken.
+/// Returns an error if the folder cannot be read, or if the address is in use.
 pub async fn serve(
     dir: PathBuf,
     address: SocketAddr,
@@ -129,7 +130,7 @@ pub async fn serve(
 /// Serves the files of `dir` on a reserved address until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
-/// When the folder cannot be read, or another process listens there by now.
+/// Returns an error if the folder cannot be read, or if another process now listens on the address.
 pub async fn serve_on(
     dir: PathBuf,
     address: ReservedAddress,
@@ -174,7 +175,7 @@ fn headers() -> HeaderMap {
 }
 
 async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
-    // The body is not needed, and could not be shared between threads.
+    // The body is not needed, and cannot be shared between threads.
     let (request, _body) = request.into_parts();
     let mut response = if matches!(request.method, Method::GET | Method::HEAD) {
         match file::answer(&site.root, &request).await {
@@ -193,7 +194,7 @@ async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
     response
 }
 
-/// The site's own page where it has one for this, else a line of text.
+/// Returns the site's own page for this status if it has one, otherwise a line of text.
 async fn refusal(root: &Path, request: &Parts, status: StatusCode) -> Response {
     let page = root.join(NOT_FOUND);
     if status != StatusCode::NOT_FOUND || request.method == Method::HEAD {

@@ -1,10 +1,11 @@
-//! Whether EC2 is about to take this machine away: the spot notice, and the state that its Auto
-//! Scaling group wants it in, by version 2 of the instance metadata service.
+//! Watches whether EC2 is about to take this machine away. It reads the spot notice, and the state
+//! that the machine's Auto Scaling group wants it in, through version 2 of the instance metadata
+//! service.
 //!
-//! A notice only asks for a drain, as a signal does. On a machine that is not an EC2 instance
-//! nothing is asked. Must not know: leases, jobs. Source: "Spot Instance interruption notices"
-//! (poll every 5 seconds) and "Retrieve the target lifecycle state through instance metadata" of
-//! the AWS guides.
+//! A notice only starts a drain, like a signal. On a machine that is not an EC2 instance, no
+//! requests are sent. Does not depend on leases or jobs. Source: "Spot Instance interruption
+//! notices" (poll every 5 seconds) and "Retrieve the target lifecycle state through instance
+//! metadata" in the AWS guides.
 
 #[cfg(feature = "ec2")]
 mod service;
@@ -18,19 +19,19 @@ use url::Url;
 
 pub use self::service::wait_for_notice;
 
-/// The address of the service on every EC2 instance.
+/// The address of the service, the same on every EC2 instance.
 const SERVICE: &str = "http://169.254.169.254";
 const NOT_BUILT_IN: &str = "this program was built without the feature ec2";
 
-/// The setting `--instance-metadata`: where the instance metadata service is.
+/// The setting `--instance-metadata`: the address of the instance metadata service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstanceMetadata {
-    /// At the usual address of EC2 if the firmware says that this is an EC2 instance; else the
-    /// service is not asked.
+    /// EC2's usual address if the firmware says that this is an EC2 instance. Otherwise, no
+    /// requests are sent to the service.
     Auto,
-    /// The service is not asked.
+    /// No requests are sent to the service.
     Off,
-    /// At this URL.
+    /// The service at this URL.
     At(Url),
 }
 
@@ -52,11 +53,12 @@ fn endpoint(text: &str) -> Result<Url, String> {
 }
 
 impl InstanceMetadata {
-    /// The URL of the service, by this setting and the variables that AWS's own programs obey;
-    /// `None` if it is not to be asked.
+    /// Returns the URL of the service, from this setting and the variables that AWS's own programs
+    /// obey. `None` if no requests should be sent to it.
     ///
     /// # Errors
-    /// When `AWS_EC2_METADATA_SERVICE_ENDPOINT` is no URL, or this program cannot ask.
+    /// Returns an error if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is not a URL, or if this program has
+    /// no client for the service.
     pub fn endpoint(&self) -> Result<Option<Url>, String> {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_disabled = variable("AWS_EC2_METADATA_DISABLED")
@@ -80,7 +82,7 @@ impl InstanceMetadata {
     }
 }
 
-/// Whether the firmware names Amazon: Nitro machines as their maker, Xen ones in a version.
+/// Returns whether the firmware names Amazon: as the vendor on Nitro machines, in a version on Xen.
 fn is_ec2(firmware: &Path) -> bool {
     ["sys_vendor", "bios_vendor", "bios_version"].iter().any(|name| {
         std::fs::read_to_string(firmware.join(name))

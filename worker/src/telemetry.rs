@@ -1,7 +1,7 @@
-//! What a process reports about itself: log lines on stderr, metrics and traces for collectors.
+//! The telemetry of a process: log lines on stderr, metrics and traces for collectors.
 //!
-//! Lines are text for people or JSON for programs; a line that a job writes names job, shard and
-//! scan. Must not know: what jobs do.
+//! Lines are text for people or JSON for programs. A line that a job writes names the job, shard
+//! and scan. Does not depend on the work of jobs.
 
 mod export;
 mod flood;
@@ -30,8 +30,8 @@ pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
 pub(crate) use metrics::{begin_at_zero, crawl_status, scan_status};
 
-/// Log lines per call site that are written in ten seconds, unless `EVERYTAB_LOG_LIMIT` says
-/// otherwise: a healthy worker writes far fewer, and a flood of this size can still be read.
+/// Log lines written per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
+/// A healthy worker writes far fewer, and a person can still read a flood of this size.
 const LINES_PER_WINDOW: u32 = 1_000;
 /// Filters for libraries that log each failed request as an error.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
@@ -42,7 +42,7 @@ const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,
 const TRACED_CRATES: [&str; 4] =
     ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
 
-/// The telemetry of this process; [`Telemetry::end`] sends what was gathered last.
+/// The telemetry of this process; [`Telemetry::end`] sends the last of it.
 #[derive(Debug)]
 pub struct Telemetry {
     exporters: Exporters,
@@ -51,20 +51,21 @@ pub struct Telemetry {
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Starts the telemetry of this process. `EVERYTAB_LOG` filters lines (such as `info`,
-/// `everytab_jobs=debug`), `default` is its default; `EVERYTAB_LOG_FORMAT=json` writes JSON;
-/// `EVERYTAB_LOG_LIMIT=N|off` says how many lines of one call site are written in ten seconds;
-/// `NO_COLOR` is obeyed. Must be called outside of a runtime.
+/// Starts the telemetry of this process. Must be called outside of a runtime.
+///
+/// `EVERYTAB_LOG` filters lines (for example `info`, `everytab_jobs=debug`); `default` is its
+/// default. `EVERYTAB_LOG_FORMAT=json` writes JSON. `EVERYTAB_LOG_LIMIT=N|off` limits the lines
+/// that one call site writes in ten seconds. `NO_COLOR` is obeyed.
 ///
 /// # Errors
-/// When the environment asks for exporters that cannot be.
+/// Returns an error if the environment requests exporters that cannot be made.
 pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError> {
     let exporters = Exporters::start(serves_metrics)?;
     let _ = metrics();
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
-    // Leaked on purpose: lines may be written until the process ends.
+    // Leaked on purpose, because lines may be written until the process ends.
     let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_per_window()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -106,7 +107,7 @@ fn lines_per_window() -> Result<Option<u32>, CliError> {
 }
 
 impl Telemetry {
-    /// Sends and reports what is left. Must be called outside of a runtime.
+    /// Sends and reports the remaining telemetry. Must be called outside of a runtime.
     pub fn end(mut self) {
         drop(self.stop.take());
         if let Some(reporting) = self.reporting.take() {

@@ -1,4 +1,4 @@
-//! `run --role api`: the HTTP service until a signal says stop.
+//! `run --role api`: runs the HTTP service until a signal stops it.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -17,7 +17,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// Times that a store is asked while a client waits.
+/// Attempts of a request to a store while a client waits.
 const STORE_ATTEMPTS: u32 = 2;
 
 /// Options of the HTTP service.
@@ -40,10 +40,10 @@ pub struct ApiArgs {
     pub from: Option<String>,
 }
 
-/// Returns the settings of the service that the options mean.
+/// Converts the options into the settings of the service.
 ///
 /// # Errors
-/// Returns an error if there is no store.
+/// Returns an error if the options name no store.
 pub(crate) fn settings(
     args: &ApiArgs,
     temporary: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub(crate) fn settings(
     Ok(ApiSettings { from, temporary, ..settings_for(&store, fetch) })
 }
 
-/// Returns the settings of a service with a store that it also reads.
+/// Returns the settings of a service that reads from the store it writes to.
 pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
     let FetchSettings { user_agent, allow_ranges, deny_ranges, .. } = fetch;
     ApiSettings {
@@ -72,11 +72,11 @@ pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
     }
 }
 
-/// Serves until `stop` turns true, then answers what is under way. Calls `listening` once clients
-/// can connect.
+/// Serves until `stop` turns true, then finishes the requests that are under way. Calls `listening`
+/// once clients can connect.
 ///
 /// # Errors
-/// Returns an error if the address is taken.
+/// Returns an error if the address is in use.
 pub(crate) async fn serve(
     reserved: ReservedAddress,
     settings: ApiSettings,
@@ -91,7 +91,7 @@ pub(crate) async fn serve(
     tracing::info!(%address, "serving the HTTP service");
     listening(address)?;
     let stopped = async move {
-        // The sender lives as long as the program.
+        // The sender lives as long as the program, so this cannot fail.
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let limits = API_CONNECTIONS.replacing_refusals(problem_of_malformed);
@@ -101,10 +101,10 @@ pub(crate) async fn serve(
     Ok(Exit::Drained)
 }
 
-/// The store of the keys' crawls.
+/// Returns the store for the crawls of the keys.
 ///
 /// # Errors
-/// When none is given.
+/// Returns an error if the options name no store.
 pub(crate) fn store(args: &ApiArgs) -> Result<&str, CliError> {
     let store = args.to.as_deref().filter(|store| !store.is_empty());
     store.ok_or_else(|| {

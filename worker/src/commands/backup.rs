@@ -1,4 +1,4 @@
-//! `backup`: copies an ended scan's rows and objects to a store.
+//! `backup`: copies the rows and objects of a finished scan to a store.
 
 use std::path::PathBuf;
 
@@ -28,10 +28,11 @@ pub struct BackupArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Makes a backup, or finishes one that was cut off.
+/// Makes a backup, or finishes one that was interrupted.
 ///
 /// # Errors
-/// When the scan runs, another backup is in the store, or a store or the database refuses.
+/// Returns an error if the scan is running, if the store holds another backup, or if a store or the
+/// database fails.
 pub async fn run(args: BackupArgs) -> CliResult {
     let options = BackupOptions {
         database_url: database::url(&args.database)?.to_owned(),

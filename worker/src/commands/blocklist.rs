@@ -1,4 +1,4 @@
-//! `blocklist`: changes and shows what the next scans leave out.
+//! `blocklist`: changes and shows the hosts, titles and icons that the next scans leave out.
 
 use std::{
     fs::File,
@@ -109,7 +109,7 @@ pub(super) struct PatternArgs {
 }
 
 impl PatternArgs {
-    /// The patterns in the form that lists have.
+    /// Returns the patterns in the form that lists use.
     pub(super) fn checked(&self) -> Result<Patterns, CliError> {
         Patterns::check(self.kind(), &self.patterns)
     }
@@ -127,7 +127,7 @@ impl PatternArgs {
 /// Changes or shows the list.
 ///
 /// # Errors
-/// When a pattern cannot match anything, or the database refuses.
+/// Returns an error if a pattern cannot match anything, or if the database fails.
 pub async fn run(args: BlocklistArgs) -> CliResult {
     match args.command {
         BlocklistCommand::Add { patterns: args, reason } => {

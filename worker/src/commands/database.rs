@@ -1,4 +1,4 @@
-//! The database that `--database-url` or `DATABASE_URL` names.
+//! Connects to the database named by `--database-url` or `DATABASE_URL`.
 
 use everytab_coordinator::Coordinator;
 use everytab_operations::database;
@@ -7,10 +7,10 @@ use url::Url;
 
 use crate::{cli_error::CliError, options::DatabaseArgs};
 
-/// The URL, or what to do without one.
+/// Returns the database's URL.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error with advice if no URL is given.
 pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     args.database_url.as_deref().filter(|url| !url.is_empty()).ok_or_else(|| {
         CliError::usage(
@@ -20,8 +20,9 @@ pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     })
 }
 
-/// The addresses of the database's servers, which no site is to be fetched from. A server that is
-/// reached by a socket has none; one whose name is not known gets a line in the log.
+/// Returns the addresses of the database's servers, so that the fetcher does not connect to them. A
+/// server that is reached through a socket has no address. If a name cannot be resolved, logs a
+/// warning and leaves it out.
 pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
     let in_query = url.query_pairs().find(|(name, _)| name == "host" || name == "hostaddr");
@@ -42,15 +43,15 @@ pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     ranges
 }
 
-/// Whether a host is a folder with a socket, as it stands in a URL or decoded.
+/// Returns whether a host is a socket's folder, percent-encoded as in a URL or decoded.
 fn is_socket(host: &str) -> bool {
     host.starts_with('/') || host.starts_with("%2F") || host.starts_with("%2f")
 }
 
-/// Connects, and checks that the schema is this program's.
+/// Connects to the database and checks that its schema is this program's.
 ///
 /// # Errors
-/// When no database is named, it cannot be reached, or it has another schema.
+/// Returns an error if no database is named, if it cannot be reached, or if it has another schema.
 pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, CliError> {
     database::connect(url(args)?).await
 }

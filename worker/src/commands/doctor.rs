@@ -1,4 +1,4 @@
-//! `doctor`: checks what a run needs, a line a check.
+//! `doctor`: checks the requirements of a run, and prints one line per check.
 
 use std::path::PathBuf;
 
@@ -79,7 +79,7 @@ struct AccountArgs {
     instance: String,
 }
 
-/// Prints checks as they end, and counts those that failed.
+/// Prints each check when it ends, and counts the failed ones.
 struct Report {
     as_json: bool,
     failed: usize,
@@ -100,10 +100,11 @@ impl Report {
     }
 }
 
-/// Checks everything that the options name, and goes on after a failure.
+/// Runs all checks that the options call for, and continues after a failed one.
 ///
 /// # Errors
-/// When stdout cannot be written. What is wrong is a line, and exit code 1.
+/// Returns an error if stdout cannot be written. A failed check is a line of output, and makes the
+/// exit code 1.
 pub async fn run(args: DoctorArgs) -> CliResult {
     let mut report = Report { as_json: args.json, failed: 0 };
     let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);

@@ -1,4 +1,4 @@
-//! `scan exclude`: what a running scan must ask nothing more of.
+//! `scan exclude`: stops all further requests of a running scan to some hosts or networks.
 
 use std::path::PathBuf;
 
@@ -33,10 +33,11 @@ pub struct ExcludeArgs {
     reason: Option<String>,
 }
 
-/// Excludes what was named; one line for each on stdout.
+/// Excludes the given patterns, and prints one line for each on stdout.
 ///
 /// # Errors
-/// When the file is none, the scan has ended, or the database or the private store refuses.
+/// Returns an error if the file is not a list of patterns, if the scan has ended, or if the
+/// database or the private store fails.
 pub async fn run(args: ExcludeArgs) -> CliResult {
     let ExcludeArgs { scan, mut patterns, file, list, private, reason } = args;
     if let Some(file) = file {

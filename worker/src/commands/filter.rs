@@ -1,4 +1,4 @@
-//! `filter`: keeps filters of live crawls.
+//! `filter`: stores, shows and removes filters of live crawls.
 
 use std::path::{Path, PathBuf};
 
@@ -47,10 +47,10 @@ enum FilterCommand {
     },
 }
 
-/// Keeps or shows filters.
+/// Stores, shows or removes filters.
 ///
 /// # Errors
-/// When a filter is wrong, or the database refuses.
+/// Returns an error if a filter is invalid, or if the database fails.
 pub async fn run(args: FilterCommandArgs) -> CliResult {
     match args.command {
         FilterCommand::Put { database, name, file } => {
@@ -89,7 +89,7 @@ pub async fn run(args: FilterCommandArgs) -> CliResult {
 /// Reads and checks a filter.
 ///
 /// # Errors
-/// When the file cannot be read, or is no filter.
+/// Returns an error if the file cannot be read, or is not a filter.
 pub(super) fn read(file: &Path) -> Result<FilterSettings, CliError> {
     let of_file = |error: String| CliError::usage(format!("{}: {error}", file.display()));
     let size = std::fs::metadata(file).map_err(|error| of_file(error.to_string()))?.len();

@@ -25,10 +25,10 @@ pub struct GcArgs {
     drop_rows: bool,
 }
 
-/// Removes what no scan needs; one line on stdout for each thing removed.
+/// Removes everything that no scan needs, and prints one line on stdout for each thing removed.
 ///
 /// # Errors
-/// When a store or the database refuses, or a manifest is not understood.
+/// Returns an error if a store or the database fails, or if a manifest cannot be parsed.
 pub async fn run(args: GcArgs) -> CliResult {
     let GcArgs { keep, dry_run, drop_rows, .. } = args;
     let coordinator = database::connect(&args.database).await?;

@@ -1,10 +1,10 @@
 //! `inspect`: prints how the product reads files and URLs, as one JSON object per line on stdout.
 //! The commands for crawls print lines for people unless `--json` is given.
 //!
-//! Invariants: every line of a kind has the same fields, null where one does not apply; bad input
-//! gives a line with `error`, for people on stderr, and the command continues; records that are
-//! skipped are counted on stderr. No more of a file is read than needed, and never more than
-//! [`files::MAX_FILE_BYTES`].
+//! Invariants: all lines of a kind have the same fields, and a field is null where it does not
+//! apply. Bad input gives a line with `error` (on stderr in the output for people), and the command
+//! continues. Skipped records are counted on stderr. Each command reads as little of a file as it
+//! needs, and never more than [`files::MAX_FILE_BYTES`].
 
 mod files;
 mod filter;
@@ -82,10 +82,11 @@ enum InspectCommand {
     Normalize(normalize::NormalizeArgs),
 }
 
-/// Inspects each input in turn.
+/// Inspects the inputs one after the other.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option is wrong. After bad input the exit code is 1.
+/// Returns an error if stdout cannot be written, or if an option is wrong. After bad input, the
+/// exit code is 1.
 pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
         InspectCommand::Url(args) => return icons::urls(*args).await,

@@ -1,4 +1,4 @@
-//! `keys`: who may use the HTTP service, and how much of it.
+//! `keys`: manages the keys of the HTTP service and their limits.
 
 use std::{fs::File, io::Read as _};
 
@@ -102,7 +102,7 @@ struct AddArgs {
 /// Makes, lists or revokes keys, and lists their webhooks.
 ///
 /// # Errors
-/// When the database refuses, or there is no such key.
+/// Returns an error if the database fails, or if there is no such key.
 pub async fn run(args: KeysArgs) -> CliResult {
     match args.command {
         KeysCommand::Add(args) => add(args).await,
@@ -144,7 +144,7 @@ async fn add(args: AddArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Bytes of the kernel's generator.
+/// Returns random bytes from the kernel's generator.
 pub(crate) fn random() -> Result<[u8; KEY_RANDOM_BYTES], CliError> {
     let mut bytes = [0; KEY_RANDOM_BYTES];
     File::open("/dev/urandom")
@@ -177,7 +177,7 @@ async fn webhooks(args: &DatabaseArgs, key: Option<&str>, as_json: bool) -> CliR
     Ok(Exit::Done)
 }
 
-/// How a webhook stands, for a person.
+/// Describes the state of a webhook for a person.
 fn state_of(webhook: &WebhookState) -> String {
     let WebhookState { sent, pending, dropped, failures, .. } = webhook;
     let counts = format!("{sent} sent, {pending} waiting, {dropped} dropped");
@@ -190,7 +190,7 @@ fn state_of(webhook: &WebhookState) -> String {
     }
 }
 
-/// What a key may do and has used, for a person.
+/// Describes the limits and usage of a key for a person.
 fn use_of(key: &ApiKey) -> String {
     let of = |used: i64, limit: Option<i64>| match limit {
         Some(limit) => format!("{used} of {limit}"),
@@ -207,7 +207,7 @@ fn use_of(key: &ApiKey) -> String {
 }
 
 async fn revoke(args: &DatabaseArgs, key: &str) -> CliResult {
-    // Who pastes a whole key means its id.
+    // If the argument is a whole key instead of an id, its id is meant.
     let id = split_key(key).map_or(key, |(id, _)| id);
     if !database::connect(args).await?.revoke_key(id).await? {
         return Err(CliError::new(format!(

@@ -54,7 +54,7 @@ enum ListCommand {
 /// Imports or shows lists.
 ///
 /// # Errors
-/// When the list cannot be read, or the store or the database refuses.
+/// Returns an error if the list cannot be read, or if the store or the database fails.
 pub async fn run(args: ListArgs) -> CliResult {
     match args.command {
         ListCommand::Import { database, name, from, to } => {

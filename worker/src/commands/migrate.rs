@@ -1,4 +1,4 @@
-//! `migrate`: the database to this program's schema.
+//! `migrate`: brings the database to this program's schema.
 
 use everytab_coordinator::schema_digest;
 use everytab_operations::database::connect_unchecked;
@@ -9,10 +9,10 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Migrates; running it again changes nothing.
+/// Migrates the database. Running it again changes nothing.
 ///
 /// # Errors
-/// When the database refuses.
+/// Returns an error if the database fails.
 pub async fn run(args: DatabaseArgs) -> CliResult {
     let coordinator = connect_unchecked(database::url(&args)?).await?;
     let applied = coordinator.migrate().await?;

@@ -1,4 +1,4 @@
-//! `local` in a program that was built without the feature `local`: says which package has it.
+//! `local` in a program that was built without the feature `local`. Names the package that has it.
 
 use clap::Args;
 
@@ -13,10 +13,10 @@ pub struct IgnoredArguments {
     _ignored: Vec<String>,
 }
 
-/// Refuses.
+/// Refuses to run.
 ///
 /// # Errors
-/// Always: this program has no Postgres and no small internet of its own.
+/// Always returns an error, because this program has no Postgres and no small internet of its own.
 pub async fn run(_args: IgnoredArguments) -> CliResult {
     Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
 }

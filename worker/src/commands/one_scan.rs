@@ -1,4 +1,4 @@
-//! Which scan a command is about.
+//! The scan that a command works on.
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
@@ -17,10 +17,10 @@ pub struct OneScan {
 }
 
 impl OneScan {
-    /// The database, and the number that the scan has in it.
+    /// Connects to the database, and returns it with the scan's number in it.
     ///
     /// # Errors
-    /// When the database cannot be asked, or has no such scan.
+    /// Returns an error if the database fails, or has no such scan.
     pub async fn find(&self) -> Result<(Coordinator, i32), CliError> {
         let coordinator = database::connect(&self.database).await?;
         let number = everytab_operations::database::scan_number(&coordinator, self.scan).await?;

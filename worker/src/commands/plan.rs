@@ -1,4 +1,4 @@
-//! `plan`: estimates what a scan will take, before it is started.
+//! `plan`: estimates the work, time and cost of a scan before it starts.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// What things cost, with the month in which it was written down.
+/// The prices, with the month in which they were recorded.
 const PRICES: &str = include_str!("../../prices.json");
 
 /// Options of `plan`.
@@ -61,7 +61,7 @@ pub struct PlanArgs {
     assumed: AssumedArgs,
 }
 
-/// Takes the numbers of a scan from a file, a site or the database.
+/// Reads the measurements of a scan from a file, a site or the database.
 async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan, CliError> {
     if let Ok(id) = scan.parse::<Uuid>() {
         let Some(url) = database_url.filter(|url| !url.is_empty()) else {
@@ -77,7 +77,7 @@ async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan
     plan::published_scan(scan).await
 }
 
-/// A fleet whose hours and dollars are computed by measured rates, without reading a crawl.
+/// A fleet whose hours and dollars are computed from measured rates, without reading a crawl.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hours and dollars, without a crawl")]
 struct FleetArgs {
@@ -105,7 +105,7 @@ struct FleetArgs {
     core_speed: f64,
 }
 
-/// A live crawl whose machines, days and dollars are computed by measured rates.
+/// A live crawl whose machines, days and dollars are computed from measured rates.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machines, days and dollars of a live crawl")]
 struct LiveCrawlArgs {
@@ -172,7 +172,7 @@ struct LiveCrawlArgs {
 }
 
 impl LiveCrawlArgs {
-    /// The live crawl to plan, if there is one.
+    /// Returns the live crawl to plan, if the options name one.
     fn crawl(&self, fleet: &FleetArgs, workers: Option<u64>) -> Option<LiveCrawlToPlan> {
         Some(LiveCrawlToPlan {
             pages: self.crawl_pages?,
@@ -191,7 +191,7 @@ impl LiveCrawlArgs {
     }
 }
 
-/// What cannot be measured beforehand.
+/// Values that cannot be measured beforehand.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Assumed")]
 struct AssumedArgs {
@@ -249,11 +249,11 @@ impl AssumedArgs {
     }
 }
 
-/// Estimates a scan of a crawl, or computes hours and dollars of a number of hosts or of a live
-/// crawl.
+/// Estimates a scan of a crawl, or computes the hours and dollars for a number of hosts or for a
+/// live crawl.
 ///
 /// # Errors
-/// When the crawl or its index cannot be read, or a number makes no sense.
+/// Returns an error if the crawl or its index cannot be read, or if a number is invalid.
 pub async fn run(args: PlanArgs) -> CliResult {
     let PlanArgs { crawl, source, public, limit, workers, archive_rate, fleet, assumed, .. } = args;
     let PlanArgs { reconcile, database, json, live_crawl, .. } = args;

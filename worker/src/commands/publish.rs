@@ -1,4 +1,5 @@
-//! `publish`: a scan's site again, such as after a site was lost or to go back to an older scan.
+//! `publish`: publishes a scan's site again, for example because the site was lost, or to go back
+//! to an older scan.
 
 use std::path::PathBuf;
 
@@ -51,10 +52,10 @@ pub struct PublishArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Publishes; the published manifest goes to stdout.
+/// Publishes the site, and prints the published manifest on stdout.
 ///
 /// # Errors
-/// When the scan is not ready, the site shows a later one, or a store refuses.
+/// Returns an error if the scan is not ready, if the site shows a later scan, or if a store fails.
 pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = scan_number(&coordinator, args.scan).await?;
@@ -90,8 +91,8 @@ pub async fn run(args: PublishArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// A context of which only the stores are used. Its fetcher sends no request, so the machine's
-/// resolver settings do not matter.
+/// Returns a context for code that uses only its stores. Its fetcher sends no request, so the
+/// machine's resolver settings do not matter.
 fn storage_only(user_agent: Option<String>) -> Result<Context, CliError> {
     let mut settings =
         FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };

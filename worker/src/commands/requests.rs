@@ -1,4 +1,4 @@
-//! `scan requests`: what a scan asked of a host, and when.
+//! `scan requests`: shows the requests that a scan sent to a host, and when.
 
 use clap::Args;
 use everytab_operations::requests;
@@ -23,10 +23,10 @@ pub struct RequestsArgs {
     json: bool,
 }
 
-/// Prints the requests: a line each with time, method, URL, status, outcome and bytes.
+/// Prints the requests, one per line, with time, method, URL, status, outcome and bytes.
 ///
 /// # Errors
-/// When the database or the archive cannot be read.
+/// Returns an error if the database or the archive cannot be read.
 pub async fn run(args: RequestsArgs) -> CliResult {
     let RequestsArgs { scan, host, json } = args;
     let (coordinator, number) = scan.find().await?;

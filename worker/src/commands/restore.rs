@@ -1,4 +1,4 @@
-//! `restore`: brings a backup back, or verifies it.
+//! `restore`: restores a backup, or verifies it.
 
 use std::path::{Path, PathBuf};
 
@@ -33,11 +33,11 @@ pub struct RestoreArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Brings a backup back; running it again finishes what was cut off.
+/// Restores a backup. Running it again finishes a restore that was interrupted.
 ///
 /// # Errors
-/// When the database holds scans of its own, the backup is damaged or a newer program's, or a
-/// store or the database refuses.
+/// Returns an error if the database holds scans of its own, if the backup is damaged or was made by
+/// a newer program, or if a store or the database fails.
 pub async fn run(args: RestoreArgs) -> CliResult {
     let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
     if args.verify {

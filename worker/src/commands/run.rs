@@ -1,4 +1,4 @@
-//! `run`: take jobs from the database and do them.
+//! `run`: takes jobs from the database and performs them.
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -26,8 +26,8 @@ use crate::{
     telemetry,
 };
 
-/// How long a worker waits for a database that is on its way up: as long as a lease lasts, after
-/// which other workers have its jobs anyway.
+/// The time that a worker waits for a database that is still starting. It equals the duration of a
+/// lease, after which other workers take over its jobs anyway.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Options of `run`.
@@ -85,10 +85,10 @@ pub struct RunArgs {
     fetch: FetchArgs,
 }
 
-/// Works until the scan is done or a signal says stop.
+/// Works until the scan is done or a signal stops the process.
 ///
 /// # Errors
-/// When the database cannot be reached for good, or a setting makes no sense.
+/// Returns an error if the database stays unreachable, or if a setting is invalid.
 pub async fn run(mut args: RunArgs) -> CliResult {
     check_roles(&args)?;
     identify(&mut args)?;
@@ -133,7 +133,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
             ..CrawlerSettings::new(worker_id, context.temporary.clone(), store_settings())
                 .with_host_patience(args.host_patience.unwrap_or(HOST_PATIENCE))
         };
-        // One of its own for the jobs, which fetch nothing: each sets the limits of its fetcher.
+        // The jobs get a fetcher of their own. They fetch nothing, but each sets its fetcher's
+        // limits.
         let temporary = context.temporary.clone();
         let own = database::own_ranges(url).await;
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
@@ -143,11 +144,11 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     work(coordinator, context, settings, stop).await
 }
 
-/// Sets as whom a process that crawls, or that says so to clients, sends requests. What scans send
-/// is frozen with them.
+/// Sets the User-Agent and the internet of a process that crawls, or that reports them to clients.
+/// A scan's own are fixed when it starts.
 ///
 /// # Errors
-/// Returns an error if owners of sites cannot find out who that is.
+/// Returns an error if the owners of sites could not find out who sends the requests.
 fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
         args.fetch.user_agent = args.identity.user_agent(args.fetch.user_agent.as_deref())?;
@@ -156,7 +157,7 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Finds roles that go with no other, and options that one lacks.
+/// Refuses roles that cannot be combined, and a role without the options that it needs.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     for (role, name) in [(Role::Crawl, "crawl"), (Role::Api, "api")] {
         if args.roles.contains(&role) && args.roles.iter().any(|other| *other != role) {
@@ -171,7 +172,7 @@ fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The database, once it is up; none where a signal says stop before.
+/// Returns the database once it is up; `None` if a signal stops the process before that.
 async fn connected(
     url: &str,
     stop: &mut watch::Receiver<bool>,
@@ -182,8 +183,8 @@ async fn connected(
     }
 }
 
-/// Crawls until a signal says stop, or no crawl is open where the process is to end then, and
-/// writes the indexes of crawls that have ended beside.
+/// Crawls until a signal stops the process, or until no crawl is open if the process should exit
+/// then. Meanwhile, writes the indexes of crawls that have ended.
 async fn crawl(
     coordinator: Coordinator,
     context: Context,
@@ -191,8 +192,8 @@ async fn crawl(
     stop: watch::Receiver<bool>,
 ) -> CliResult {
     tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // Each ends the other: a crawl that has ended lets its jobs be finished, and a job that is
-    // stuck needs another process. While a crawl is open, its jobs are still to come.
+    // Either one ends the other. When the crawling ends, the jobs may finish; a stuck job needs a
+    // new process. While a crawl is open, its jobs are still to come.
     let (end_crawling, crawler_stop) = watch::channel(false);
     let (end_jobs, jobs_stop) = watch::channel(false);
     let beside = WorkerSettings {
@@ -257,10 +258,12 @@ fn worker_exit(end: WorkerEnd) -> CliResult {
     }
 }
 
-/// What jobs need on this machine. `own_ranges` are addresses of the operator's services.
+/// Returns the resources that jobs need on this machine. `own_ranges` are the addresses of the
+/// operator's own services.
 ///
 /// # Errors
-/// When the fetcher cannot be set up, or there is no folder for temporary files.
+/// Returns an error if the fetcher cannot be set up, or if the folder for temporary files cannot be
+/// made.
 pub fn context(
     fetch: &FetchArgs,
     own_ranges: Vec<IpNet>,

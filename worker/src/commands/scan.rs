@@ -1,4 +1,4 @@
-//! `scan`: start, watch and change scans.
+//! `scan`: starts, watches and changes scans.
 
 use std::{
     net::SocketAddr,
@@ -32,7 +32,7 @@ pub struct ScanArgs {
 }
 
 impl ScanArgs {
-    /// Whether metrics are asked for.
+    /// Returns whether the options request a metrics endpoint.
     pub fn serves_metrics(&self) -> bool {
         matches!(&self.command, ScanCommand::Status(args) if args.metrics.is_some())
     }
@@ -159,10 +159,10 @@ struct StageArgs {
     kind: Option<JobKind>,
 }
 
-/// Does what was asked of scans.
+/// Runs a subcommand.
 ///
 /// # Errors
-/// When the database, a store or the request itself refuses.
+/// Returns an error if the database or a store fails, or if the request is refused.
 pub async fn run(args: ScanArgs) -> CliResult {
     match args.command {
         ScanCommand::Start(args) => start(*args).await,
@@ -223,7 +223,7 @@ async fn start(args: StartArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// The database, and the name and the store of a live crawl in it that has ended.
+/// Returns the database, and the name and store of a live crawl in it that has ended.
 async fn from_crawl(
     database: &DatabaseArgs,
     crawl: &str,
@@ -275,7 +275,7 @@ async fn status(args: StatusArgs) -> CliResult {
     }
 }
 
-/// Prints a status. False: the reader has closed the pipe.
+/// Prints a status. Returns false if the reader has closed the pipe.
 fn show(status: &ScanStatus, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
         stdout::print(format_args!("{}\n", serde_json::to_value(status)?))
@@ -339,7 +339,7 @@ async fn pause(args: StageArgs, pause: bool) -> CliResult {
     said(changed, done, "the scan has ended or is so already")
 }
 
-/// A change of a running scan.
+/// A change to a running scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Rate(Option<i32>),

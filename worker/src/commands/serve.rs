@@ -1,4 +1,4 @@
-//! `serve`: serves a published site from a folder of this machine.
+//! `serve`: serves a published site from a local folder.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -21,14 +21,14 @@ pub struct ServeArgs {
     addr: SocketAddr,
 }
 
-/// Serves until a signal says stop. The site's address goes to stdout once it listens.
+/// Serves until a signal stops the process. Prints the site's address on stdout once it listens.
 ///
 /// # Errors
-/// When the folder cannot be read or the address is taken.
+/// Returns an error if the folder cannot be read, or if the address is in use.
 pub async fn run(args: ServeArgs) -> CliResult {
     let mut stop = stop::on_signal(|| {})?;
     let shutdown = async move {
-        // The sender lives as long as the process: this ends with the signal.
+        // The sender lives as long as the process, so only a signal ends this.
         drop(stop.wait_for(|stop| *stop).await);
     };
     let serving = serve(args.dir, args.addr, shutdown).await?;

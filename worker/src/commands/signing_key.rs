@@ -1,4 +1,4 @@
-//! `signing-key`: the key by which sites recognise the robot's requests.
+//! `signing-key`: manages the key by which sites recognise the robot's requests.
 
 use std::{
     fs::OpenOptions,
@@ -68,10 +68,10 @@ struct PublishKeyArgs {
     site_url: Option<String>,
 }
 
-/// Does what is asked; one JSON object goes to stdout.
+/// Runs a subcommand, and prints one JSON object on stdout.
 ///
 /// # Errors
-/// When a file cannot be read or made, or the store refuses.
+/// Returns an error if a file cannot be read or created, or if the store fails.
 pub async fn run(args: SigningKeyArgs) -> CliResult {
     let said = match args.command {
         SigningKeyCommand::New { file } => new(&file)?,
@@ -90,7 +90,7 @@ fn given(args: &KeyFileArgs) -> Result<SigningKey, CliError> {
 
 fn new(file: &Path) -> Result<serde_json::Value, CliError> {
     let (key, pem) = SigningKey::generate()?;
-    // A key that is in use must not be lost, so a file that exists is never replaced.
+    // A key that is in use must not be lost, so an existing file is never replaced.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     made.and_then(|mut made| made.write_all(pem.as_bytes()).and_then(|()| made.sync_all()))
         .map_err(|error| {

@@ -1,7 +1,7 @@
-//! Lines of data on standard output.
+//! Prints lines of data on standard output.
 //!
-//! Invariant: a reader that closes the pipe early (`| head`) neither ends a command halfway nor
-//! makes it fail; any other error of standard output does, because data would be lost.
+//! Invariant: if a reader closes the pipe early (`| head`), the command still runs to its end and
+//! succeeds. Any other error of standard output makes it fail, because data would be lost.
 
 use std::{
     fmt::{Arguments, Display},
@@ -15,27 +15,27 @@ use crate::{
     display::frame::{self, LogLines, Stream},
 };
 
-/// Prints a line, and flushes it.
+/// Prints a line and flushes it.
 ///
 /// # Errors
-/// When stdout cannot be written, as on a full disk.
+/// Returns an error if stdout cannot be written, for example because the disk is full.
 pub fn line(text: impl Display) -> Result<(), CliError> {
     print(format_args!("{text}\n")).map(drop)
 }
 
-/// Prints the parts of a row, two spaces apart: on one line, or where a terminal is too narrow for
-/// that on several, see [`row`].
+/// Prints the parts of a row, two spaces apart. If the terminal is too narrow for one line, prints
+/// several; see [`row`].
 ///
 /// # Errors
-/// As [`line`].
+/// Returns an error like [`line`].
 pub fn parts(parts: &[&str]) -> Result<(), CliError> {
     line(row(parts, Stream::Stdout.columns()).join("\n"))
 }
 
-/// Prints, and flushes. False: the reader has closed the pipe.
+/// Prints and flushes. Returns false if the reader has closed the pipe.
 ///
 /// # Errors
-/// As [`line`].
+/// Returns an error like [`line`].
 pub fn print(text: impl Display) -> Result<bool, CliError> {
     let mut stdout = std::io::stdout().lock();
     match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
@@ -45,7 +45,7 @@ pub fn print(text: impl Display) -> Result<bool, CliError> {
     }
 }
 
-/// The lines of an operation: data on standard output, notes on standard error.
+/// The output of an operation: data on standard output, notes on standard error.
 #[derive(Debug, Clone, Copy)]
 pub struct StandardStreams;
 
@@ -63,7 +63,7 @@ impl LineSink for StandardStreams {
             return false;
         }
         if let Err(error) = frame::paint(Stream::Stderr, |size| frame(size.columns)) {
-            // The terminal may be gone; the operation goes on.
+            // The terminal may be gone, but the operation continues.
             tracing::debug!(%error, "the display was not painted");
         }
         true

@@ -1,5 +1,6 @@
-//! SIGTERM and SIGINT: the first asks for a drain, the second ends the process immediately. A
-//! notice that EC2 takes the machine away asks for a drain too, and is not counted as a signal.
+//! Handles SIGTERM and SIGINT: the first signal starts a drain, the second ends the process
+//! immediately. A notice that EC2 will take the machine away starts a drain too, and does not count
+//! as a signal.
 
 use std::process;
 
@@ -14,19 +15,20 @@ use crate::{
     spot_notice,
 };
 
-/// A value that turns true at the first signal. `at_second` runs at the second, before the process
-/// ends.
+/// Returns a value that turns true at the first signal. At the second signal, `at_second` runs
+/// before the process ends.
 ///
 /// # Errors
-/// When no signal handler can be installed.
+/// Returns an error if no signal handler can be installed.
 pub fn on_signal(at_second: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, CliError> {
     Ok(stop(at_second)?.subscribe())
 }
 
-/// As [`on_signal`]; it also turns true at a notice of the instance metadata service at `metadata`.
+/// Returns a value like [`on_signal`], which also turns true at a notice of the instance metadata
+/// service at `metadata`.
 ///
 /// # Errors
-/// When no signal handler can be installed.
+/// Returns an error if no signal handler can be installed.
 pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool>, CliError> {
     let sender = stop(|| {})?;
     let receiver = sender.subscribe();

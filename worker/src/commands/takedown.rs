@@ -1,4 +1,4 @@
-//! `takedown`: takes hosts, titles and icons off a published site.
+//! `takedown`: removes hosts, titles and icons from a published site.
 
 use clap::Args;
 use everytab_operations::takedown::{
@@ -41,11 +41,11 @@ pub struct TakedownArgs {
     reason: Option<String>,
 }
 
-/// Takes down what was named; one line a tab on stdout.
+/// Removes all tabs that match the patterns, and prints one line per tab on stdout.
 ///
 /// # Errors
-/// When a store refuses or holds no site. A pattern that has no tab is exit code 1, unless it was
-/// taken down before.
+/// Returns an error if a store fails or holds no site. The exit code is 1 if a pattern matches no
+/// tab, unless the pattern was taken down before.
 pub async fn run(args: TakedownArgs) -> CliResult {
     let TakedownArgs {
         patterns,

@@ -1,9 +1,9 @@
-//! One frame of lines at the bottom of the terminal, painted over itself, with log lines above it.
+//! One frame of lines at the bottom of the terminal, repainted in place, with log lines above it.
 //!
-//! Invariants: a new frame covers exactly the rows of the one before, also after the terminal was
-//! made narrower; whatever is written through [`LogLines`] stands above the frame; when the program
-//! ends, the cursor is below the last frame and nothing else of the terminal was changed, so that
-//! Ctrl-C leaves it clean at any moment.
+//! Invariants: a new frame covers exactly the rows of the one before, even after the terminal was
+//! made narrower. All output through [`LogLines`] stands above the frame. When the program ends,
+//! the cursor is below the last frame and nothing else in the terminal has changed, so Ctrl-C
+//! leaves it clean at any moment.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -16,10 +16,10 @@ use everytab_operations::progress::layout::{MIN_COLUMNS, width};
 use parking_lot::Mutex;
 use terminal_size::terminal_size_of;
 
-/// The size of a terminal that does not tell its own.
+/// The assumed size of a terminal that does not report its own.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// The frame of this process; there is one terminal.
+/// The frame of this process, which has one terminal.
 static FRAME: Mutex<Option<Frame>> = Mutex::new(None);
 
 /// Columns and rows of a terminal.
@@ -47,7 +47,7 @@ struct Frame {
 }
 
 impl Stream {
-    /// Tells whether the stream is a terminal.
+    /// Returns whether the stream is a terminal.
     pub fn is_terminal(self) -> bool {
         match self {
             Self::Stdout => io::stdout().is_terminal(),
@@ -55,7 +55,7 @@ impl Stream {
         }
     }
 
-    /// The size of the terminal now, or 80 columns of 24 rows where it is unknown.
+    /// Returns the current size of the terminal, or 80 columns and 24 rows if it is unknown.
     pub fn size(self) -> Size {
         let size = match self {
             Self::Stdout => terminal_size_of(io::stdout()),
@@ -69,8 +69,8 @@ impl Stream {
         }
     }
 
-    /// The columns of lines that are written once: those of the terminal, or no limit in a file or
-    /// a pipe.
+    /// Returns the columns for lines that are written once: those of the terminal, or no limit for
+    /// a file or a pipe.
     pub fn columns(self) -> usize {
         if self.is_terminal() { self.size().columns.max(MIN_COLUMNS) } else { usize::MAX }
     }
@@ -88,11 +88,11 @@ fn write_all(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Paints the lines that `compose` makes for the terminal's present size over the last frame.
-/// Lines that the terminal has no rows for are left out and counted.
+/// Paints lines over the last frame. `compose` makes them for the terminal's current size. Lines
+/// that do not fit on the terminal are left out and counted.
 ///
 /// # Errors
-/// When the terminal cannot be written.
+/// Returns an error if the terminal cannot be written.
 pub fn paint(stream: Stream, compose: impl FnOnce(Size) -> Vec<String>) -> io::Result<()> {
     let size = stream.size();
     let lines = compose(Size { columns: size.columns.max(MIN_COLUMNS), ..size });
@@ -107,12 +107,12 @@ pub fn paint(stream: Stream, compose: impl FnOnce(Size) -> Vec<String>) -> io::R
     stream.write(&bytes)
 }
 
-/// Leaves the last frame where it is; what is written from now on stands below it.
+/// Leaves the last frame where it is; later output stands below it.
 pub fn finish() {
     FRAME.lock().take();
 }
 
-/// As many lines as the screen has rows for, the last of them being the cursor's.
+/// Returns as many lines as fit on the screen, which keeps its last row for the cursor.
 fn shortened(mut lines: Vec<String>, size: Size) -> Vec<String> {
     let room = size.rows.saturating_sub(1).max(1);
     if lines.iter().map(|line| rows_of(line, size.columns)).sum::<usize>() <= room {
@@ -133,13 +133,13 @@ fn shortened(mut lines: Vec<String>, size: Size) -> Vec<String> {
     lines
 }
 
-/// The rows that a line takes on a terminal of so many columns.
+/// Returns the number of rows that a line takes on a terminal with `columns` columns.
 fn rows_of(line: &str, columns: usize) -> usize {
     width(line).div_ceil(columns.max(1)).max(1)
 }
 
 impl Frame {
-    /// Moves the cursor to where the frame began and clears everything from there on.
+    /// Moves the cursor to the beginning of the frame and clears everything from there on.
     fn erase(&self, out: &mut Vec<u8>, columns: usize) -> io::Result<()> {
         let rows: usize = self.lines.iter().map(|line| rows_of(line, columns)).sum();
         queue!(out, MoveToColumn(0))?;
@@ -154,7 +154,7 @@ impl Frame {
     }
 }
 
-/// Standard error for log lines: they pass above the frame, if there is one.
+/// Standard error for log lines, which are written above the frame if there is one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogLines;
 

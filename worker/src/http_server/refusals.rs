@@ -1,9 +1,9 @@
 //! A connection on which the HTTP library's own refusals are replaced.
 //!
-//! The library answers a malformed head by itself, with an empty body, and then ends with an error.
-//! So what looks like such an answer is held back until the library has ended, or writes more.
-//! Invariant: bytes of other answers pass unchanged, whatever they are. Does not depend on: what
-//! takes the place of a refusal.
+//! The library responds to a malformed head by itself, with an empty body, and then ends with an
+//! error. Therefore, bytes that look like such a response are held back until the library has ended
+//! or writes more. Invariant: the bytes of all other responses pass unchanged. Does not depend on
+//! the replacement of a refusal.
 
 use std::{
     io,
@@ -18,22 +18,22 @@ use tokio::{
     time::timeout,
 };
 
-/// Makes an answer in the place of the library's. `None` if it is not a refusal.
+/// Makes the response that replaces the library's. `None` if it is not a refusal.
 pub(crate) type Replace = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// First lines of the library's refusals.
+/// Status lines of the library's refusals.
 const STATUS_LINES: [&str; 3] = [
     "HTTP/1.1 400 Bad Request\r\n",
     "HTTP/1.1 414 URI Too Long\r\n",
     "HTTP/1.1 431 Request Header Fields Too Large\r\n",
 ];
-/// Maximum length of a refusal: a first line, three headers and an empty line.
+/// Maximum length of a refusal: a status line, three headers and an empty line.
 const MAX_REFUSAL_BYTES: usize = 160;
-/// The time in which a client may read the last answer. If the connection were closed before,
-/// bytes that the client still sends would make its system drop the answer.
+/// Time for a client to read the last response. If the connection were closed earlier, bytes that
+/// the client still sends would make its system drop the response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
-/// A connection, and the end of what was written to it if that may be a refusal.
+/// A connection, with the end of its output if that may be a refusal.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -46,8 +46,8 @@ impl Connection {
         Self { stream, replace, held: Vec::new() }
     }
 
-    /// Sends what is held back, or what takes its place if it is a refusal; then ends the
-    /// connection when the client has, or has had the time to read the answer.
+    /// Sends the bytes held back, or their replacement if they are a refusal. Then closes the
+    /// connection when the client closes it, or after the time to read the response.
     pub(super) async fn finish(mut self, is_refusal: bool) {
         let replaced = self.replace.filter(|_| is_refusal).and_then(|replace| replace(&self.held));
         let last = replaced.unwrap_or(self.held);
@@ -58,11 +58,11 @@ impl Connection {
             while self.stream.read(&mut unread).await? > 0 {}
             Ok::<_, io::Error>(())
         };
-        // The client may do what it likes; there is nothing to say about it.
+        // The client may behave as it likes, so its errors are ignored.
         let _ = timeout(LINGER_TIME, lingering).await;
     }
 
-    /// Writes what is held back, because more follows.
+    /// Writes the bytes held back, because more follow.
     fn poll_held(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.held.is_empty() {
             let written = ready!(Pin::new(&mut self.stream).poll_write(context, &self.held))?;
@@ -75,7 +75,7 @@ impl Connection {
     }
 }
 
-/// Returns where a refusal begins, if these bytes end with one.
+/// Returns the offset at which a refusal begins, if these bytes end with one.
 fn refusal_in(bytes: &[u8]) -> Option<usize> {
     let from = bytes.len().saturating_sub(MAX_REFUSAL_BYTES);
     let tail = bytes.get(from..)?;
@@ -136,7 +136,7 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Does nothing: [`Connection::finish`] ends the connection.
+    /// Does nothing, because [`Connection::finish`] ends the connection.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! Options that say who sends requests to the web: for scans, and for processes that crawl.
+//! Options that identify the sender of requests to the web, for scans and for processes that crawl.
 
 use clap::{Args, ValueEnum};
 use everytab_jobs::scan_settings::Internet;
@@ -41,18 +41,19 @@ impl IdentityArgs {
         }
     }
 
-    /// Returns the User-Agent of a process that crawls, or that speaks for those that do: its own,
-    /// or that of the site and the contact. `None` if the internet is small and nothing is given.
+    /// Returns the User-Agent for a process that crawls, or for a service that reports it. This is
+    /// `own`, or one made from the site and the contact. `None` if the internet is small and no
+    /// option is given.
     ///
     /// # Errors
-    /// Returns an error for the public internet if nobody can be reached by it.
+    /// Returns an error if the internet is public and the User-Agent would name no valid contact.
     pub fn user_agent(&self, own: Option<&str>) -> Result<Option<String>, CliError> {
         let (site_url, contact) = (self.site_url.as_deref(), self.contact.as_deref());
         site_identity::of_process(self.internet(), own, site_url, contact)
     }
 }
 
-/// An https (or http) address, with a slash at the end.
+/// Parses an https (or http) address, and returns it with a slash at the end.
 pub fn parse_site_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
     if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
@@ -62,7 +63,7 @@ pub fn parse_site_url(text: &str) -> Result<String, String> {
     Ok(format!("{url}{slash}"))
 }
 
-/// A mail address, or an https address.
+/// Checks that the text is an email address or an https address.
 fn parse_contact(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
     let is_mail = text.split_once('@').is_some_and(|(name, host)| {

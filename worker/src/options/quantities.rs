@@ -1,19 +1,19 @@
-//! Times and amounts of bytes as a person writes them.
+//! Parses times and numbers of bytes as a person writes them.
 //!
-//! Must not know: what they are for, and which of them are in bounds.
+//! Does not depend on their purpose, and does not check their bounds.
 
 use std::time::Duration;
 
-/// Seconds, rounded up: the half of one is no time without an end.
+/// Returns the seconds, rounded up, so that a fraction of a second does not become 0.
 pub(crate) fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
 }
 
-/// A number of bytes, shown in the largest unit that leaves no rest.
+/// A number of bytes, displayed in the largest unit that divides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) u64);
 
-/// The units of bytes, the largest first.
+/// The units of bytes, largest first.
 const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
 
 impl std::fmt::Display for Bytes {
@@ -24,7 +24,7 @@ impl std::fmt::Display for Bytes {
     }
 }
 
-/// `2MiB`, `500GiB`, or a number of bytes.
+/// Parses `2MiB`, `500GiB`, or a number of bytes.
 pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let (number, unit) = split(text);
     let bits = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bits)| *bits);
@@ -34,7 +34,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     })
 }
 
-/// `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds. The settings have the bounds.
+/// Parses `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds. The settings check the bounds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let unit_ms = match unit {
@@ -51,7 +51,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no duration such as 250ms, 90s, 5m, 2h or 7d"))
 }
 
-/// A number, and the unit that follows it.
+/// Splits a text into a number and the unit that follows it.
 fn split(text: &str) -> (Option<u64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Options that make one scan different from another.
+//! The options of a scan.
 
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ pub struct ScanOptionArgs {
           value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
               .try_map(|name| name.parse::<Colours>()))]
     pub icons: Colours,
-    // Bundles are JSON (docs/decisions/0019-bundles-stay-json.md); the option is accepted because
-    // command lines name it, and nothing reads it.
+    // Bundles are JSON (docs/decisions/0019-bundles-stay-json.md). The option is accepted because
+    // existing command lines use it, but its value is never read.
     /// Format of the bundles
     #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
     pub bundle_format: String,
@@ -70,9 +70,9 @@ pub struct ScanOptionArgs {
 }
 
 impl ScanOptionArgs {
-    /// The same options as an operation takes them.
+    /// Returns the options in the form that operations use.
     pub fn scan_options(&self) -> ScanOptions {
-        // Every option by name: the compiler tells of one that is not passed on.
+        // Names every option, so that the compiler reports one that is not passed on.
         let Self {
             limit,
             robots,
@@ -105,7 +105,7 @@ impl ScanOptionArgs {
     }
 }
 
-/// The id of a CloudFront distribution, in a program that can invalidate one.
+/// Parses the id of a CloudFront distribution. Refuses it if this program cannot invalidate one.
 pub fn parse_distribution(text: &str) -> Result<String, String> {
     if !cfg!(feature = "cloudfront") {
         return Err("this program was built without the feature `cloudfront`".to_owned());
@@ -116,7 +116,7 @@ pub fn parse_distribution(text: &str) -> Result<String, String> {
         .ok_or_else(|| format!("{text:?} is not the id of a distribution, such as E2QWRUHAPOMQZL"))
 }
 
-/// `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
+/// Parses `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Compresses text by gzip as the CDN does, where the client accepts it and it saves bytes.
+//! Compresses text with gzip like the CDN, if the client accepts it and it saves bytes.
 
 use std::io::Write;
 
@@ -7,14 +7,14 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use tokio::{fs::File, io::AsyncReadExt, sync::Semaphore};
 
-/// Files smaller than this fit into one packet, compressed or not.
+/// Smaller files fit into one packet, compressed or not.
 const MIN_BYTES: u64 = 1_000;
 
-/// Texts that are compressed together: each takes its bytes twice and a thread, and more at a time
-/// than processors would only wait for them.
+/// Texts that are compressed concurrently. Each takes twice its bytes and a thread, and more of
+/// them than processors would only wait.
 static COMPRESSING: Semaphore = Semaphore::const_new(4);
 
-/// Whether content of this type and length, up to `max_bytes`, is compressed.
+/// Returns whether content with this type and length is compressed. `max_bytes` is the limit.
 pub(super) fn is_worthwhile(content_type: &str, length: u64, max_bytes: u64) -> bool {
     let text = content_type.starts_with("text/")
         || ["application/json", "application/manifest+json", "image/svg+xml"]
@@ -22,7 +22,8 @@ pub(super) fn is_worthwhile(content_type: &str, length: u64, max_bytes: u64) -> 
     text && (MIN_BYTES..=max_bytes).contains(&length)
 }
 
-/// Whether the client accepts gzip (RFC 9110, 12.5.3): by name or by `*`, with a weight above 0.
+/// Returns whether the client accepts gzip (RFC 9110, 12.5.3), by name or by `*`, with a weight
+/// above 0.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).iter();
     let codings = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
@@ -40,7 +41,7 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-/// The first `length` bytes of the file, compressed.
+/// Compresses the first `length` bytes of the file.
 pub(super) async fn gzip(file: File, length: u64) -> std::io::Result<Bytes> {
     // The semaphore is never closed.
     let _permit = COMPRESSING.acquire().await.map_err(std::io::Error::other)?;

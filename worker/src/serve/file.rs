@@ -1,4 +1,5 @@
-//! One file as an answer: its type, its cache, its version, whole or a piece, packed or not.
+//! The response for one file: its type, cache rule and version; whole or in part, compressed or
+//! not.
 
 use std::{io::SeekFrom, os::unix::fs::MetadataExt, path::Path};
 
@@ -22,12 +23,13 @@ use tokio::{
 
 use super::{encoding, headers::insert, range};
 
-/// Up to here the `ETag` is a hash of the bytes, beyond of size, time and inode; text is packed.
+/// Up to this size, the `ETag` is a hash of the bytes and text may be compressed. For larger files
+/// it is a hash of size, time and inode.
 const HASHED_BYTES: u64 = 1 << 20;
-/// Bytes of a file that are read and sent in one piece.
+/// Bytes of a file that are read and sent at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The answer to a GET or HEAD of a path below `root`, or the status of a refusal.
+/// Returns the response to a GET or HEAD of a path below `root`, or the status of a refusal.
 pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, StatusCode> {
     let key = key_of(request.uri.path()).ok_or(StatusCode::NOT_FOUND)?;
     let missing = |error: std::io::Error| match error.kind() {
@@ -72,7 +74,7 @@ pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, Sta
     if wanted.is_none() && packable && encoding::accepts_gzip(asked) {
         let packed = encoding::gzip(file, length).await.map_err(missing)?;
         insert(headers, header::CONTENT_ENCODING, "gzip");
-        // The same content in other bytes: a weak validator, as the CDN makes it.
+        // The same content in other bytes needs a weak validator, like the CDN's.
         insert(headers, header::ETAG, &format!("W/{etag}"));
         insert(headers, header::CONTENT_LENGTH, &packed.len().to_string());
         if request.method == Method::GET {
@@ -95,7 +97,7 @@ pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, Sta
     Ok(response)
 }
 
-/// From a request's path to an object's name; `None` where no object can have it.
+/// Converts a request's path to an object's name. `None` if no object can have it.
 fn key_of(path: &str) -> Option<String> {
     let decoded = percent_decode(path.strip_prefix('/')?)?;
     if decoded.is_empty() {
@@ -104,7 +106,7 @@ fn key_of(path: &str) -> Option<String> {
     let allowed = |segment: &str| {
         !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)
     };
-    // The one folder with a dot that is meant to be read (RFC 8615).
+    // The only folder with a dot that clients may read (RFC 8615).
     let path = decoded.strip_prefix(".well-known/").unwrap_or(&decoded);
     path.split('/').all(allowed).then_some(decoded)
 }
@@ -139,7 +141,7 @@ async fn etag(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<
     Ok(format!("\"{}\"", hex::encode(&digest[..16])))
 }
 
-/// Whether the client already has this version (RFC 9110, 13.1.2: weak comparison).
+/// Returns whether the client already has this version (RFC 9110, 13.1.2: weak comparison).
 fn knows(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)
@@ -150,7 +152,8 @@ fn knows(headers: &HeaderMap, etag: &str) -> bool {
         .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
 }
 
-/// The file in pieces; exactly `length` bytes, or the connection breaks.
+/// Returns the file as a stream of pieces, with exactly `length` bytes; otherwise the connection
+/// breaks.
 fn body(file: File, length: u64) -> Body {
     Body::from_stream(stream::try_unfold((file, length), |(mut file, left)| async move {
         if left == 0 {

@@ -1,4 +1,4 @@
-//! Which bytes of a file a request asks for (RFC 9110, 14).
+//! Parses the byte range that a request is for (RFC 9110, 14).
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use axum::http::header::{self, HeaderMap};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestedRange {
-    /// The whole file; also for a range that is not understood, and for several ranges.
+    /// The whole file; also for a range that cannot be parsed, and for several ranges.
     Whole,
     /// This part of the file.
     Piece(Range<u64>),
@@ -14,7 +14,7 @@ pub(super) enum RequestedRange {
     Nothing,
 }
 
-/// Reads `Range`, which counts only if `If-Range` names the version at hand.
+/// Parses `Range`, which is ignored unless `If-Range` is absent or names the current version.
 pub(super) fn requested_range(headers: &HeaderMap, etag: &str, length: u64) -> RequestedRange {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if text(header::IF_RANGE).is_some_and(|version| version != etag) {

@@ -1,4 +1,4 @@
-//! What a client of the server sees.
+//! Tests of the server with a real client.
 
 use axum::http::HeaderName;
 use everytab_bundler::object_names;
@@ -53,7 +53,7 @@ impl Site {
         sent.expect("the server answers")
     }
 
-    /// The status line of a request whose path no client would send.
+    /// Returns the status line for a request with a path that no client would send.
     async fn raw(&self, path: &str) -> String {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let mut socket = tokio::net::TcpStream::connect(self.address).await.expect("connect");

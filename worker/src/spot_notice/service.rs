@@ -1,4 +1,4 @@
-//! Asks the instance metadata service, by the client of the AWS SDK.
+//! Polls the instance metadata service with the client of the AWS SDK.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use aws_config::imds::{Client, client::error::ImdsError};
 use serde::Deserialize;
 use url::Url;
 
-/// Whether this program can ask the service.
+/// Whether this program has a client for the service.
 pub(super) const IS_BUILT_IN: bool = true;
 
-/// How often the service is asked: AWS advises every five seconds.
+/// The interval of the polls: AWS recommends five seconds.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// How long an answer may take: the service runs on the machine's own host and answers in
-/// milliseconds.
+/// Timeout for a response. The service runs on the machine's own host and responds in milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// The life of a token. The client replaces it two minutes before its end.
+/// The lifetime of a token. The client replaces it two minutes before it expires.
 const TOKEN_TTL: Duration = Duration::from_secs(300);
 const SPOT: &str = "/latest/meta-data/spot/instance-action";
 const LIFECYCLE: &str = "/latest/meta-data/autoscaling/target-lifecycle-state";
 const UNAUTHORIZED: u16 = 401;
 const NOT_FOUND: u16 = 404;
 
-/// Waits until the machine is to be taken away; returns why, for the log. A service that does not
-/// answer is asked again, and logged once.
+/// Waits until the machine is about to be taken away, and returns the reason for the log. If the
+/// service does not respond, logs that once and tries again.
 pub async fn wait_for_notice(endpoint: Url) -> String {
     let mut service = Service { endpoint, client: None };
     let mut was_reached = true;
@@ -52,14 +51,14 @@ pub async fn wait_for_notice(endpoint: Url) -> String {
     }
 }
 
-/// What the service says about this machine.
+/// The service's answer about this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Notice {
     /// The machine stays.
     Stay,
-    /// The machine goes; why.
+    /// The machine goes, with the reason.
     Leave(String),
-    /// An item that is not understood.
+    /// An item that cannot be parsed.
     Unknown(String),
 }
 
@@ -94,7 +93,7 @@ fn understand_lifecycle(body: &str) -> Notice {
 
 struct Service {
     endpoint: Url,
-    /// The client with its token; absent before the first request and after a refusal.
+    /// The client with its token; `None` before the first request and after a refusal.
     client: Option<Client>,
 }
 
@@ -113,8 +112,8 @@ impl Service {
         Ok(notice)
     }
 
-    /// One item, if it exists. The SDK keeps a token until its time is up, so a token that the
-    /// service refuses earlier is replaced here, once, with its client.
+    /// Returns one item, if it exists. The SDK keeps a token until it expires, so a token that the
+    /// service refuses earlier is replaced here, once, together with its client.
     async fn get(&mut self, path: &str) -> Result<Option<String>, String> {
         for _ in 0..2 {
             let client = match self.client.take() {
@@ -148,13 +147,14 @@ fn client(endpoint: &Url) -> Result<Client, String> {
     let builder = Client::builder()
         .endpoint(endpoint.as_str())
         .map_err(|error| format!("{endpoint}: {error}"))?;
-    // The next poll is the next attempt.
+    // No retries, because the next poll is the next attempt.
     let builder = builder.max_attempts(1).token_ttl(TOKEN_TTL);
     let builder = builder.connect_timeout(ANSWER_TIMEOUT).read_timeout(ANSWER_TIMEOUT);
     Ok(builder.operation_timeout(ANSWER_TIMEOUT * 2).build())
 }
 
-/// The error at the end of a chain: the SDK's own say only which part of a request failed.
+/// Returns the error at the end of a chain, because the SDK's own errors say only which part of a
+/// request failed.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.last().map(ToString::to_string).unwrap_or_default()

@@ -1,8 +1,8 @@
 //! The exporters of metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
 //!
 //! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or the variable of a signal) is set; all the
-//! standard variables count. It is http/protobuf by a client with threads of its own, which must be
-//! made and ended outside of the program's runtime.
+//! standard variables apply. It is http/protobuf through a client with its own threads, which must
+//! be created and ended outside of the program's runtime.
 
 use std::{net::SocketAddr, sync::OnceLock, sync::mpsc, time::Duration};
 
@@ -20,8 +20,8 @@ use tokio::net::TcpListener;
 use super::{metrics, otlp, process};
 use crate::{cli_error::CliError, http_server};
 
-/// How long the exporters may take to send what is left when the process ends: a collector that is
-/// gone must not keep a worker from ending.
+/// Timeout for sending the remaining telemetry when the process ends, because an unreachable
+/// collector must not keep a worker from ending.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -41,10 +41,10 @@ fn is_set(signal: &str) -> bool {
 }
 
 impl Exporters {
-    /// Starts the exporters that the environment asks for, and Prometheus's if it `has_endpoint`.
+    /// Starts the exporters that the environment requests, and Prometheus's if it `has_endpoint`.
     ///
     /// # Errors
-    /// When the environment asks for an exporter that cannot be made.
+    /// Returns an error if the environment requests an exporter that cannot be made.
     pub(super) fn start(has_endpoint: bool) -> Result<Self, CliError> {
         let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
         let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
@@ -83,19 +83,19 @@ impl Exporters {
         Ok(exporters)
     }
 
-    /// The tracer that makes traces of spans, if traces are exported.
+    /// Returns the tracer that makes traces from spans, if traces are exported.
     pub(super) fn tracer(&self) -> Option<Tracer> {
         self.tracers.as_ref().map(|tracers| tracers.tracer("everytab"))
     }
 
-    /// Sends what is left, for at most [`FLUSH_TIMEOUT`].
+    /// Sends the remaining telemetry, within [`FLUSH_TIMEOUT`].
     pub(super) fn end(&mut self) {
         let (meters, tracers) = (self.meters.take(), self.tracers.take());
         if meters.is_none() && tracers.is_none() {
             return;
         }
         let (done, wait) = mpsc::channel();
-        // A thread of its own: an exporter that hangs ends with the process.
+        // A thread of its own, so that an exporter that hangs ends with the process.
         std::thread::spawn(move || {
             let ended =
                 [tracers.map(|tracers| tracers.shutdown()), meters.map(|meters| meters.shutdown())];
@@ -171,7 +171,7 @@ fn observe_process() {
 /// it listens.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// Returns an error if this process cannot listen on the address.
 pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, CliError> {
     let refused = |error: std::io::Error| {
         CliError::new(format!("cannot listen on {address}: {error}; choose another --metrics"))
@@ -191,7 +191,7 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
 fn text() -> Vec<u8> {
     let families = REGISTRY.get().map(Registry::gather).unwrap_or_default();
     let mut text = Vec::new();
-    // The encoder refuses a family without series; gather gives none.
+    // The encoder refuses a family without series, but gather returns none.
     if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
         tracing::warn!(%error, "metrics could not be written");
     }

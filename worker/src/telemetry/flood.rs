@@ -1,7 +1,7 @@
-//! Limits the log lines per call site and window of time; lines beyond the limit are counted.
+//! Limits the log lines per call site in a window of time, and counts the lines beyond the limit.
 //!
 //! Invariant: each suppressed line is counted once, and reported with its call site after the
-//! window. Must not know: what lines say.
+//! window. Does not depend on the content of lines.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ struct CallSiteLines {
 
 /// The limit with the counts of all call sites; a process has one.
 pub(super) struct Flood {
-    /// Lines per call site and window that are written; without it, all are.
+    /// Lines written per call site and window; `None` means no limit.
     limit: Option<u32>,
     call_sites: Mutex<HashMap<Identifier, CallSiteLines>>,
 }
@@ -56,7 +56,7 @@ impl Flood {
         false
     }
 
-    /// How many lines were suppressed since the last call, by `file:line`.
+    /// Returns the number of lines suppressed since the last call, by `file:line`.
     pub(super) fn take_suppressed(&self) -> Vec<(String, u64)> {
         let mut suppressed = Vec::new();
         for lines in self.call_sites.lock().values_mut().filter(|lines| lines.suppressed > 0) {
@@ -69,7 +69,7 @@ impl Flood {
     }
 }
 
-/// Logs how many lines were suppressed.
+/// Logs the number of suppressed lines.
 pub(super) fn report(flood: &Flood) {
     for (place, lines) in flood.take_suppressed() {
         metrics().log_suppressed.add(lines, &[]);
@@ -77,8 +77,8 @@ pub(super) fn report(flood: &Flood) {
     }
 }
 
-/// Writes the lines within the limit by another format. It is no filter of a layer, because such a
-/// filter is asked only once per call site and its answer is kept.
+/// Writes the lines within the limit in another format. It is not a filter of a layer, because
+/// tracing evaluates such a filter only once per call site and keeps the result.
 pub(super) struct Limited<F> {
     pub(super) format: F,
     pub(super) flood: &'static Flood,

@@ -1,9 +1,9 @@
-//! Every metric: its name, unit, labels and meaning, and the instrument behind it.
+//! All metrics: their names, units, labels and meanings, and the instruments behind them.
 //!
-//! Invariants: [`TABLE`] and the instruments are one list, which docs/metrics.md repeats (a test
-//! compares); labels take their values from closed lists, never from what the web says, so that the
-//! number of series is bounded. Without an exporter, recording does nothing.
-//! Must not know: which exporter reads the instruments.
+//! Invariants: [`table`] and the instruments are one list, which docs/metrics.md repeats (a test
+//! compares them). Labels take their values from closed lists, never from data of the web, so that
+//! the number of series is bounded. Without an exporter, recording does nothing. Does not depend on
+//! the exporter that reads the instruments.
 
 use std::sync::OnceLock;
 
@@ -62,10 +62,10 @@ pub(super) const FILES: Metric = Metric {
     labels: &[],
     meaning: "Files and sockets that this process has open",
 };
-/// The metrics that are read whenever metrics are exported.
+/// The metrics that are read at each export.
 const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
 
-/// Every metric, in the order of the documents.
+/// Returns all metrics, in the order of the documentation.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
     let runner = everytab_runner::metrics::METRICS.iter();
     let crawler = everytab_crawler::metrics::METRICS;
@@ -76,8 +76,8 @@ pub fn table() -> impl Iterator<Item = &'static Metric> {
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
-/// The instruments of this program. The first call, which [`super::start`] makes, takes the meter
-/// provider that is set by then.
+/// Returns the instruments of this program. The first call, which [`super::start`] makes, uses the
+/// meter provider that is set at that time.
 pub fn metrics() -> &'static Metrics {
     METRICS.get_or_init(|| Metrics::new(&meter()))
 }
@@ -86,13 +86,13 @@ pub(super) fn meter() -> Meter {
     global::meter("everytab")
 }
 
-/// Adds 0 to the counter of log lines that were left out: a series that does not exist before its
-/// first event hides that event from queries for its rate.
+/// Adds 0 to the counter of suppressed log lines. If a series did not exist before its first event,
+/// queries for its rate would miss that event.
 pub(crate) fn begin_at_zero() {
     metrics().log_suppressed.add(0, &[]);
 }
 
-/// Records where a scan stands, from the document of `scan status`.
+/// Records the state of a scan, from the document of `scan status`.
 pub(crate) fn scan_status(status: &ScanStatus) {
     let metrics = metrics();
     metrics.scan_running.record(u64::from(status.state == ScanState::Running), &[]);
@@ -113,7 +113,7 @@ pub(crate) fn scan_status(status: &ScanStatus) {
     }
 }
 
-/// Records where a live crawl stands, from the document of `crawl status`.
+/// Records the state of a live crawl, from the document of `crawl status`.
 pub(crate) fn crawl_status(status: &CrawlStatus) {
     let metrics = metrics();
     metrics.crawl_running.record(u64::from(status.state == "running"), &[]);
@@ -131,7 +131,7 @@ pub(crate) fn crawl_status(status: &CrawlStatus) {
     }
 }
 
-/// The sum of counts by reason.
+/// Returns the sum of the counts by reason.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()

@@ -1,21 +1,21 @@
-//! The exporters to a collector in a program that was built without the feature `otlp`: refused.
+//! Replaces the exporters to a collector in a program that was built without the feature `otlp`.
 
 use opentelemetry_sdk::{metrics::MeterProviderBuilder, trace::TracerProviderBuilder};
 
 const NOT_BUILT_IN: &str = "this program was built without the feature otlp";
 
-/// Refuses.
+/// Refuses to add the exporter.
 ///
 /// # Errors
-/// Always: this program has no such exporter.
+/// Always returns an error, because this program has no such exporter.
 pub(super) fn with_metrics(_builder: MeterProviderBuilder) -> Result<MeterProviderBuilder, String> {
     Err(NOT_BUILT_IN.to_owned())
 }
 
-/// Refuses.
+/// Refuses to add the exporter.
 ///
 /// # Errors
-/// Always: this program has no such exporter.
+/// Always returns an error, because this program has no such exporter.
 pub(super) fn with_traces(
     _builder: TracerProviderBuilder,
 ) -> Result<TracerProviderBuilder, String> {

@@ -1,18 +1,18 @@
-//! Reads whole files into memory, gzipped or not, up to a limit.
+//! Reads whole files into memory, gzipped or not, up to a size limit.
 
 use std::{fs::File, io::Read, path::Path};
 
 use flate2::read::MultiGzDecoder;
 
-/// Largest file that is read into memory, such as a WARC file.
+/// Size limit for a file that is read into memory, such as a WARC file.
 pub(super) const MAX_FILE_BYTES: u64 = 4 << 30;
-/// Largest page or icon, after unpacking.
+/// Size limit for a page or an icon, after decompression.
 pub(super) const MAX_SMALL_FILE_BYTES: u64 = 256 << 20;
 
 /// Reads a whole file of at most `most` bytes.
 ///
 /// # Errors
-/// One line that says why the file cannot be read.
+/// Returns one line that says why the file cannot be read.
 pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
@@ -25,17 +25,18 @@ pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     read_at_most(file, most)
 }
 
-/// As [`read_file`], but unpacks a gzip file. The limit also holds for the unpacked bytes.
+/// Reads a file like [`read_file`], but decompresses gzip. The limit also applies to the
+/// decompressed bytes.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     unpacked(read_file(path, most)?, most)
 }
 
-/// As [`read_unpacked`], of standard input.
+/// Reads standard input like [`read_unpacked`].
 pub(super) fn read_standard_input(most: u64) -> Result<Vec<u8>, String> {
     unpacked(read_at_most(std::io::stdin().lock(), most)?, most)
 }
 
-/// As [`read_file`], of standard input.
+/// Reads standard input like [`read_file`].
 pub(super) fn read_packed_input(most: u64) -> Result<Vec<u8>, String> {
     read_at_most(std::io::stdin().lock(), most)
 }

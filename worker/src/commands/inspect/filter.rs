@@ -1,4 +1,4 @@
-//! `inspect filter`: which part of a filter decides each URL.
+//! `inspect filter`: shows which part of a filter decides each URL.
 
 use std::{
     io::{self, Write as _},
@@ -29,7 +29,7 @@ pub(super) struct FilterArgs {
     json: bool,
 }
 
-/// Prints verdict and part of the filter for each URL.
+/// Prints the verdict for each URL, and the part of the filter that decides it.
 pub(super) fn print(args: &FilterArgs, lines: &mut Lines) -> io::Result<()> {
     let name = args.file.display().to_string();
     let compiled = read(&args.file).map_err(|error| error.message).and_then(|settings| {

@@ -1,4 +1,4 @@
-//! `inspect icon` and `inspect url`: describes an icon and the tab icon made of it.
+//! `inspect icon` and `inspect url`: describes an icon and the tab icon made from it.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -38,7 +38,7 @@ pub(super) struct UrlArgs {
     fetch: FetchArgs,
 }
 
-/// The line of a file that could not be read. It has the fields of [`IconReport`].
+/// The line for a file that could not be read. It has the fields of [`IconReport`].
 #[derive(Serialize)]
 struct Unreadable {
     file: String,
@@ -83,7 +83,7 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// The line of one icon URL: how it was fetched, and the icon.
+/// The line for an icon URL: how it was fetched, and the icon.
 #[derive(Default, Serialize)]
 struct UrlLine {
     url: String,
@@ -145,8 +145,8 @@ impl UrlLine {
     }
 }
 
-/// Fetches the URLs and prints a line for each. A URL that cannot be requested for a reason of ours
-/// (no resolver, no route) counts as an input that failed.
+/// Fetches the URLs and prints a line for each. A URL counts as failed input if it cannot be
+/// requested because of a local problem (no resolver, no route).
 pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
@@ -164,7 +164,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
             Some(_) => lines.print(&line),
             None => lines.fail(&line),
         };
-        // Each line is flushed, because a person waits for it.
+        // Flushes each line, because a person waits for it.
         printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
         if printed.is_err() {
             break;
@@ -173,7 +173,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     command_result(printed.map(|()| lines.has_failed))
 }
 
-/// What signs the requests, if there is a key.
+/// Returns the signer of the requests, if there is a key.
 fn signer(fetcher: &Fetcher, site_url: Option<&str>) -> Result<Option<RequestSigner>, CliError> {
     let Some(key) = fetcher.signing_key() else { return Ok(None) };
     let site_url = site_url.ok_or_else(|| {
@@ -210,8 +210,8 @@ async fn inspect_url(
     }
 }
 
-/// Adds the outcome and the icon of a body to a line. Decoding may take long, so it runs on a
-/// thread that may block.
+/// Adds to a line the outcome and the icon of a body. Runs on a thread that may block, because
+/// decoding may take long.
 async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
     let url = line.url.clone();
     let judging = tokio::task::spawn_blocking(move || {

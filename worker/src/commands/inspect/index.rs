@@ -1,4 +1,4 @@
-//! `inspect index`: the captures of index files, as the index job takes them.
+//! `inspect index`: prints the captures in index files, as the index job selects them.
 
 use std::{
     fs::File,
@@ -47,7 +47,7 @@ struct FileError {
     error: String,
 }
 
-/// Why the captures of a file end early.
+/// The reason why reading a file's captures ends early.
 enum ReadingEnd {
     File(String),
     Stdout(io::Error),
@@ -81,7 +81,7 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// What was left out or refused, by reason.
+/// Describes the captures that were left out or refused, by reason.
 fn reasons(counts: &IndexCounts) -> String {
     let left_out = counts.left_out().map(|(reason, count)| ("left out", reason.as_str(), count));
     let refused = counts.hostnames_refused();
@@ -90,7 +90,7 @@ fn reasons(counts: &IndexCounts) -> String {
     all.map(|(what, reason, count)| format!("; {count} {what}: {reason}")).collect()
 }
 
-/// Reads the ranges that are needed and no more, a row group at a time.
+/// Reads a file by row groups, and only the byte ranges that are needed.
 fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd> {
     let about = |error: io::Error| ReadingEnd::File(error.to_string());
     let file = File::open(path).map_err(about)?;
@@ -118,7 +118,8 @@ fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd>
     }
 }
 
-/// The reader checks its ranges against the file's size, and row groups against a limit.
+/// Reads a range. The reader has checked it against the file's size, and row groups against a
+/// limit.
 fn read_range(file: &File, range: &Range<u64>) -> io::Result<Bytes> {
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length];

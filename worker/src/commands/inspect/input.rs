@@ -1,5 +1,5 @@
-//! What `inspect links`, `text`, `robots` and `sitemap` read: a saved file, standard input, or an
-//! address that is fetched politely.
+//! The input of `inspect links`, `text`, `robots` and `sitemap`: a saved file, standard input, or
+//! an address that is fetched politely.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -36,36 +36,36 @@ pub(super) struct InputArgs {
     fetch: FetchArgs,
 }
 
-/// As what an address is fetched.
+/// How an address is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressKind {
-    /// A page, where robots.txt allows that.
+    /// As a page, if robots.txt allows it.
     Page,
-    /// A robots.txt.
+    /// As a robots.txt.
     Robots,
-    /// A sitemap, where robots.txt allows that. Files stay packed.
+    /// As a sitemap, if robots.txt allows it. Gzipped files are not decompressed.
     Sitemap,
 }
 
 /// One input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Input {
-    /// Its name as given.
+    /// The name as given on the command line.
     pub(super) name: String,
     /// The address that answered, if it was fetched.
     pub(super) url: Option<String>,
-    /// The status of the answer, if it was fetched.
+    /// The status of the response, if it was fetched.
     pub(super) status: Option<u16>,
-    /// The header fields of the answer, none for a file.
+    /// The header fields of the response; empty for a file.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
-    /// Whether it is a robots.txt that may have rules which cannot be had, so that nothing is
-    /// asked.
+    /// Whether it is a robots.txt that is unavailable but may have rules, so that a crawl sends no
+    /// requests.
     pub(super) is_unavailable: bool,
 }
 
 impl InputArgs {
-    /// The product token by which pages and robots.txt name the robot.
+    /// Returns the product token that identifies the robot to pages and robots.txt.
     pub(super) fn robot(&self) -> String {
         let default = FetchSettings::default().user_agent;
         let user_agent = self.fetch.user_agent.as_deref().unwrap_or(&default);
@@ -73,11 +73,11 @@ impl InputArgs {
         user_agent.chars().take_while(|c| is_part(*c)).collect()
     }
 
-    /// Loads each input in turn and has it printed by `print`. `address` says what is fetched for
-    /// an address, and `kind` as what.
+    /// Loads the inputs one after the other and passes each to `print`. `address` returns the URL
+    /// to fetch for a given address, and `kind` says how to fetch it.
     ///
     /// # Errors
-    /// When stdout cannot be written, or an option is wrong.
+    /// Returns an error if stdout cannot be written, or if an option is wrong.
     pub(super) async fn each(
         &self,
         kind: AddressKind,
@@ -119,7 +119,7 @@ impl InputArgs {
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) name: String,
-    /// One line that says why, and what to do.
+    /// One line that says why, and gives advice.
     pub(super) error: String,
 }
 
@@ -145,7 +145,7 @@ async fn read(name: String, kind: AddressKind) -> Result<Result<Input, String>, 
     Ok(reading.await?)
 }
 
-/// Fetches a page, where robots.txt allows that. An answer with a status of 4xx is an input without
+/// Fetches a page, if robots.txt allows it. A response with a 4xx status gives an input without a
 /// body.
 async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     let fetched = match fetcher.fetch_one(url, RobotsPolicy::Obey).await {
@@ -166,8 +166,8 @@ async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String>
     })
 }
 
-/// Fetches a robots.txt as a crawl does. One that a crawl cannot have, so that it asks for nothing,
-/// is an input without body, if an answer came.
+/// Fetches a robots.txt like a crawl. If the server answers, but a crawl would treat the file as
+/// unavailable and send no requests, this returns an input without a body.
 async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     robots_in_turn(&mut turns_of(fetcher), name, url).await
 }
@@ -182,7 +182,7 @@ async fn fetch(turns: &mut HostTurns, url: &str, purpose: &Purpose) -> Result<Pa
     fetched.map_err(|trouble| format!("trouble of our own: {trouble}"))
 }
 
-/// Fetches a sitemap as a crawl does, after the robots.txt of its origin, which may disallow it.
+/// Fetches a sitemap like a crawl, after the robots.txt of its origin, which may disallow it.
 async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     let mut turns = turns_of(fetcher);
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
@@ -232,7 +232,7 @@ fn failed(outcome: Outcome) -> String {
     format!("fetching it ended as {}; save it, and give the file", outcome.as_str())
 }
 
-/// The fields of the head of an answer: name and value, in their order.
+/// Returns the header fields of a response as names and values, in their order.
 fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     let field = |line: &[u8]| {

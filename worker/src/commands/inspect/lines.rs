@@ -1,4 +1,4 @@
-//! The output of `inspect`: lines on stdout, mostly of one JSON object each.
+//! The output of `inspect`: lines on stdout, mostly one JSON object each.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::cli_error::{CliError, CliResult, Exit};
 
-/// The result of the command. A closed pipe is not a failure: its reader needs no more lines.
+/// Returns the result of the command. A closed pipe is not a failure, because its reader needs no
+/// more lines.
 pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     match printed {
         Ok(false) => Ok(Exit::Done),
@@ -16,7 +17,7 @@ pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     }
 }
 
-/// Stdout, buffered, with one line an input or a part of one.
+/// Buffered stdout, with one line per input or per part of an input.
 pub(super) struct Lines {
     pub(super) out: BufWriter<Stdout>,
     /// Whether an input failed as a whole.
@@ -33,13 +34,13 @@ impl Lines {
         self.out.write_all(b"\n")
     }
 
-    /// Prints the line of an input that could not be read.
+    /// Prints the line for an input that could not be read.
     pub(super) fn fail(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.has_failed = true;
         self.print(line)
     }
 
-    /// Says on stderr why an input could not be read, where lines are for people.
+    /// Prints on stderr why an input could not be read. Used if the output is for people.
     pub(super) fn complain(&mut self, input: &str, error: &str) {
         self.has_failed = true;
         eprintln!("error: {input}: {error}");

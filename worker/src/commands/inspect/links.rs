@@ -1,4 +1,4 @@
-//! `inspect links`: what pages link to, as a crawl takes it.
+//! `inspect links`: prints the links of pages, as a crawl extracts them.
 
 use std::io::{self, Write as _};
 
@@ -34,12 +34,12 @@ struct LinkLine<'a> {
     origin: LinkOrigin,
     nofollow: bool,
     url: &'a str,
-    /// The normalized key, null if a crawl would refuse the URL.
+    /// The normalized key; null if a crawl would refuse the URL.
     key: Option<&'a str>,
     error: Option<String>,
 }
 
-/// The JSON line of a page, after those of its links.
+/// The JSON line of a page, printed after those of its links.
 #[derive(Debug, Default, Serialize)]
 struct LinksPageLine {
     page: String,
@@ -53,7 +53,7 @@ struct LinksPageLine {
 /// Prints the links of each input.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is wrong.
 pub(super) async fn run(args: LinksArgs) -> CliResult {
     let LinksArgs { input, url } = args;
     let url = page_url(&url)?;
@@ -88,7 +88,7 @@ pub(super) fn page_url(url: &str) -> Result<Url, CliError> {
 }
 
 impl Input {
-    /// Refuses what cannot be a page.
+    /// Refuses an input that cannot be a page.
     pub(super) fn into_page(self) -> Result<Self, Unread> {
         let error = match self.status {
             Some(status) if status >= 400 => format!("it was answered with status {status}"),
@@ -147,7 +147,7 @@ fn print(
     Ok(())
 }
 
-/// Says what was left out, and what the page forbids.
+/// Describes the links that were left out, and the page's robots directives.
 fn about(found: &PageLinks) -> String {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty } = found.left_out;
     let RobotsDirectives { is_noindex, is_nofollow, is_noarchive } = found.robots;

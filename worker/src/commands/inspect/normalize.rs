@@ -1,4 +1,4 @@
-//! `inspect normalize`: how a crawl files URLs.
+//! `inspect normalize`: shows the normalized form of URLs, by which a crawl stores them.
 
 use std::io::{self, Write as _};
 
@@ -24,7 +24,7 @@ pub(super) struct NormalizeArgs {
 struct KeyLine {
     input: String,
     key: Option<String>,
-    /// What is requested.
+    /// The URL that is requested.
     fetched: Option<String>,
     host: Option<String>,
     site: Option<String>,
@@ -34,7 +34,7 @@ struct KeyLine {
     error: Option<String>,
 }
 
-/// Prints key, host, site, slot and hash of each URL.
+/// Prints the key, host, site, slot and hash of each URL.
 pub(super) fn print(args: &NormalizeArgs, lines: &mut Lines) -> io::Result<()> {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     for input in &args.urls {
@@ -77,7 +77,7 @@ fn line(input: &str, parameters: &ParameterList, suffixes: &SuffixList) -> KeyLi
     }
 }
 
-/// What to do about a URL that is refused.
+/// Returns advice for a URL that is refused.
 fn advice(error: UrlError) -> &'static str {
     match error {
         UrlError::TooLong => "give a shorter one",

@@ -1,4 +1,4 @@
-//! `inspect warc` and `inspect page`: prints what is read from home pages.
+//! `inspect warc` and `inspect page`: prints the data that is extracted from home pages.
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
@@ -12,10 +12,10 @@ use super::{
     lines::Lines,
 };
 
-/// The framing rule of a response that is not HTML.
+/// The framing rule for a response that is not HTML.
 const NOT_HTML: &str = "not_html";
 
-/// The line of a response record or a page.
+/// The line for a response record or a page.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct PageLine {
     offset: Option<u64>,
@@ -47,7 +47,7 @@ impl PageLine {
         Self { error: Some(error), ..Self::default() }
     }
 
-    /// Fills in what was read from the page.
+    /// Fills in the data of the page.
     fn with_page(mut self, page: Page) -> Self {
         let has_title = page.title.state != TitleState::Absent;
         self.frameable =
@@ -93,8 +93,8 @@ pub(super) fn print_archives(files: &[PathBuf], lines: &mut Lines) -> io::Result
     Ok(())
 }
 
-/// The line of a response or of an unreadable record. For a record of another kind, an error with
-/// the kind.
+/// Returns the line for a response or an unreadable record. For a record of another kind, returns
+/// the kind as the error.
 fn line(offset: u64, record: Result<Record, WarcError>) -> Result<PageLine, String> {
     let at = PageLine { offset: Some(offset), ..PageLine::default() };
     let record = match record {

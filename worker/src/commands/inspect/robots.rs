@@ -1,4 +1,4 @@
-//! `inspect robots`: what a robots.txt says to the robot.
+//! `inspect robots`: shows the rules of a robots.txt for the robot.
 
 use std::io::{self, Write as _};
 
@@ -28,11 +28,11 @@ pub(super) struct RobotsArgs {
 struct RobotsLine {
     file: String,
     robot: Option<String>,
-    /// Whether it may have rules that cannot be had, so that nothing is asked.
+    /// Whether the file is unavailable but may have rules, so that a crawl sends no requests.
     unavailable: Option<bool>,
     /// `named`, `everyone` or `none`.
     group: Option<&'static str>,
-    /// Seconds; null if there is none, or it is too long.
+    /// Seconds; null if there is no delay, or if it is too long.
     crawl_delay: Option<f64>,
     crawl_delay_too_long: Option<bool>,
     sitemaps: Option<Vec<String>>,
@@ -46,14 +46,14 @@ struct RobotsLine {
 struct Checked {
     url: String,
     allowed: bool,
-    /// The rule that decides, in normal form; null if none matches.
+    /// The rule that decides, in normal form; null if no rule matches.
     rule: Option<String>,
 }
 
-/// Prints what each input says.
+/// Prints the rules in each input.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is wrong.
 pub(super) async fn run(args: RobotsArgs) -> CliResult {
     let RobotsArgs { input, urls } = args;
     let paths: Vec<(String, String)> = urls
@@ -76,13 +76,13 @@ pub(super) async fn run(args: RobotsArgs) -> CliResult {
     input.each(AddressKind::Robots, file_of, print).await
 }
 
-/// The address of the robots.txt of the origin of an address.
+/// Returns the URL of the robots.txt for the origin of an address.
 fn file_of(address: &str) -> Result<String, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     url.join("/robots.txt").map(String::from).map_err(|error| error.to_string())
 }
 
-/// The path and query of `--url`, which may be a path alone.
+/// Returns the path and query of `--url`, which may be just a path.
 fn path_of(url: &str) -> Result<String, CliError> {
     let base = Url::parse("https://example.com/").ok();
     let parsed =
@@ -127,7 +127,7 @@ fn line(input: &Input, robot: &str, paths: &[(String, String)]) -> RobotsLine {
     }
 }
 
-/// Prints a file's line for a person: a name and a value each.
+/// Prints a file's line for a person, as names and values.
 fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     let out = &mut lines.out;
     writeln!(out, "file\t{}", line.file)?;

@@ -1,4 +1,4 @@
-//! `inspect sitemap`: what a sitemap lists.
+//! `inspect sitemap`: prints the URLs that a sitemap lists.
 
 use std::io::{self, Write as _};
 
@@ -28,7 +28,7 @@ struct ListedLine<'a> {
     error: Option<String>,
 }
 
-/// The JSON line of a file, after those of its URLs.
+/// The JSON line of a file, printed after those of its URLs.
 #[derive(Debug, Default, Serialize)]
 struct SitemapLine {
     file: String,
@@ -41,10 +41,10 @@ struct SitemapLine {
     error: Option<String>,
 }
 
-/// Prints what each input lists.
+/// Prints the URLs that each input lists.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is wrong.
 pub(super) async fn run(args: SitemapArgs) -> CliResult {
     let input = args.input;
     let is_json = input.json;
@@ -63,7 +63,7 @@ pub(super) async fn run(args: SitemapArgs) -> CliResult {
     input.each(AddressKind::Sitemap, same, print).await
 }
 
-/// Prints the URLs of a file, then its counts: for people on stderr.
+/// Prints a file's URLs, then its counts (on stderr in the output for people).
 fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
     let file = input.url.as_ref().unwrap_or(&input.name);
     let sitemap = read_sitemap(&input.body);
@@ -93,7 +93,7 @@ fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// The counts of a file, for a person.
+/// Describes a file's counts for a person.
 fn counts(sitemap: &Sitemap) -> String {
     let Sitemap { format, pages, alternates, sitemaps, left_out, is_cut } = sitemap;
     if *format == SitemapFormat::Other {

@@ -1,4 +1,4 @@
-//! `inspect text`: the text of pages that people see, as search and filters take it.
+//! `inspect text`: prints the visible text of pages, as search and filters use it.
 
 use clap::Args;
 use everytab_webpage::{TextRequest, plain_text, text::DEFAULT_TEXT_BYTES, understand_with_text};
@@ -42,7 +42,7 @@ struct TextLine {
 /// Prints the text of each input.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is wrong.
 pub(super) async fn run(args: TextArgs) -> CliResult {
     let TextArgs { url, text_bytes: max_bytes, plain, input } = args;
     let url = page_url(&url)?;
