@@ -1,22 +1,23 @@
-//! What a pattern of the blocklist may be, and the form in which it is compared: for those that
-//! operators give, and for the lines of blocklist.txt, which people edit.
+//! Validates blocklist patterns and converts them into the form that is compared. Operators give
+//! patterns in commands; people also edit blocklist.txt.
 //!
-//! Must not know: where a pattern comes from, and what is done with it.
+//! Does not depend on a pattern's origin or use.
 
 use std::net::IpAddr;
 
 use everytab_bundler::takedown_list::{PatternKind, listed_patterns};
 use everytab_commoncrawl::{HostnameError, canonical_hostname};
 
-/// Longest title pattern in characters; a CHECK constraint of the database allows no longer one.
+/// Maximum characters of a title pattern. A CHECK constraint of the database has the same limit.
 const MAX_TITLE_CHARACTERS: usize = 300;
-/// Refused lines of a list that are named; all of them are counted.
+/// Maximum invalid lines of a list that a message quotes. The message counts all of them.
 const NAMED_LINES: usize = 3;
 
-/// The form of a pattern that is compared.
+/// Returns a pattern in the form that is compared.
 ///
 /// # Errors
-/// One line with the pattern and what to do: it cannot match anything, or would match everything.
+/// Returns one line with the pattern and what to do, if the pattern cannot match anything or would
+/// match everything.
 pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
     match kind {
         PatternKind::Title => title(text),
@@ -26,17 +27,18 @@ pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
     }
 }
 
-/// A hostname as the index has it: lower case, IDNA applied, no dot at the end; of its characters
-/// only those that the names of DNS have.
+/// Returns a hostname in the form of the index: lower case, IDNA applied, no dot at the end, and
+/// only characters that DNS names may contain.
 ///
 /// # Errors
+/// Returns one line with the name and what to do.
 /// One line with the name and what to do.
 pub fn hostname(text: &str) -> Result<String, String> {
     let text = text.trim();
     name(text, text)
 }
 
-/// The name in what was given.
+/// Parses the hostname `text`. Error messages quote `given`.
 fn name(given: &str, text: &str) -> Result<String, String> {
     let refused = |reason: &str| format!("{given:?} is no hostname: {reason}");
     if text.contains('/') {
@@ -58,10 +60,11 @@ fn name(given: &str, text: &str) -> Result<String, String> {
     Ok(name.text.into_owned())
 }
 
-/// A domain with all hostnames below it: `example.com`, `.example.com` or `*.example.com`.
+/// Parses a domain that includes all hostnames below it: `example.com`, `.example.com` or
+/// `*.example.com`.
 ///
 /// # Errors
-/// One line with the domain and what to do.
+/// Returns one line with the domain and what to do.
 pub fn suffix(text: &str) -> Result<String, String> {
     let text = text.trim();
     let domain = text.strip_prefix("*.").or_else(|| text.strip_prefix('.')).unwrap_or(text);
@@ -78,7 +81,7 @@ pub fn suffix(text: &str) -> Result<String, String> {
     Ok(domain)
 }
 
-/// The SHA-256 of an icon in lower-case hex.
+/// Parses the SHA-256 of an icon into lower-case hex.
 fn sha256(text: &str) -> Result<String, String> {
     let text = text.trim().to_ascii_lowercase();
     match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -106,17 +109,17 @@ fn title(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What blocklist.txt says.
+/// The patterns of a blocklist.txt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatternList {
-    /// The patterns in the form that is compared, in the order of the list.
+    /// Valid patterns in the form that is compared, in the order of the list.
     pub patterns: Vec<(PatternKind, String)>,
-    /// Why other lines are none.
+    /// The reasons why other lines are invalid.
     refused: Vec<String>,
 }
 
 impl PatternList {
-    /// Reads a list.
+    /// Parses a list.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut list = Self::default();
@@ -129,7 +132,8 @@ impl PatternList {
         list
     }
 
-    /// Says how many lines are refused, and names the first few.
+    /// Returns a message that counts the invalid lines and quotes the first few. `None` if all are
+    /// valid.
     #[must_use]
     pub fn refusals(&self) -> Option<String> {
         let named = self.refused.iter().take(NAMED_LINES).cloned().collect::<Vec<_>>().join("; ");

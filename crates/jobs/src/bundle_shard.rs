@@ -1,5 +1,5 @@
-//! `bundle-shard`: each host's best icon that decodes, the shard's bundles, its search part and its
-//! part of the map.
+//! `bundle-shard`: selects each host's best icon that decodes, and writes the shard's bundles,
+//! search part and map part.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -40,13 +40,13 @@ use crate::{
     warc::home_url,
 };
 
-/// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and
-/// back costs as much as a third of an icon.
+/// Hosts whose icons a blocking thread converts in one batch, because passing a batch to the thread
+/// and back costs as much as a third of an icon.
 const HOSTS_PER_BATCH: usize = 16;
-/// Failed conversions after which a host has no icon: its cost is bounded, and what a host names
-/// behind so many broken icons is hardly better.
+/// A host has no icon after this many failed conversions. This bounds its cost, and icons listed
+/// after so many broken ones are hardly better.
 const MAX_FAILED_CONVERSIONS: usize = 4;
-/// An archive of at most this many bytes is read whole, a larger one record by record; a shard's
+/// Maximum bytes of an archive that is read whole; a larger one is read record by record. A shard's
 /// archive has about 5 MB.
 const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 
@@ -123,7 +123,7 @@ impl Job for BundleShard {
     }
 }
 
-/// Blocks the hosts whose title a pattern matches, by the same code as a takedown.
+/// Blocks the hosts whose title matches a pattern, with the same code as a takedown.
 fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     let patterns: Vec<TitlePattern> =
         patterns.iter().map(|pattern| TitlePattern::new(pattern)).collect();
@@ -134,7 +134,7 @@ fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     }
 }
 
-/// A shard's archive: in memory when it is of ordinary size, else read record by record.
+/// A shard's archive: in memory if it has ordinary size, else read record by record.
 enum ShardArchive {
     Absent,
     Whole(Bytes),
@@ -185,11 +185,11 @@ impl ShardArchive {
 /// The tabs of a shard.
 struct ShardTabs {
     tabs: Vec<Tab>,
-    /// The host of each tab.
+    /// The hostname of each tab.
     hostnames: Vec<String>,
-    /// From which icons the tabs were made.
+    /// The icons from which the tabs were made.
     icons: Vec<IconLine>,
-    /// How the map shows each tab.
+    /// The thumbnail of each tab on the map.
     thumbnails: Vec<Thumbnail>,
     stats: Stats,
 }
@@ -241,27 +241,28 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
-/// Converts icons, which are records of the archive, by their offset.
+/// Converts icons, which are records of the archive, and keeps the results by offset.
 struct Converter<'a> {
     archive: ShardArchive,
     colours: Colours,
     sandbox: &'a Arc<Sandbox>,
     heartbeat: &'a Heartbeat,
-    /// By the record they came from: hosts that share one share the work.
+    /// Results by record offset, so that hosts with the same record share the work.
     converted: HashMap<i64, Option<Converted>>,
 }
 
-/// An icon for a tab.
+/// An icon converted for a tab.
 #[derive(Debug, Clone)]
 struct Converted {
     icon: TabIcon,
-    /// The digest of the icon that it was made of.
+    /// The digest of the source icon.
     source: DigestPrefix,
     thumbnail: Thumbnail,
 }
 
 impl Converter<'_> {
-    /// The icons of a host in the order that SQL selected, with their numbers.
+    /// Yields the host's icons with their numbers, in the order that SQL selected, until
+    /// [`MAX_FAILED_CONVERSIONS`] have failed.
     fn looked_at(
         &self,
         host: &BundleHost,
@@ -269,12 +270,13 @@ impl Converter<'_> {
         until_failed(host.archive_offsets.iter().map(|offset| self.converted.get(offset)))
     }
 
-    /// The first of a host's icons that decodes.
+    /// Returns the first of a host's icons that decodes.
     fn best_icon(&self, host: &BundleHost) -> Option<&Converted> {
         self.looked_at(host).find_map(|(_, icon)| icon?.as_ref())
     }
 
-    /// The first of a host's records that is not converted yet, unless one before it decodes.
+    /// Returns offset and length of the host's next record to convert. `None` if an icon decodes,
+    /// or if no record is left to try.
     fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
         let mut icons = self.looked_at(host);
         let (number, icon) = icons.find(|(_, icon)| !matches!(icon, Some(None)))?;
@@ -282,7 +284,7 @@ impl Converter<'_> {
         record.filter(|_| icon.is_none()).map(|(offset, length)| (*offset, *length))
     }
 
-    /// Converts the icons of these hosts, of each until one decodes.
+    /// Converts the icons of these hosts until one of each host decodes, or none is left.
     async fn convert_for(
         &mut self,
         hosts: &[(BundleHost, String)],
@@ -298,7 +300,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Converts records, given by offset and length, in one batch on a blocking thread.
+    /// Converts records, by offset and length, in one batch on a blocking thread.
     async fn convert(
         &mut self,
         wanted: BTreeMap<i64, i64>,
@@ -323,8 +325,7 @@ impl Converter<'_> {
     }
 }
 
-/// The icons of a host with their numbers, as far as they are looked at: up to the failed
-/// conversion that is the last one.
+/// Yields a host's icons with their numbers until [`MAX_FAILED_CONVERSIONS`] have failed.
 fn until_failed<'a>(
     icons: impl Iterator<Item = Option<&'a Option<Converted>>>,
 ) -> impl Iterator<Item = (usize, Option<&'a Option<Converted>>)> {
@@ -336,10 +337,10 @@ fn until_failed<'a>(
     })
 }
 
-/// What became of records, by their offset.
+/// The results of conversions, by record offset.
 type Conversions = Vec<(i64, Result<Converted, Reason>)>;
 
-/// What no icon is to blame for: the job is tried again.
+/// Converts a sandbox failure to a job error. No icon is at fault, so the job runs again.
 fn void(error: SandboxError) -> JobError {
     match error {
         SandboxError::Start(_) => JobError::NoRoom(error.to_string()),
@@ -373,7 +374,7 @@ fn convert_all(
     Ok(converted)
 }
 
-/// The bytes of the icon that a record of an archive has.
+/// Returns the icon's bytes from a record of an archive.
 fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
     let read = catch_unwind(AssertUnwindSafe(|| {
         let record =
@@ -387,14 +388,14 @@ fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
     read.unwrap_or(Err(CRASHED))
 }
 
-/// The shard's part of the map, bundle by bundle.
+/// Writes the shard's part of the map, bundle by bundle.
 fn write_thumbnails(thumbnails: &[Thumbnail], bundles: i32) -> Vec<u8> {
     let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
     let of_bundles = spread(thumbnails.len(), bundles).into_iter().map(|tabs| &thumbnails[tabs]);
     write_map_part(of_bundles)
 }
 
-/// The bytes of the shard's bundles, and the bundle and slot of each hostname.
+/// Writes the shard's bundles. Returns their bytes, and the bundle and slot of each hostname.
 fn write_bundles(
     tabs: &[Tab],
     bundles: i32,

@@ -1,6 +1,7 @@
-//! What a job is performed with: stores, the fetcher, a folder for temporary files.
+//! What a job uses to run: stores, the fetcher, the icon sandbox, a directory for temporary files.
 //!
-//! Must not know: Postgres, which a job reaches only through the item journal of its assignment.
+//! Does not depend on Postgres, which a job reaches only through the item journal of its
+//! assignment.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -11,49 +12,49 @@ use tokio::sync::Mutex;
 
 use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
-/// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
-/// s in the mean: a shorter outage mostly ends no job. A longer one gives jobs back.
+/// Maximum attempts of one store request by a worker. Twelve attempts with their pauses take about
+/// 50 s on average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
 pub const STORE_ATTEMPTS: u32 = 12;
 
-/// How long a store may take to answer the one request that asks whether it answers.
+/// How long a store may take to answer a probe, which is a single request.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What every job of a worker is performed with; clones share it.
+/// The environment in which every job of a worker runs; clones share it.
 #[derive(Clone)]
 pub struct Context {
     stores: Arc<Stores>,
-    /// Fetches URLs from the web: one for all jobs, so that its limits hold for all of them.
+    /// Fetches URLs from the web. All jobs share it, so that its limits hold for all of them.
     pub fetcher: Fetcher,
-    /// What must not be asked any more, by scan.
+    /// Hosts that must no longer be requested, by scan.
     pub exclusions: Arc<LiveExclusions>,
-    /// The folder for spools and archives under way.
+    /// The directory for spools and unfinished archives.
     pub temporary: PathBuf,
-    /// Where icons are decoded.
+    /// The sandbox in which icons are decoded.
     pub sandbox: Arc<Sandbox>,
 }
 
 /// Opened stores by URL and access, so that connections are shared.
 struct Stores {
     settings: StoreSettings,
-    /// What requests to any scan's source wait for.
+    /// The pace that requests to any scan's source wait for.
     source_pace: Arc<Pace>,
     open: Mutex<HashMap<StoreKey, Arc<dyn Store>>>,
 }
 
-/// What makes two stores different.
+/// The properties that distinguish stores.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct StoreKey {
     url: String,
     is_source: bool,
     is_public: bool,
     user_agent: String,
-    /// Whether each request is made once, with little patience.
+    /// Whether this store serves probes: each request is sent once, with a short timeout.
     is_probe: bool,
 }
 
 impl Context {
-    /// A context whose stores are opened with `settings`. Its program calls
-    /// [`icon_processes::serve_if_asked`] first.
+    /// Creates a context that opens stores with `settings`. The program must have called
+    /// [`icon_processes::serve_if_asked`] before.
     pub fn new(settings: StoreSettings, fetcher: Fetcher, temporary: PathBuf) -> Self {
         let stores = Stores { settings, source_pace: Arc::default(), open: Mutex::default() };
         Self {
@@ -65,15 +66,15 @@ impl Context {
         }
     }
 
-    /// The archive or the site at a URL. A store is opened once, and then shared.
+    /// Returns the archive or site store at a URL. A store is opened once and then shared.
     ///
     /// # Errors
-    /// When the URL names no store.
+    /// Returns an error if the URL does not name a store.
     pub async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         self.open_own(url, false).await
     }
 
-    /// As [`Context::store`], to see whether the store answers.
+    /// Works like [`Context::store`], but for a probe of the store.
     pub(crate) async fn probing_store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         self.open_own(url, true).await
     }
@@ -83,15 +84,16 @@ impl Context {
         self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
     }
 
-    /// The source of a scan, whose requests say who reads it, and wait for the fleet's rate.
+    /// Returns a scan's source store. Its requests identify the operator and wait for the fleet's
+    /// rate.
     ///
     /// # Errors
-    /// When the URL names no store.
+    /// Returns an error if the URL does not name a store.
     pub async fn source(&self, settings: &ScanSettings) -> Result<Arc<dyn Store>, StorageError> {
         self.open_source(settings, false).await
     }
 
-    /// As [`Context::source`], to see whether the store answers.
+    /// Works like [`Context::source`], but for a probe of the store.
     pub(crate) async fn probing_source(
         &self,
         settings: &ScanSettings,
@@ -110,13 +112,14 @@ impl Context {
         self.open(StoreKey { url, is_source: true, is_public, user_agent, is_probe }).await
     }
 
-    /// Sets the most requests a second that this worker sends to sources; none takes the limit
-    /// away.
+    /// Sets the maximum requests per second that this worker sends to sources. `None` removes the
+    /// limit.
     pub fn allow_source_requests(&self, per_second: Option<f64>) {
         self.stores.source_pace.allow(per_second);
     }
 
-    /// The requests a second that this worker may send to sources now; none without a limit.
+    /// Returns how many requests per second this worker may send to sources now. `None` if
+    /// unlimited.
     pub fn source_requests(&self) -> Option<f64> {
         self.stores.source_pace.rate()
     }
@@ -141,7 +144,7 @@ impl Context {
     }
 }
 
-/// The User-Agent of requests to a source: the program, the site and whom to write to.
+/// Returns the User-Agent for requests to a source: the program, the site and the contact.
 pub fn user_agent(site_url: Option<&str>, contact: Option<&str>) -> String {
     let site = site_url.map(|url| format!("+{url}"));
     let about: Vec<String> = site.into_iter().chain(contact.map(str::to_owned)).collect();

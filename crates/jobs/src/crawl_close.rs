@@ -1,9 +1,9 @@
-//! `crawl-close`: the lists of a live crawl's archives and index files, its document, and the list
-//! of the bucket's crawls.
+//! `crawl-close`: writes the lists of a live crawl's archives and index files, the crawl's
+//! document, and the bucket's list of crawls.
 //!
-//! An archive is in a list if fetches name it and its store has it; all of robots.txt are, for no
-//! fetch names them. Invariant: the bytes are a pure function of the crawl and of what its stores
-//! have. Must not know: what an index file holds.
+//! A list contains an archive if fetches name it and its store has it. All robots.txt archives are
+//! listed, because no fetch names them. Invariant: the bytes are a pure function of the crawl and
+//! of its stores' contents. Does not depend on the contents of index files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,27 +32,27 @@ use crate::{
 const GZIP: &str = "application/gzip";
 const JSON: &str = "application/json";
 
-/// What the fetches and the jobs before say.
+/// Input of a crawl-close job: facts from the fetches and from the previous jobs.
 pub(crate) struct CrawlCloseInput {
     /// Archives that fetches name.
     archives: BTreeSet<String>,
-    /// What the crawl-index jobs counted.
+    /// Counts of the crawl-index jobs.
     counts: Vec<OutcomeCount>,
 }
 
-/// Reads what the fetches and the jobs before say.
+/// Loads the archives that fetches name and the counts of the previous jobs.
 pub(crate) async fn load(
     coordinator: &Coordinator,
     job: &CrawlAssignment,
 ) -> Result<CrawlCloseInput, JobError> {
     let named = coordinator.crawl_archives(job.crawl.crawl).await?.into_iter();
-    // Revisits name those of earlier crawls too, in whose lists they are.
+    // Revisits also name archives of earlier crawls, whose lists contain them.
     let own = job.name.segments();
     let archives = named.filter(|object| object.starts_with(&own)).collect();
     Ok(CrawlCloseInput { archives, counts: coordinator.run_outcomes(job.run).await? })
 }
 
-/// Writes lists and documents.
+/// Writes the lists and documents.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,
@@ -75,7 +75,7 @@ pub(crate) async fn perform(
         main.put(&job.name.archive_list(subset), list.into(), put_options(GZIP)).await?;
         job.heartbeat.beat();
     }
-    // A crawl that a backup brought back may have had more parts before.
+    // A crawl restored from a backup may have had more parts before.
     let parts = job.crawl.parts.unsigned_abs();
     let known: BTreeSet<String> = ArchiveSubset::ALL
         .into_iter()
@@ -88,13 +88,13 @@ pub(crate) async fn perform(
     let list = list_of(tables.iter().map(String::as_str))?;
     let document = document(job, &input.counts, &kept);
     main.put(&job.name.document(), document.to_json().into(), put_options(JSON)).await?;
-    // Last of the crawl's own: a scan begins with this list.
+    // Written last among the crawl's own objects, because a scan starts with this list.
     main.put(&job.name.table_list(), list.into(), put_options(GZIP)).await?;
     add_to_collinfo(&*main, job).await?;
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// The archives of the lists, with their sizes in bytes.
+/// Returns the archives for the lists, with their sizes in bytes.
 async fn kept_archives(
     context: &Context,
     job: &CrawlAssignment,
@@ -135,7 +135,7 @@ fn document(
     };
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);
-    // A list of sites has its own place, and may have millions.
+    // The list of sites has its own object and may have millions of entries.
     let mut settings = crawl.settings.clone();
     if let Some(settings) = settings.as_object_mut() {
         settings.remove("list_sites");
@@ -158,7 +158,7 @@ fn document(
     }
 }
 
-/// Adds the crawl to the list of the bucket's crawls.
+/// Adds the crawl to the bucket's list of crawls.
 async fn add_to_collinfo(store: &dyn Store, job: &CrawlAssignment) -> Result<(), JobError> {
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);

@@ -1,10 +1,11 @@
-//! `crawl-index`: the columnar index and the CDXJ index of a range of slots of a live crawl that
-//! has ended.
+//! `crawl-index`: writes the columnar index and the CDXJ index for a range of slots of a finished
+//! live crawl.
 //!
-//! Rows come from Postgres in no order, and from the archives of robots.txt, which no fetch names;
-//! they are sorted on disk and written in one pass. Invariants: the bytes are a pure function of
-//! the rows and of those archives; memory is bounded whatever the range has.
-//! Must not know: how a row is encoded.
+//! Rows arrive unordered from Postgres, and from the robots.txt archives, which no fetch names.
+//! They are sorted on disk and written in one pass. Invariants: the bytes are a pure function of
+//! the rows and of those archives; memory is bounded for a range of any size.
+//!
+//! Does not depend on how a row is encoded.
 
 mod files;
 mod home_redirects;
@@ -33,10 +34,10 @@ use crate::{
     stats::Stats,
 };
 
-/// Crawl-index jobs that a worker performs concurrently: each holds up to four row groups.
+/// Maximum concurrent crawl-index jobs of a worker, because each holds up to four row groups.
 pub const CONCURRENT_JOBS: usize = 1;
 
-/// The rows of a range of slots, sorted as far as they have come.
+/// The rows of a range of slots, sorted in part.
 pub(crate) struct CrawlIndexInput {
     sorter: RowSorter,
     reader: RowReader,
@@ -49,8 +50,8 @@ pub(crate) async fn load(
     context: &Context,
     job: &CrawlAssignment,
 ) -> Result<CrawlIndexInput, JobError> {
-    // A store that is away or refuses is found before the rows are read. Of the objects outside
-    // the archives this is the one that a crawler may read.
+    // Detects a store that is unreachable or denies access before the rows are read. Among the
+    // objects outside the archives, this is the one that a crawler may read.
     job.main_store(context).await?.head(COLLINFO).await?;
     let reader = RowReader::new(job.name.clone());
     let sorter = RowSorter::new(&context.temporary);
@@ -88,7 +89,7 @@ pub(crate) async fn load(
 }
 
 impl CrawlIndexInput {
-    /// Takes a row, or counts why there is none.
+    /// Adds a row, or counts why it cannot be indexed.
     fn push(&mut self, row: Result<StoredRow, NotIndexed>) -> Result<(), JobError> {
         self.stats.input(InputName::Records, 1);
         match row {
@@ -106,7 +107,7 @@ impl CrawlIndexInput {
     }
 }
 
-/// Adds what the archives of robots.txt hold, and writes the files.
+/// Adds the rows of the robots.txt archives, and writes the files.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,
@@ -142,8 +143,8 @@ pub(crate) async fn perform(
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Puts the files. An earlier attempt wrote the same ones, for the rows of a crawl that has ended
-/// stay the same.
+/// Uploads the files. A repeated attempt writes identical files, because the rows of a finished
+/// crawl do not change.
 async fn put_files(
     context: &Context,
     job: &CrawlAssignment,
@@ -167,7 +168,7 @@ async fn put_files(
     Ok(())
 }
 
-/// The archives of robots.txt in a store whose records this job indexes: every so many-th one.
+/// Lists the robots.txt archives in a store that this job indexes: every n-th one, with n parts.
 async fn robots_archives(
     store: &dyn Store,
     job: &CrawlAssignment,
@@ -185,7 +186,7 @@ async fn robots_archives(
     Ok(objects.into_iter().skip(part).step_by(parts).collect())
 }
 
-/// The slots of a part.
+/// Returns a part's slots.
 fn slots_of(part: i32, parts: i32) -> std::ops::RangeInclusive<i16> {
     let slots = i32::try_from(SLOTS).unwrap_or(i32::MAX);
     let start = |part: i32| i16::try_from(part * slots / parts.max(1)).unwrap_or(i16::MAX);

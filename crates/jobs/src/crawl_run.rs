@@ -1,6 +1,6 @@
-//! What the jobs of a live crawl that has ended have in common: the crawl, and its stores.
+//! What the jobs of a finished live crawl have in common: the crawl and its stores.
 //!
-//! Must not know: which files are written.
+//! Does not depend on which files are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use crate::{context::Context, job::JobError};
 
-/// Files of an index change where a crawl is indexed again.
+/// Files of an index change when a crawl is indexed again.
 pub(crate) const CACHE_CONTROL: &str = "no-cache";
 
-/// A job of a crawl's run with what it is about.
+/// A job of a crawl's run, with the crawl.
 #[derive(Debug, Clone)]
 pub struct CrawlAssignment {
     /// The run's number in this database.
     pub run: i32,
     /// The kind of the job.
     pub kind: JobKind,
-    /// Number of the range of slots; 0 for crawl-close.
+    /// Number of the slot range; 0 for crawl-close.
     pub part: i32,
     /// The crawl.
     pub crawl: CrawlRun,
-    /// Its name.
+    /// The crawl's name, parsed.
     pub name: LiveCrawlName,
-    /// Grows with what was handled.
+    /// Counts the items handled so far.
     pub heartbeat: Heartbeat,
 }
 
@@ -36,7 +36,8 @@ impl CrawlAssignment {
     /// Loads the crawl of a lease.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or the crawl has a name that no object can have.
+    /// Returns an error if Postgres cannot be reached, or the crawl's name cannot be part of an
+    /// object name.
     pub(crate) async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
@@ -48,13 +49,13 @@ impl CrawlAssignment {
         Ok(Self { run: lease.run, kind: lease.kind, part: lease.part, crawl, name, heartbeat })
     }
 
-    /// The store that has the indexes, lists and documents.
+    /// Returns the store of the indexes, lists and documents.
     pub(crate) async fn main_store(&self, context: &Context) -> Result<Arc<dyn Store>, JobError> {
         Ok(context.store(&self.crawl.store).await?)
     }
 
-    /// Every store that has archives: one, or those of ranges of slots, and perhaps one for
-    /// requisites of pages.
+    /// Returns every store with archives: the crawl's own, those of slot ranges, and a media store
+    /// if the crawl has one.
     pub(crate) async fn stores(&self, context: &Context) -> Result<Vec<Arc<dyn Store>>, JobError> {
         let mut stores = Vec::new();
         for url in store_urls(&self.crawl.store, &self.crawl.settings) {
@@ -64,8 +65,8 @@ impl CrawlAssignment {
     }
 }
 
-/// The addresses of the stores of a crawl, each once: its own one, and those that its settings
-/// name.
+/// Returns the URLs of a crawl's stores without duplicates: its own store and those in its
+/// settings.
 pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
     let ranges = settings.get("stores").and_then(Value::as_array).into_iter().flatten();
     let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
@@ -73,7 +74,7 @@ pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
     of_ranges.chain(of_media).chain([store]).map(str::to_owned).collect()
 }
 
-/// How an object of an index is put.
+/// Returns the options for uploading an index object.
 pub(crate) fn put_options(content_type: &'static str) -> PutOptions {
     PutOptions::new(content_type, CACHE_CONTROL)
 }

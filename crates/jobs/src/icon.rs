@@ -1,4 +1,4 @@
-//! `icon`: fetches every candidate of a shard and archives what came back.
+//! `icon`: fetches every candidate of a shard and archives the responses.
 
 mod archive;
 mod fetch_counts;
@@ -26,13 +26,12 @@ use crate::{
     stats::Stats,
 };
 
-/// Bytes of disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90
-/// MB.
+/// Maximum disk bytes for the icons of one shard. 1,200 hosts with 30 KB per icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 
-/// Icon jobs that a worker performs concurrently at most, with this many requests in flight, so
-/// that a slow tail never idles the other requests: a shard is in its tail for half a minute, while
-/// the other shards use the requests that it does not.
+/// Returns the maximum concurrent icon jobs of a worker with this many requests in flight. A shard
+/// spends half a minute in its slow tail, and meanwhile other shards use the requests that it
+/// leaves idle.
 pub const fn concurrent_jobs(in_flight: usize) -> usize {
     match in_flight / 25 {
         ..8 => 8,
@@ -58,7 +57,7 @@ impl Job for Icon {
             };
         }
         let hosts = coordinator.load_icon(job.scan, job.part).await?;
-        // The last to be loaded: a worker that must not be late learns of later ones by asking.
+        // Loaded last: the worker learns of later exclusions by polling.
         let exclusions = coordinator.load_exclusions(job.scan, 0).await?;
         Ok((hosts, blocklist, exclusions))
     }
@@ -120,7 +119,8 @@ impl Job for Icon {
     }
 }
 
-/// Signs requests in the name of the scan's site, if this worker has a key and the site an address.
+/// Returns a signer for requests of the scan's site. `None` if this worker has no key or the site
+/// has no URL.
 fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner>> {
     let key = context.fetcher.signing_key()?;
     let Some(site_url) = site_url else {
@@ -132,8 +132,8 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
     signer.ok().map(Arc::new)
 }
 
-/// As whom a scan asks; none: as the worker's own robot. A scan of the public internet that does
-/// not say who asks may not ask it.
+/// Returns the robot whose name requests carry. `None` means the worker's own. A scan of the public
+/// internet without a User-Agent is confined and must not send public requests.
 fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Option<Robot>, JobError> {
     let robot = match &settings.user_agent {
         Some(agent) => Robot::new(agent)

@@ -1,10 +1,11 @@
-//! Converts icons in processes that can do no harm: this program, started again (see
+//! Converts icons in sandboxed child processes, which run this same program (see
 //! `everytab_sandbox`).
 //!
-//! An item is a choice of colours and the bytes of an icon, its answer a tab icon with its
-//! thumbnail, or the reason why there is none. Invariant: an answer is checked before it is
-//! believed, for a decoder with a fault says what a stranger wants.
-//! Must not know: which icon of which host it is.
+//! An item consists of a colour setting and an icon's bytes. Its reply is a tab icon with its
+//! thumbnail, or the reason why there is none. Invariant: every reply is validated, because an
+//! attacker who exploits a decoder controls what it returns.
+//!
+//! Does not depend on which host an icon belongs to.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -18,47 +19,47 @@ use everytab_icon::{
 };
 use everytab_sandbox::{Crash, ProcessLimits, Sandbox, SandboxError, serve};
 
-/// What the program is started with instead of a command.
+/// First argument of the child process, in place of a command.
 const ARGUMENT: &str = "convert-icons";
-/// This very program, also when the file has another one by now.
+/// The running program, even if its file has been replaced since.
 const PROGRAM: &str = "/proc/self/exe";
-/// What a process of decoders may use. The address space has room for the program, a batch and four
-/// times the largest picture; no icon within the limits takes a second of processor time, and a
-/// batch is some dozens.
+/// Limits of a decoder process. The address space has room for the program, a batch and four times
+/// the largest picture. No icon within the limits takes a second of CPU time, and a batch has some
+/// dozens.
 const LIMITS: ProcessLimits =
     ProcessLimits { address_space: 512 << 20, processor_time: Duration::from_secs(60) };
-/// Names a fault that each corrupt icon has in the process that decodes it, in debug builds.
+/// Names a fault that a decoder process simulates for each corrupt icon, in debug builds.
 const FAULT_VARIABLE: &str = "EVERYTAB_TEST_DECODER";
-/// The reason of an icon that ends two processes.
+/// The reason for an icon that crashes two processes.
 pub(crate) const CRASHED: &str = "crashed";
-/// Bytes before the PNG of an answer: four of one byte, two sides, the thumbnail.
+/// Bytes of a reply before the PNG: four single bytes, two sides, the thumbnail.
 const HEAD_BYTES: usize = 4 + 4 + 4 + THUMBNAIL_BYTES;
-/// Greatest number of bytes of a tab icon: more than those of its pixels as they are.
+/// Maximum bytes of a tab icon, more than its uncompressed pixels take.
 const MAX_PNG_BYTES: usize = 8 << 10;
-/// What a PNG begins with, up to its width.
+/// The bytes of a PNG before its width.
 const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 /// Why an icon was not converted: a kind of [`IconError`], or [`CRASHED`].
 pub type Reason = &'static str;
 
-/// A tab icon, and how the map shows it.
+/// A tab icon, with its thumbnail for the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedIcon {
     /// The icon of the tab.
     pub icon: TabIcon,
-    /// The thumbnail is of the tab's icon, not of the original: a takedown has nothing else to
-    /// draw it again.
+    /// Made from the tab icon instead of the original, because a takedown that draws it again only
+    /// has the tab icon.
     pub thumbnail: Thumbnail,
 }
 
-/// Where this program was started to convert icons, does so until no more come. A program calls it
-/// first, before there is another thread.
+/// Converts icons until the input ends, if this program was started to do so; otherwise returns
+/// `None`. A program calls it first, before it starts another thread.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != ARGUMENT {
         return None;
     }
-    // A decoder's panic is an outcome, and nobody reads what is said of it.
+    // A decoder's panic is an outcome, and nothing reads its message.
     std::panic::set_hook(Box::new(|_| {}));
     let fault = arguments.next().filter(|_| cfg!(debug_assertions));
     let fault = fault.and_then(|name| name.into_string().ok());
@@ -71,16 +72,17 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     }))
 }
 
-/// The processes that convert icons for this program, which calls [`serve_if_asked`].
+/// Returns the sandbox whose processes convert icons. The program must call [`serve_if_asked`].
 pub fn sandbox() -> Sandbox {
     let arguments = [Some(ARGUMENT.to_owned()), wanted_fault()];
     Sandbox::new(PROGRAM, arguments.into_iter().flatten().collect())
 }
 
-/// Converts icons, and hands over the number and the result of each as it comes. Blocks the thread.
+/// Converts icons, and passes the number and result of each to `converted` as it arrives. Blocks
+/// the thread.
 ///
 /// # Errors
-/// Trouble of this machine, which says nothing about the icons.
+/// Returns an error if the sandbox fails locally, which says nothing about the icons.
 pub fn convert(
     sandbox: &Sandbox,
     icons: &[&[u8]],
@@ -118,7 +120,7 @@ fn write(converted: &Result<ConvertedIcon, Reason>) -> Vec<u8> {
     let TabIcon { png, width, height, source, blank } = icon;
     let format = Format::ALL.iter().position(|one| *one == source.format).unwrap_or_default();
     let mut answer = Vec::with_capacity(HEAD_BYTES + png.len());
-    // Sides and the number of formats fit into a byte.
+    // The sides and the number of formats each fit into a byte.
     answer.extend([1 + u8::from(*blank), format as u8, *width as u8, *height as u8]);
     answer.extend(source.width.to_le_bytes());
     answer.extend(source.height.to_le_bytes());
@@ -127,7 +129,7 @@ fn write(converted: &Result<ConvertedIcon, Reason>) -> Vec<u8> {
     answer
 }
 
-/// Reads an answer; `None` if it is none that this program gives.
+/// Parses a reply. `None` if it is malformed.
 fn read(answer: &[u8]) -> Option<Result<ConvertedIcon, Reason>> {
     if let Some(reason) = answer.strip_prefix(&[0]) {
         return IconError::KINDS.into_iter().find(|kind| kind.as_bytes() == reason).map(Err);
@@ -155,12 +157,12 @@ fn read(answer: &[u8]) -> Option<Result<ConvertedIcon, Reason>> {
     Some(Ok(ConvertedIcon { icon, thumbnail: thumbnail.try_into().ok()? }))
 }
 
-/// A fault that a test wants of decoders: only a debug build knows the variable that names it.
+/// Returns the fault that a test requests. Only debug builds read the variable that names it.
 fn wanted_fault() -> Option<String> {
     cfg!(debug_assertions).then(|| std::env::var(FAULT_VARIABLE).ok())?
 }
 
-/// Does what a decoder must not.
+/// Attempts an action that the sandbox must prevent.
 #[allow(clippy::disallowed_methods)]
 fn have_fault(name: &str) {
     match name {

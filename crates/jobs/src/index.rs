@@ -1,4 +1,4 @@
-//! `index`: one parquet file of the crawl's index to captures of home pages.
+//! `index`: reads one parquet file of the crawl's index into captures of home pages.
 
 use chrono::{DateTime, Utc};
 use everytab_bundler::stats_names::{CountFamily, CountName, InputName, OutcomeName};
@@ -17,8 +17,8 @@ use crate::{
     stats::Stats,
 };
 
-/// Index jobs that a worker performs concurrently: each waits for bytes ten times as long as it
-/// reads rows, and holds some 30 MB beside the captures that it found.
+/// Maximum concurrent index jobs of a worker. Each waits for bytes ten times as long as it reads
+/// rows, and holds some 30 MB in addition to the captures found.
 pub const CONCURRENT_JOBS: usize = 4;
 
 pub(crate) struct Index;

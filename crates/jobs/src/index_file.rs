@@ -1,7 +1,7 @@
-//! An index file in a store, read with the next window on its way while the last is understood.
+//! Reads an index file from a store, and fetches the next window while the last one is parsed.
 //!
-//! Owns the conversation between [`IndexReader`], which does no I/O, and a [`Store`].
-//! Must not know: what becomes of a capture.
+//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. Does not depend on how captures
+//! are used.
 
 use std::ops::Range;
 
@@ -13,23 +13,23 @@ use everytab_storage::{StorageError, Store};
 use everytab_webpage::address::is_public;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Byte ranges of an index file that are requested concurrently: the twelve columns of a row group
-/// come in two rounds, and a source that limits connections (the HTTPS mirror allows 50) still has
-/// room for four index jobs.
+/// Byte ranges of an index file that are requested concurrently. The twelve columns of a row group
+/// arrive in two rounds, and a source that limits connections (the HTTPS mirror allows 50) has room
+/// for four index jobs.
 const CONCURRENT_RANGES: usize = 8;
 
-/// The options with which all captures of a file are read: hosts of the public internet only.
+/// Returns the options for reading all captures of a file on hosts of the public internet.
 pub fn index_options() -> IndexOptions {
     IndexOptions { is_public_address: is_public, ..IndexOptions::default() }
 }
 
-/// Why reading an index file ended early.
+/// Why reading an index file failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexFileError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// The file is no index file. Final: the bytes will be the same.
+    /// The file is not a valid index file. Permanent, because its bytes will not change.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// The runtime is being shut down.
@@ -37,21 +37,21 @@ pub enum IndexFileError {
     Ended(#[from] tokio::task::JoinError),
 }
 
-/// A file that is being read.
+/// An index file being read.
 #[derive(Debug)]
 pub struct IndexFile<'a> {
     store: &'a dyn Store,
     path: &'a str,
     /// `None` after an error.
     reader: Option<IndexReader>,
-    /// What was read ahead: what will be asked for next.
+    /// The byte ranges that were read ahead, with their bytes.
     ahead: (Vec<Range<u64>>, Vec<Bytes>),
     counts: IndexCounts,
     formats: Option<Formats>,
 }
 
 impl<'a> IndexFile<'a> {
-    /// The file of `size` bytes at `path` of `store`.
+    /// Creates a reader for the file of `size` bytes at `path` in `store`.
     pub fn new(store: &'a dyn Store, path: &'a str, size: u64, options: IndexOptions) -> Self {
         let reader = IndexReader::new(size, options);
         Self {
@@ -64,17 +64,17 @@ impl<'a> IndexFile<'a> {
         }
     }
 
-    /// What has become of the rows so far.
+    /// Returns the counts of rows so far.
     pub fn counts(&self) -> IndexCounts {
         self.counts
     }
 
-    /// How the needed columns are stored, once the file's metadata has been read.
+    /// Returns how the needed columns are stored. `None` until the file's metadata has been read.
     pub fn formats(&self) -> Option<&Formats> {
         self.formats.as_ref()
     }
 
-    /// The next captures, at least one; none at the end. After an error there is no more.
+    /// Returns the next captures, at least one. Empty at the end, and after an error.
     pub async fn next(&mut self) -> Result<Vec<Capture>, IndexFileError> {
         while let Some(mut reader) = self.reader.take() {
             let upcoming = reader.upcoming();

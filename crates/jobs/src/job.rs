@@ -1,9 +1,10 @@
-//! What every job has in common: an assignment, how it is loaded and performed, what it hands back,
-//! and why it may fail.
+//! What every job has in common: the assignment, loading and performing it, its result, and its
+//! errors.
 //!
-//! Invariant: while it is performed, a job reaches Postgres only through the item journal of its
+//! Invariant: while a job is performed, it reaches Postgres only through the item journal of its
 //! assignment.
-//! Must not know: which kinds of jobs there are.
+//!
+//! Does not depend on which kinds of jobs exist.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
@@ -17,7 +18,7 @@ use crate::{
     stats::Stats,
 };
 
-/// A job of a scan with what it is about.
+/// A job of a scan, with the scan.
 #[derive(Debug, Clone)]
 pub struct ScanAssignment {
     /// The scan's number in this database.
@@ -26,14 +27,14 @@ pub struct ScanAssignment {
     pub kind: JobKind,
     /// The number of the shard, the index file or the hostname range.
     pub part: i32,
-    /// The number of the lease, which is part of the names of objects that are not a pure function
-    /// of their inputs.
+    /// The lease number, which is part of the names of objects that are not a pure function of
+    /// their inputs.
     pub lease_number: i32,
     /// The scan.
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
-    /// Grows with every item that was handled.
+    /// Counts the items handled so far.
     pub heartbeat: Heartbeat,
     /// Whether items are handled one at a time, and where the current one is recorded.
     pub isolation: ItemIsolation,
@@ -43,7 +44,7 @@ impl ScanAssignment {
     /// Loads the scan of a lease.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or the scan's settings are not understood.
+    /// Returns an error if Postgres cannot be reached, or the scan's settings cannot be parsed.
     pub(crate) async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
@@ -67,56 +68,56 @@ impl ScanAssignment {
     }
 }
 
-/// What a job hands back after it was performed.
+/// Result of a job that was performed.
 #[derive(Debug)]
 pub struct PerformedJob {
     /// The rows to record.
     pub output: Output,
-    /// The counts; outcomes add up to inputs.
+    /// The counts; the outcomes add up to the inputs.
     pub stats: Stats,
 }
 
-/// Why a job could not be performed. What a site answers is an outcome, never an error.
+/// Why a job could not be performed. A site's response is an outcome, never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// The same job may succeed later.
+    /// The job may succeed later.
     #[error("{0}")]
     Retry(String),
     /// The job cannot succeed.
     #[error("{0}")]
     Discard(String),
-    /// A store did not do what the job asked of it.
+    /// A request to a store failed.
     #[error("{}", .0.reason)]
     Store(StoreFailure),
-    /// A store cannot be reached or refuses. The job is given back without counting an attempt, and
-    /// the worker takes no jobs that need the store until it answers.
+    /// A store cannot be reached or denies access. The job is released without counting an attempt,
+    /// and the worker leases no jobs that need the store until it responds.
     #[error("{0}")]
     Outage(Box<StoreOutage>),
-    /// A store of a live crawl does not serve the job. The job is given back without counting an
-    /// attempt, and the worker takes no jobs of the kind for a while.
+    /// A store of a live crawl is unavailable. The job is released without counting an attempt, and
+    /// the worker leases no jobs of this kind for a while.
     #[error("{0}")]
     StoreAway(String),
-    /// A disk or a store has no room, or this process has no free file descriptor. The job is given
-    /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
+    /// A disk or store is full, or this process has no free file descriptor. The job is released
+    /// without counting an attempt, and the worker leases no jobs of this kind for a while.
     #[error("{0}")]
     NoRoom(String),
-    /// The database has a schema of another version. The job is given back without counting an
-    /// attempt, and the worker takes no jobs of the kind for a while.
+    /// The database has another schema version. The job is released without counting an attempt,
+    /// and the worker leases no jobs of this kind for a while.
     #[error("{0}")]
     OtherSchema(String),
-    /// This machine or its network failed. The job is given back without counting an attempt.
+    /// This host or its network failed. The job is released without counting an attempt.
     #[error("{trouble}")]
     Trouble {
         /// What failed.
         trouble: Trouble,
-        /// Hostnames of the shard: when the resolver answers for them, the network is back.
+        /// Hostnames of the shard. The network is back when the resolver answers for them.
         canaries: Vec<String>,
     },
 }
 
 impl From<StorageError> for JobError {
-    /// An object that is missing or malformed stays so: the job is discarded. A refusal or a broken
-    /// network can be repaired, and then the same job succeeds.
+    /// An object that is missing or malformed remains so, and the job is discarded. Denied access
+    /// or a broken network can be repaired, after which the job can succeed.
     fn from(error: StorageError) -> Self {
         match error.kind() {
             StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
@@ -135,10 +136,10 @@ impl From<StorageError> for JobError {
 }
 
 impl From<everytab_coordinator::Error> for JobError {
-    /// A schema of another version is no fault of the job: the job is given back uncounted, for a
-    /// worker of that version. Values that Postgres refused it refuses again. Any other error may
-    /// pass, be it a lost connection or a disk of the server that cannot be read: the attempts of a
-    /// job are counted, so it is not tried for ever.
+    /// Another schema version is not the job's fault: the job is released without counting an
+    /// attempt, for a worker of that version. Values that Postgres rejected once would be rejected
+    /// again. Any other error may be temporary, such as a lost connection or a failing disk of the
+    /// server. A job's attempts are counted, so it is not retried forever.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
             Self::OtherSchema(error.to_string())
@@ -156,7 +157,7 @@ impl From<IndexError> for JobError {
     }
 }
 
-/// Does work on a blocking thread, and waits for it. A panic there fails the job, not the worker.
+/// Runs `work` on a blocking thread and waits for it. A panic there fails the job, not the worker.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JobError> {
@@ -167,10 +168,10 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// One kind of job of a scan.
 pub(crate) trait Job {
-    /// What the job works on.
+    /// The data that the job works on.
     type Input: Send;
 
-    /// Reads the input from Postgres.
+    /// Loads the input from Postgres.
     async fn load(coordinator: &Coordinator, job: &ScanAssignment)
     -> Result<Self::Input, JobError>;
 

@@ -1,21 +1,20 @@
-//! The jobs of a scan and of a live crawl that has ended: one file per kind, and the registry.
+//! The jobs of a scan and of a finished live crawl: one file per kind, and the registry.
 //!
-//! A job loads its input from Postgres, then it is performed with a [`Context`] (stores, the
-//! fetcher, a folder) and without a database, and hands back rows and counts, which one completion
-//! records.
+//! A job loads its input from Postgres. Then it runs without a database, with a [`Context`]
+//! (stores, the fetcher, a directory), and returns rows and counts, which one completion records.
 //!
-//! Must not know: scheduling.
+//! Does not depend on scheduling.
 //!
 //! ```
 //! use everytab_jobs::{icon, scan_settings::ScanSettings};
 //!
-//! // Settings are frozen as JSON when a scan is started; every worker reads them from Postgres.
+//! // `scan start` freezes the settings as JSON; every worker reads them from Postgres.
 //! let file = |folder: &str| format!("file:///srv/{folder}");
 //! let settings = ScanSettings::new(file("crawl"), file("archive"), file("site"));
 //! assert!(settings.obey_robots && settings.limit.is_none());
 //!
-//! // With 512 requests in flight a worker performs up to 20 icon jobs, so that a slow tail of one
-//! // leaves no request unused.
+//! // With 512 requests in flight a worker performs up to 20 icon jobs, so that the slow tail of
+//! // one job leaves no request unused.
 //! assert_eq!(icon::concurrent_jobs(512), 20);
 //! ```
 

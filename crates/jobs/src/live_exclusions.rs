@@ -1,7 +1,7 @@
-//! The exclusions of the scans whose icons this worker fetches. Each list is shared by the icon
-//! jobs of its scan and by the worker, which keeps it up to date while a job holds it.
+//! Exclusion lists of the scans whose icons this worker fetches. The icon jobs of a scan share its
+//! list with the worker, which keeps it up to date while a job holds it.
 //!
-//! Must not know: Postgres.
+//! Does not depend on Postgres.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use everytab_coordinator::ExclusionRow;
 use everytab_fetcher::{Exclusion, Exclusions};
 use parking_lot::Mutex;
 
-/// The lists of the scans whose icons this worker fetches, by the scan's number.
+/// Exclusion lists by scan number, for the scans whose icons this worker fetches.
 #[derive(Debug, Default)]
 pub struct LiveExclusions {
     by_scan: Mutex<HashMap<i32, Exclusions>>,
 }
 
 impl LiveExclusions {
-    /// The list of a scan.
+    /// Returns a scan's list.
     pub(crate) fn of_scan(&self, scan: i32) -> Exclusions {
         self.by_scan.lock().entry(scan).or_default().clone()
     }
 
-    /// The lists that a job holds now. Those of scans without a job are forgotten: the next job
-    /// loads its list anew.
+    /// Returns the lists that jobs hold now. Drops those of scans without a job, because the next
+    /// job loads its list from scratch.
     pub fn held(&self) -> Vec<(i32, Exclusions)> {
         let mut by_scan = self.by_scan.lock();
         by_scan.retain(|_, exclusions| exclusions.is_shared());
@@ -30,7 +30,7 @@ impl LiveExclusions {
     }
 }
 
-/// Adds what Postgres has to a list.
+/// Adds rows from Postgres to a list.
 pub fn add_rows(exclusions: &Exclusions, rows: Vec<ExclusionRow>) {
     let Some(version) = rows.iter().map(|row| row.version).max() else { return };
     exclusions.add(rows.into_iter().filter_map(exclusion), version);

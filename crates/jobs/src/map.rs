@@ -1,12 +1,13 @@
 //! `map`: draws one region of the map of all icons, in tiles of up to four levels.
 //!
-//! A region is one tile of the coarsest level at which a pixel shows no more than one icon, with
-//! the tiles below it. It is drawn quarter by quarter: a job holds the thumbnails of a quarter (at
-//! most 576 bundles: 16 MB where a bundle has 144 cells, 113 MB where it has 1,024, and the parts
-//! they came in), and a tile of each level. `publish` joins the coarser levels (`coarse`).
+//! A region is one tile of the coarsest level at which a pixel shows at most one icon, with the
+//! tiles below it. A job draws it quarter by quarter and holds a tile of each level and the
+//! thumbnails of one quarter: at most 576 bundles, which take 16 MB with 144 cells per bundle and
+//! 113 MB with 1,024, plus the parts that contain them. `publish` joins the coarser levels
+//! (`coarse`).
 //!
-//! Invariant: tiles are a pure function of the shards' parts. Must not know: where a tab's icon
-//! came from.
+//! Invariant: tiles are a pure function of the shards' parts. Does not depend on where a tab's icon
+//! was fetched.
 
 mod coarse;
 mod draw;
@@ -35,13 +36,13 @@ use crate::{
     stats::Stats,
 };
 
-/// Map jobs that a worker performs concurrently: each holds thumbnails in memory.
+/// Maximum concurrent map jobs of a worker, because each holds thumbnails in memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
-/// The job of a region.
+/// The job that draws one region.
 pub(crate) struct DrawMap;
 
-/// What map jobs load.
+/// Input of a map job.
 #[derive(Debug)]
 pub(crate) struct MapInput {
     /// The shards whose bundles are written.
@@ -86,10 +87,11 @@ impl Job for DrawMap {
     }
 }
 
-/// The layout of a scan's map. `None`: it has no tab, or its bundles are too large for a map.
+/// Loads the layout of a scan's map. `None` if it has no tabs, or its bundles are too large for a
+/// map.
 ///
 /// # Errors
-/// When Postgres cannot be asked.
+/// Returns an error if Postgres cannot be reached.
 pub(crate) async fn load_layout(
     coordinator: &Coordinator,
     scan: i32,
@@ -99,7 +101,7 @@ pub(crate) async fn load_layout(
     Ok(MapLayout::new(info.bundles(), most_tabs.unsigned_abs()))
 }
 
-/// What a map is drawn of, and where to.
+/// The input of a map, and the store for its tiles.
 #[derive(Debug)]
 pub struct ScanMap {
     /// The store with the shards' parts.
@@ -114,20 +116,20 @@ pub struct ScanMap {
     pub bundles: u32,
     /// Number of bundles of a shard.
     pub bundles_per_shard: u32,
-    /// The sizes of the map.
+    /// The map's dimensions.
     pub layout: MapLayout,
 }
 
-/// What was drawn of a region.
+/// Counts of a drawn region.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnRegion {
-    /// Bundles that the tiles show.
+    /// Bundles shown by the tiles.
     pub bundles: u64,
-    /// Bundles of shards without a part.
+    /// Bundles left empty, because their shard has no part.
     pub left_empty: u64,
-    /// Tiles that were written.
+    /// Tiles written.
     pub tiles: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
@@ -135,7 +137,7 @@ impl ScanMap {
     /// Draws the tiles of region number `part`.
     ///
     /// # Errors
-    /// When a store refuses, or a part is missing or not understood.
+    /// Returns an error if a store fails, or a part is missing or malformed.
     pub async fn draw_region(
         &self,
         part: u32,
@@ -206,7 +208,7 @@ impl ScanMap {
     }
 }
 
-/// The thumbnails of the wanted bundles among those of some shards.
+/// Returns the thumbnails of the wanted bundles among those of some shards.
 fn unpacked(
     read: Vec<(i32, Bytes, String)>,
     per_shard: u32,

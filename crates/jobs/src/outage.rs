@@ -1,9 +1,10 @@
-//! A store that cannot be reached or refuses: which one, and how to see that it answers again.
+//! Determines which store is unavailable, and how to check that it serves requests again.
 //!
-//! A refusal of one object is no outage: the store still answers for its canary, an object that is
-//! known to exist in the source, or one that may be written to archive and site. A store that is
-//! asked for more than it bears is one whatever the canary says.
-//! Must not know: who waits, and how long.
+//! Denied access to one object is not an outage if the store still serves its canary: an object
+//! that is known to exist in the source, or one that may be written to archive and site. An
+//! overloaded store is in outage, whatever its canary shows.
+//!
+//! Does not depend on who waits, and for how long.
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
@@ -13,24 +14,24 @@ use uuid::Uuid;
 
 use crate::{context::Context, scan_settings::ScanSettings};
 
-/// The stores of a scan, and the CDN before its site.
+/// The stores of a scan, and the CDN in front of its site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanStore {
     /// The crawl's bucket.
     Source,
-    /// Where icons and search parts are kept.
+    /// The store for icons and search parts.
     Archive,
-    /// Where the site is published.
+    /// The store in which the site is published.
     Site,
-    /// The CDN that is told of a new site.
+    /// The CDN whose caches are invalidated after publishing.
     Cdn,
 }
 
 impl ScanStore {
-    /// Every store.
+    /// All stores.
     pub const ALL: [Self; 4] = [Self::Source, Self::Archive, Self::Site, Self::Cdn];
 
-    /// The name in logs and in `scan status`.
+    /// Returns the name in logs and in `scan status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -40,7 +41,7 @@ impl ScanStore {
         }
     }
 
-    /// The kinds of jobs that need the store.
+    /// Returns the kinds of jobs that need the store.
     pub fn kinds(self) -> &'static [JobKind] {
         match self {
             Self::Source => &[JobKind::Index, JobKind::Warc],
@@ -50,14 +51,14 @@ impl ScanStore {
         }
     }
 
-    /// The store of an object that a job named in an error.
+    /// Returns the store of an object that a job named in an error.
     fn of(place: &str, kind: JobKind, settings: &ScanSettings) -> Self {
         let ScanSettings { source, archive, site, .. } = settings;
         let is_in = |store: &str| {
             let store = store.strip_prefix("file://").unwrap_or(store).trim_end_matches('/');
             place.strip_prefix(store).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        // The site may lie in a folder of the archive's bucket, or the other way round.
+        // The site may be in a prefix of the archive's bucket, or vice versa.
         let mut stores = [(Self::Archive, archive), (Self::Site, site), (Self::Source, source)];
         stores.sort_by_key(|(_, url)| std::cmp::Reverse(url.len()));
         let found = stores.into_iter().find(|(_, url)| is_in(url)).map(|(store, _)| store);
@@ -70,17 +71,17 @@ impl ScanStore {
     }
 }
 
-/// A store that refused or could not be reached.
+/// A store request that was denied, or failed because the store is unreachable or overloaded.
 #[derive(Debug)]
 pub struct StoreFailure {
     /// The URL or path of the object or store.
     pub place: String,
-    /// What it said.
+    /// The error message.
     pub reason: String,
-    /// Whether it was refused, by a store that can be reached.
+    /// Whether a reachable store denied access.
     pub is_refused: bool,
-    /// Whether the store is at fault whatever becomes of another request: it is asked for more than
-    /// it bears, or refuses most of what it is asked for.
+    /// Whether the store is at fault regardless of other requests: it is overloaded, or denies most
+    /// requests.
     pub is_of_the_store: bool,
 }
 
@@ -97,13 +98,13 @@ pub struct StoreOutage {
 
 impl std::fmt::Display for StoreOutage {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // `scan_status.sql` knows these words.
+        // `scan_status.sql` searches for this phrase.
         write!(formatter, "waiting for the {}: {}", self.store.as_str(), self.reason)
     }
 }
 
 impl StoreOutage {
-    /// The outage behind the failure of a job of a scan.
+    /// Returns the outage behind the failure of a scan's job.
     pub(crate) fn of(
         failed: &StoreFailure,
         kind: JobKind,
@@ -119,18 +120,18 @@ impl StoreOutage {
         }
     }
 
-    /// Whether a failure is the store's. If not, the store answers, and the object or the request
-    /// is the trouble.
+    /// Returns true if a failure is the store's fault. Otherwise the store responds, and the object
+    /// or the request is at fault.
     pub(crate) async fn is_confirmed(&self, failed: &StoreFailure, context: &Context) -> bool {
-        // The CDN has nothing that could be asked for instead.
+        // The CDN has nothing that could be requested as a canary.
         let is_away = self.store == ScanStore::Cdn && !failed.is_refused;
         failed.is_of_the_store || is_away || self.check(context).await.is_err()
     }
 
-    /// Asks the store for its canary, once.
+    /// Requests the store's canary once.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// Returns an error if the store cannot be reached or denies access.
     pub async fn check(&self, context: &Context) -> Result<(), StorageError> {
         let written = match self.store {
             ScanStore::Source => {
@@ -141,7 +142,7 @@ impl StoreOutage {
                 (&self.settings.archive, object_names::archive_prefix(self.scan_id))
             }
             ScanStore::Site => (&self.settings.site, object_names::scan_prefix(self.scan_id)),
-            // The next job tries it.
+            // The next job finds out.
             ScanStore::Cdn => return Ok(()),
         };
         let (url, prefix) = written;
@@ -151,14 +152,13 @@ impl StoreOutage {
     }
 }
 
-/// The object that is written to see whether a store takes objects. `scan gc` removes it with its
-/// scan.
+/// The object written to check whether a store accepts writes. `scan gc` removes it with its scan.
 const CANARY: &str = "canary";
 
-/// Reads the size of an object of a crawl that is known to exist, since the scan began with it.
+/// Reads the size of a crawl's path list, which must exist because the scan started with it.
 ///
 /// # Errors
-/// When the store cannot be reached or refuses.
+/// Returns an error if the store cannot be reached or denies access.
 pub(crate) async fn known_object_is_read(
     source: &dyn everytab_storage::Store,
     crawl: &str,

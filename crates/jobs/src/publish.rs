@@ -1,4 +1,5 @@
-//! `publish`: missing bundles, stats.json, the page, and last the manifest, which switches it all.
+//! `publish`: writes missing bundles, stats.json and the page, and last the manifest, which
+//! switches visitors to the new scan.
 
 mod excluded;
 mod preview;
@@ -39,7 +40,7 @@ use crate::{
 
 pub(crate) struct Publish;
 
-/// What publishing a scan needs to know.
+/// Input for publishing a scan.
 #[derive(Debug, Clone)]
 pub struct PublishRequest {
     /// The scan.
@@ -52,20 +53,21 @@ pub struct PublishRequest {
     pub outcomes: Vec<OutcomeCount>,
     /// The document of `scan status`, for the times of the stages.
     pub status: ScanStatus,
-    /// The sizes of the map; `None` where the scan has no map, or a part of it was discarded.
+    /// The map's dimensions. `None` if the scan has no map, or a part of it was discarded.
     pub map: Option<MapLayout>,
-    /// What must not be on the site, by the time of publishing.
+    /// Everything that must not be on the site at the time of publishing.
     pub excluded: Excluded,
-    /// Whether a site of a later scan, or a much larger one, may be replaced.
+    /// Whether to replace the site of a later scan, or of a much larger one.
     pub force: bool,
 }
 
 impl PublishRequest {
-    /// Reads what publishing a scan needs to know. `private` is the URL of the private prefix,
-    /// where it is not that of the scan's settings.
+    /// Loads the input for publishing a scan. `private` overrides the private prefix in the scan's
+    /// settings.
     ///
     /// # Errors
-    /// When Postgres or the private prefix cannot be asked, or the settings are not understood.
+    /// Returns an error if Postgres or the private prefix cannot be reached, or the settings cannot
+    /// be parsed.
     pub async fn load(
         coordinator: &Coordinator,
         scan: i32,
@@ -121,11 +123,11 @@ impl Job for Publish {
     }
 }
 
-/// Publishes a scan. The site works at every moment: the manifest is replaced after everything that
-/// it names is written, and only if it is still the one that was read.
+/// Publishes a scan. The site works at every moment, because the manifest is replaced after
+/// everything that it names is written, and only if it has not changed since it was read.
 ///
 /// # Errors
-/// When a store refuses, or the site shows a later scan.
+/// Returns an error if a store fails, or the site shows a later scan.
 pub async fn publish_site(
     context: &Context,
     request: &PublishRequest,
@@ -142,7 +144,7 @@ pub async fn publish_site(
     let published = read_manifest(&*site).await?;
     let (excluded, published_by_now) = (&request.excluded, published.as_ref());
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
-    // A refusal must leave the tabs where they are.
+    // Checked before any removal, so that a rejected publish leaves the tabs in place.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
     replacement(site.url(), published_by_now, &left, request.force)?;
     let trouble = excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat);
@@ -158,7 +160,7 @@ pub async fn publish_site(
         contact: request.settings.contact.clone(),
         user_agent: Some(user_agent.to_owned()),
     };
-    // Pages name files by their hash: files first, pages after the manifest.
+    // Pages name files by their hash, so write files first and pages after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =
         page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
@@ -208,7 +210,7 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     }
 }
 
-/// Draws the coarse levels of the map, and says how large it is.
+/// Draws the coarse levels of the map, and returns its dimensions.
 async fn publish_map(
     site: &dyn Store,
     prefix: &str,
@@ -222,7 +224,8 @@ async fn publish_map(
     Ok(map)
 }
 
-/// Which kinds of search files the scan has, as its search jobs wrote; none in an older scan.
+/// Returns which kinds of search files the scan has, as its search jobs recorded. `None` for scans
+/// of older versions.
 async fn search_kinds(site: &dyn Store, prefix: &str) -> Result<Option<SearchKinds>, JobError> {
     let kinds = site.get_tagged(&format!("{prefix}{SEARCH_KINDS_PATH}")).await?;
     Ok(kinds.and_then(|kinds| serde_json::from_slice(&kinds.bytes).ok()))
@@ -236,7 +239,7 @@ fn bundles_per_shard(request: &PublishRequest) -> i32 {
     request.info.bundles_per_shard.unwrap_or(1)
 }
 
-/// Writes empty bundles for the shards that were discarded, so that numbers have no gap.
+/// Writes empty bundles for discarded shards, so that bundle numbers have no gap.
 async fn fill_gaps(
     site: &dyn Store,
     request: &PublishRequest,
@@ -254,14 +257,14 @@ async fn fill_gaps(
     Ok(())
 }
 
-/// The published manifest. No page can read one that is not understood, so that it counts as none.
+/// Reads the published manifest. A malformed one counts as missing, because no page can read it.
 async fn read_manifest(site: &dyn Store) -> Result<Option<Manifest>, JobError> {
     let tagged = site.get_tagged(MANIFEST).await?;
     Ok(tagged.and_then(|tagged| Manifest::read(&tagged.bytes).ok()))
 }
 
 /// Replaces the manifest, unless the site shows a scan that must stay. `seen` is the published
-/// manifest from which the bundles that takedowns wrote again are known.
+/// manifest that was read earlier, with the bundles that takedowns had rewritten until then.
 async fn replace_manifest(
     site: &dyn Store,
     manifest: &Manifest,
@@ -285,8 +288,8 @@ async fn replace_manifest(
     site.update(MANIFEST, options, change).await
 }
 
-/// Whether the manifest may replace the published one; the error says why it must not, and what to
-/// run.
+/// Checks that the manifest may replace the published one. Otherwise the error gives the reason and
+/// the command to run.
 fn replacement(
     site_url: &str,
     published: Option<&Manifest>,
@@ -322,7 +325,7 @@ fn pretty(value: &Value) -> Bytes {
 async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
     let keys = changing_keys().into_iter().chain([String::new()]);
     let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
-    // The reference makes a repeated request of the same publishing a no-op.
+    // With this reference, repeating the request for one publishing is a no-op.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = AwsSettings::default();
     let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;

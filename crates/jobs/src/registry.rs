@@ -1,6 +1,6 @@
 //! The registry: one line per kind of job, in pipeline order.
 //!
-//! Must not know: scheduling.
+//! Does not depend on scheduling.
 
 use everytab_coordinator::{Coordinator, JobKind, Lease};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
@@ -21,20 +21,20 @@ use crate::{
     warc::Warc,
 };
 
-/// A job with what it is about.
+/// A job with its scan or crawl.
 #[derive(Debug, Clone)]
 pub enum Assignment {
     /// A job of a scan.
     Scan(Box<ScanAssignment>),
-    /// A job of a live crawl that has ended.
+    /// A job of a finished live crawl.
     Crawl(CrawlAssignment),
 }
 
 impl Assignment {
-    /// Loads what a lease is about.
+    /// Loads the scan or crawl of a lease.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or what it says is not understood.
+    /// Returns an error if Postgres cannot be reached, or its values are invalid.
     pub async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
@@ -62,7 +62,7 @@ async fn load_and_perform<J: Job>(
 /// Loads the input of a job from Postgres, and performs it without a database.
 ///
 /// # Errors
-/// [`JobError`], which says what becomes of the job.
+/// Returns a [`JobError`], which determines the next step for the job.
 pub async fn perform_job(
     coordinator: &Coordinator,
     context: &Context,
@@ -73,7 +73,8 @@ pub async fn perform_job(
         Assignment::Crawl(job) => {
             let performed = perform_crawl_job(coordinator, context, job).await;
             performed.map_err(|error| match error {
-                // A refusal is tried a few times, and then shown as the job's end.
+                // Denied access is retried a few times, and then reported as the reason for the
+                // job's failure.
                 JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
                 JobError::Store(failed) => JobError::StoreAway(failed.reason),
                 error => error,

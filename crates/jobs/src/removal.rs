@@ -1,14 +1,14 @@
-//! Removes tabs from the objects of a scan: what publishing and takedowns share.
+//! Removes tabs from the objects of a scan, for publishing and for takedowns.
 //!
-//! A bundle is written again without the tabs of excluded hosts, under a name of its content, which
-//! the manifest then lists in `overrides`. The last tab of the bundle takes the place of a removed
-//! one, so that the other tabs stay where the search files say; the lines of the moved tabs are
-//! corrected, and those of the excluded hosts are removed. The bundle's other names are overwritten
-//! too, for manifests and caches of a minute ago.
+//! A bundle is rewritten without the tabs of excluded hosts, under a name derived from its content,
+//! which the manifest then lists in `overrides`. The last tab of the bundle moves into the slot of
+//! a removed one, so that the other tabs stay where the search files say. The search lines of moved
+//! tabs are corrected, and those of excluded hosts are removed. The bundle's other names are
+//! overwritten too, for manifests and caches from a minute ago.
 //!
-//! Invariants: an excluded host is found by its search line, which goes last, and an excluded title
-//! or icon in its bundle, which goes after the search lines: a removal that was interrupted
-//! anywhere is finished by performing it again. Must not know: Postgres, the manifest.
+//! Invariants: an excluded host is found by its search line, which is removed last, and an excluded
+//! title or icon in its bundle, which is overwritten after the search lines. An interrupted removal
+//! is therefore completed by repeating it. Does not depend on Postgres or the manifest.
 
 mod answer_files;
 mod content;
@@ -45,10 +45,10 @@ pub use self::{
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// True where the scan has search files, without which no tab is found.
+    /// Returns true if the scan has search files, without which no tab can be found.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn can_be_searched(&self) -> Result<bool, StorageError> {
         let key = format!("{}{}", self.prefix, search_index_path(0));
         Ok(self.site.head(&key).await?.is_some())
@@ -58,18 +58,18 @@ impl ScanObjects<'_> {
     /// are compared with every search line.
     ///
     /// # Errors
-    /// When the store refuses, or a search file is not understood.
+    /// Returns an error if the store fails, or a search file is malformed.
     pub async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         SearchFiles(*self).find(excluded).await
     }
 
-    /// Finds the tabs with an excluded title, which takes a look at every bundle, and with an
-    /// excluded icon, which takes one at every icon list. `name` gives the object from which a
-    /// bundle is read. [`Self::correct_search`] must come before these tabs leave that object.
+    /// Finds the tabs with an excluded title, which reads every bundle, and with an excluded icon,
+    /// which reads every icon list. `name` returns the object from which a bundle is read. Call
+    /// [`Self::correct_search`] before these tabs are removed from that object.
     ///
     /// # Errors
-    /// When the store refuses, an object is not understood, or an icon is excluded and the scan
-    /// has no icon lists.
+    /// Returns an error if the store fails, an object is malformed, or an icon is excluded and the
+    /// scan has no icon lists.
     pub async fn find_content(
         &self,
         content: &RemovedContent,
@@ -80,11 +80,11 @@ impl ScanObjects<'_> {
         Ok(FoundTabs { entries, twins: BTreeSet::new() })
     }
 
-    /// Writes each bundle that has a tab of `found`, and each of `also`, without these tabs, under
-    /// the name of its content. `name` gives the object from which a bundle is read.
+    /// Rewrites each bundle with a tab in `found`, and each of `also`, without these tabs, under a
+    /// name derived from its content. `name` returns the object from which a bundle is read.
     ///
     /// # Errors
-    /// When the store refuses, or a bundle is not understood.
+    /// Returns an error if the store fails, or a bundle is malformed.
     pub async fn rewrite(
         &self,
         found: &FoundTabs,
@@ -132,10 +132,10 @@ impl ScanObjects<'_> {
         Ok(())
     }
 
-    /// Writes the bundles under their other names too, and returns the keys that changed.
+    /// Overwrites the bundles' other names too. Returns the keys that changed.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn overwrite_old(
         &self,
         rewritten: &[RewrittenBundle],
@@ -163,11 +163,11 @@ impl ScanObjects<'_> {
         Ok(old.into_iter().collect())
     }
 
-    /// Makes the search files say where the tabs of the rewritten bundles are now, and not that
-    /// the removed hosts were. Returns the hostnames whose lines may have changed.
+    /// Updates the search files with the new positions of tabs in the rewritten bundles, and
+    /// removes the lines of removed hosts. Returns the hostnames whose lines may have changed.
     ///
     /// # Errors
-    /// When the store refuses, or a search file is not understood.
+    /// Returns an error if the store fails, or a search file is malformed.
     pub async fn correct_search(
         &self,
         found: &FoundTabs,
@@ -187,7 +187,8 @@ impl ScanObjects<'_> {
         IconLists::new(self.site, self.prefix).forget(bundles, &removed).await?;
         let changes = Changes { moved: &moved, removed: &removed };
         let names = SearchFiles(*self);
-        // Which other files name a host follows from its line among the names, which goes last.
+        // A host's line in the name files tells which other files contain the host, so it is
+        // changed last.
         let lines = names.lines_that_change(changes).await?;
         let has_words =
             |line: &&SearchEntry| line.rank.is_some() && removed.contains(line.hostname.as_str());

@@ -1,8 +1,9 @@
-//! The requests of a shard as the archive keeps them: a table of one line a request.
+//! The request table of a shard in its archive, with one line per request.
 //!
-//! The table is the second record of the shard's archive, a `resource` of the URN [`TABLE`]; a
-//! reader needs no more of the object than its first bytes. Lines are sorted by host and time.
-//! Must not know: who asks for it.
+//! The table is the second record of the shard's archive, a `resource` of the URN [`TABLE`], so
+//! that a reader only needs the object's first bytes. Lines are sorted by host and time.
+//!
+//! Does not depend on who reads it.
 
 use std::fmt::Write as _;
 
@@ -11,18 +12,18 @@ use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_fetcher::{LoggedRequest, LoggedRequests};
 use everytab_storage::{StorageError, Store};
 
-/// The target of the record.
+/// Target URI of the record.
 pub const TABLE: &str = "urn:everytab:requests";
-/// The media type of the record.
+/// Media type of the record.
 pub(crate) const TABLE_TYPE: &str = "text/tab-separated-values";
-/// What the first line begins with; the number of requests for which there was no room follows.
+/// Start of the first line, followed by the number of requests that had no room in the table.
 const HEADER: &str = "asked_at\tmethod\toutcome\tstatus\tbytes\turl\tleft out: ";
-/// Bytes of the archive that are read first; the table of a usual shard takes about 60 KB.
+/// Bytes of the archive that are read first; an ordinary shard's table takes about 60 KB.
 const FIRST_READ: u64 = 128 * 1024;
-/// How much more is read where that was too little.
+/// Factor by which the read grows if it was too short.
 const READ_GROWTH: u64 = 4;
 
-/// The requests of a table; a line that is none is passed over.
+/// Parses a request table. Skips malformed lines.
 pub fn requests(table: &str) -> impl Iterator<Item = RequestLine<'_>> {
     table.lines().skip(1).filter_map(request)
 }
@@ -35,13 +36,13 @@ fn request(line: &str) -> Option<RequestLine<'_>> {
     Some(RequestLine { host: host_of(url)?, asked_at, method, status, outcome, bytes, url })
 }
 
-/// The number of requests for which a table had no room.
+/// Returns the number of requests that had no room in a table.
 pub fn left_out(table: &str) -> u64 {
     let header = table.lines().next().and_then(|line| line.strip_prefix(HEADER));
     header.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The table of the requests of a shard.
+/// Writes the request table of a shard.
 pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
     let mut requests: Vec<(&str, &LoggedRequest)> =
         logged.requests.iter().map(|one| (host_of(&one.url).unwrap_or_default(), one)).collect();
@@ -54,28 +55,28 @@ pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
         let method = if *was_sent { "GET" } else { "-" };
         let (outcome, status) = (end.as_str(), status.map(|status| status.to_string()));
         let status = status.unwrap_or_default();
-        // A URL of the fetcher is serialised, so it holds neither tabs nor line ends. A string
-        // takes every line.
+        // A URL of the fetcher is serialised, so it holds neither tabs nor line ends. Writing to a
+        // `Vec` cannot fail.
         let _ = writeln!(table, "{at}\t{method}\t{outcome}\t{status}\t{bytes}\t{url}");
     }
     table.into_bytes()
 }
 
-/// What an archive says of the requests of its shard.
+/// Result of looking for the request table in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundTable {
     /// The table.
     Table(String),
-    /// The archive was written by a version that kept no table.
+    /// The archive was written by a version without request tables.
     NotKept,
-    /// The archive is not there any more.
+    /// The archive has been removed.
     NoArchive,
 }
 
-/// The table in a shard's archive.
+/// Reads the request table of a shard's archive.
 ///
 /// # Errors
-/// When the store cannot be read.
+/// Returns an error if the store cannot be read.
 pub async fn read_table(store: &dyn Store, key: &str) -> Result<FoundTable, StorageError> {
     let Some(info) = store.head(key).await? else { return Ok(FoundTable::NoArchive) };
     let mut wanted = FIRST_READ;
@@ -90,7 +91,7 @@ pub async fn read_table(store: &dyn Store, key: &str) -> Result<FoundTable, Stor
     }
 }
 
-/// What the second record is, if it is whole.
+/// Parses the second record. `None` if the bytes do not contain all of it.
 fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     let (_, record) = Records::new(bytes, Limits::default()).nth(1)?;
     let record = record.ok().filter(|record| record.truncation.is_none())?;
@@ -100,8 +101,8 @@ fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     })
 }
 
-/// The host of a URL as the fetcher writes it, without a port and without a dot at its end. An IPv6
-/// address keeps its brackets.
+/// Returns the host of a URL as the fetcher serializes it, without a port and without a dot at its
+/// end. An IPv6 address keeps its brackets.
 pub fn host_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = match authority.rsplit_once(':') {

@@ -1,6 +1,7 @@
-//! What jobs take of a worker, for the programs that plan a scan or check a machine.
+//! Resources that jobs use on a worker, for planning a scan and checking a host.
 //!
-//! Each number stands beside the code that it limits; here are those that others count with.
+//! Each number is defined next to the code that it limits; this module re-exports those that others
+//! calculate with.
 
 pub use crate::{
     icon::SPOOL_BYTES,

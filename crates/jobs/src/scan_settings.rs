@@ -1,28 +1,29 @@
-//! The settings of a scan, frozen at `scan start` and obeyed by every worker.
+//! The settings of a scan, frozen by `scan start` and applied by every worker.
 
 use everytab_icon::png::Colours;
 use serde::{Deserialize, Serialize};
 
-/// Tabs per bundle unless the scan says otherwise; the page reads a bundle as one object of about
-/// 110 KB.
+/// Tabs per bundle unless the scan sets another number. The page reads a bundle as one object of
+/// about 110 KB.
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
 
-/// The internet that a scan asks for icons.
+/// The internet from which a scan fetches icons.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Internet {
-    /// The scan was started by a version that did not ask which. It goes on as it began: with the
-    /// User-Agent of each worker, and to any address that the worker may dial.
+    /// The scan was started by a version without this setting. It continues as it began: with each
+    /// worker's own User-Agent, and to any address that the worker may connect to.
     #[default]
     Unstated,
-    /// The public one, as the robot that the scan's User-Agent names.
+    /// The public internet, with the robot that the scan's User-Agent names.
     Public,
     /// A small one that the operator runs: only addresses that a worker's `--allow-range` names.
     Small,
 }
 
-/// What the bundles are a function of, beside the crawl, the blocklist and the web's answers; and
-/// where things lie. Any box that can reach the database learns the rest from here.
+/// The settings that determine the bundles, together with the crawl, the blocklist and the web's
+/// responses, and the locations of the stores. A worker needs nothing but the database to read
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanSettings {
     /// The crawl's bucket: `file://`, `s3://`, `https://` or `http://`.
@@ -30,50 +31,50 @@ pub struct ScanSettings {
     /// Whether the bucket is read without credentials.
     #[serde(default)]
     pub source_is_public: bool,
-    /// Where the icons are archived.
+    /// The store for archived icons.
     pub archive: String,
-    /// Where the site is published.
+    /// The store in which the site is published.
     pub site: String,
-    /// Hosts wanted at most.
+    /// Maximum hosts. `None` if unlimited.
     pub limit: Option<u64>,
-    /// Tabs of a bundle.
+    /// Tabs per bundle.
     pub entries_per_bundle: u32,
-    /// Whether robots.txt is asked and obeyed before an origin's first icon.
+    /// Whether an origin's robots.txt is fetched and obeyed before its first icon.
     pub obey_robots: bool,
-    /// How many colours an icon keeps.
+    /// Number of colours that an icon keeps.
     #[serde(default)]
     pub icon_colours: Colours,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
-    /// Where the site is to be found by people, with a slash at the end.
+    /// The public URL of the site, with a slash at the end.
     #[serde(default)]
     pub site_url: Option<String>,
-    /// Where people write to about their sites: a mail address or an https address.
+    /// The contact for website owners: a mail address or an https address.
     #[serde(default)]
     pub contact: Option<String>,
-    /// The private prefix with `blocklist.txt`, which publishing reads once more.
+    /// The private prefix with `blocklist.txt`, which publishing reads again.
     #[serde(default)]
     pub private: Option<String>,
-    /// The internet that is asked for icons.
+    /// The internet from which icons are fetched.
     #[serde(default)]
     pub internet: Internet,
-    /// The User-Agent of every request for an icon or a robots.txt, whatever a worker's own is.
+    /// The User-Agent of every request for an icon or a robots.txt. It overrides the worker's own.
     #[serde(default)]
     pub user_agent: Option<String>,
-    /// The ranks of hosts by which search orders its answers; none: shorter names come first.
+    /// The host ranks by which search orders its results. `None` if shorter names come first.
     #[serde(default)]
     pub host_ranks: Option<PinnedRanks>,
-    /// Shuffles the order of fetching, and nothing else.
+    /// Seed that shuffles the order of fetching, and nothing else.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// The ranks of hosts that `scan start` read, and wrote into the archive for the search jobs.
+/// The host ranks that `scan start` read and wrote into the archive for the search jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedRanks {
-    /// What the operator asked for: `latest`, or a path or URL.
+    /// The source that the operator gave: `latest`, or a path or URL.
     pub asked: String,
-    /// Where they were read from.
+    /// The path or URL from which they were read.
     pub read_from: String,
     /// Number of hosts.
     pub hosts: u64,
@@ -82,7 +83,7 @@ pub struct PinnedRanks {
 }
 
 impl ScanSettings {
-    /// Settings with every choice at its default.
+    /// Returns settings with every choice at its default.
     pub fn new(source: String, archive: String, site: String) -> Self {
         Self {
             source,

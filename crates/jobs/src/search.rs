@@ -1,5 +1,6 @@
 //! `search`: merges one hostname range of all shards' parts into the published search files. One
-//! more job, which may run beside those of the ranges, writes the words of the hosts with a rank.
+//! more job, which may run concurrently with those of the ranges, writes the words of the hosts
+//! with a rank.
 
 mod parts;
 mod words;
@@ -28,7 +29,7 @@ use crate::{
     stats::Stats,
 };
 
-/// Search jobs that a worker performs concurrently: each holds its range of hostnames in memory.
+/// Maximum concurrent search jobs of a worker, because each holds its range of hostnames in memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
 pub(crate) struct Search;
@@ -72,21 +73,21 @@ impl Job for Search {
     }
 }
 
-/// The size of a merged range.
+/// Counts of a merged range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedRange {
     /// Lines written.
     pub hostnames: u64,
-    /// Files written, without the index.
+    /// Files written, excluding the index.
     pub files: u64,
-    /// Hostnames by top-level domain.
+    /// Number of hostnames per top-level domain.
     pub top_level: BTreeMap<String, u64>,
 }
 
-/// Merges the parts that the shards wrote of one range into the files that the page reads.
+/// Merges the shards' parts of one range into the files that the page reads.
 ///
 /// # Errors
-/// When a store refuses, or an object is not a search part.
+/// Returns an error if a store fails, or an object is not a search part.
 pub async fn merge_range(
     archive: Arc<dyn Store>,
     site: &dyn Store,
@@ -108,7 +109,7 @@ pub async fn merge_range(
             Ok(entries)
         })
         .await?;
-    // Each part is sorted already, and this sort merges sorted runs in linear time.
+    // Each part is already sorted, and this sort merges sorted runs in linear time.
     sort(&mut entries);
     let prefix = scan_prefix(scan_id);
     let first_keys = files::first_keys(&entries);
@@ -145,7 +146,8 @@ mod tests {
         }
     }
 
-    /// 10,000 prefixes and whole names, looked for as the page does, against all names.
+    /// Compares 10,000 searches for prefixes and whole names, made as the page does, with a scan of
+    /// all names.
     #[tokio::test]
     async fn what_is_found_by_the_files_is_what_a_plain_scan_finds() {
         let folder = tempfile::TempDir::new().unwrap();

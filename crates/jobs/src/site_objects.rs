@@ -1,4 +1,4 @@
-//! Writes objects of the site, with the headers that their names call for.
+//! Writes objects of the site, with the headers that depend on their names.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::{cache_control, content_type};
@@ -6,11 +6,11 @@ use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Objects of the site that a job reads, or writes, concurrently: enough to hide the latency of a
-/// store, few enough that their bytes (about 110 KB each) are nothing.
+/// Objects of the site that a job reads or writes concurrently: enough to hide the latency of a
+/// store, and few enough that their bytes (about 110 KB each) are negligible.
 pub(crate) const CONCURRENT_OBJECTS: usize = 16;
 
-/// The content type and the cache rule that belong to an object's name.
+/// Returns the content type and cache rule for an object's name.
 pub fn put_options(key: &str) -> PutOptions {
     PutOptions::new(content_type(key), cache_control(key))
 }
@@ -24,7 +24,7 @@ pub(crate) async fn put_object(
     site.put(key, bytes.into(), put_options(key)).await
 }
 
-/// Writes objects, several at a time; returns how many.
+/// Writes objects concurrently. Returns their number.
 pub(crate) async fn put_all(
     site: &dyn Store,
     objects: impl IntoIterator<Item = (String, impl Into<Bytes>)>,
@@ -44,7 +44,8 @@ pub(crate) async fn put_all(
     Ok(count)
 }
 
-/// Writes an object unless the store has the same bytes: publishing again changes few.
+/// Writes an object unless the store already has identical bytes, because publishing again changes
+/// few.
 pub(crate) async fn put_changed(
     site: &dyn Store,
     key: &str,

@@ -1,4 +1,4 @@
-//! The counts that a completion carries: inputs, outcomes, and everything else that was counted.
+//! The counts in a completion: inputs, outcomes and other counts.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -19,14 +19,14 @@ impl Stats {
         *self.inputs.entry(name.as_str().into()).or_default() += amount;
     }
 
-    /// Counts inputs that ended in an outcome, by the stable name of the outcome.
+    /// Counts inputs with an outcome, by the outcome's stable name.
     pub fn outcome(&mut self, name: &str, amount: u64) {
         if amount > 0 {
             *self.outcomes.entry(name.into()).or_default() += amount;
         }
     }
 
-    /// Counts anything else.
+    /// Adds to any other count.
     pub fn count(&mut self, name: CountName, amount: u64) {
         *self.counts.entry(name.as_str().into()).or_default() += amount;
     }
@@ -36,19 +36,19 @@ impl Stats {
         *self.counts.entry(family.name_of(member)).or_default() += amount;
     }
 
-    /// Adds counts that have their names already.
+    /// Adds counts that already have their names.
     pub fn count_all(&mut self, counts: impl IntoIterator<Item = (String, u64)>) {
         for (name, amount) in counts {
             *self.counts.entry(name).or_default() += amount;
         }
     }
 
-    /// The inputs by outcome.
+    /// Returns the number of inputs by outcome.
     pub fn outcomes(&self) -> impl Iterator<Item = (&str, u64)> {
         self.outcomes.iter().map(|(name, amount)| (name.as_str(), *amount))
     }
 
-    /// True if every input has exactly one outcome.
+    /// Returns true if every input has exactly one outcome.
     pub fn adds_up(&self) -> bool {
         self.inputs.values().sum::<u64>() == self.outcomes.values().sum::<u64>()
     }

@@ -1,4 +1,5 @@
-//! `warc`: the home pages of a shard, each read by its range and understood.
+//! `warc`: reads the home pages of a shard by their byte ranges, and extracts titles and icon
+//! links.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,14 +24,15 @@ use crate::{
     stats::Stats,
 };
 
-/// Warc jobs that a worker performs concurrently: one waits for bytes while the other is parsed.
+/// Maximum concurrent warc jobs of a worker: one waits for bytes while the other parses.
 pub const CONCURRENT_JOBS: usize = 2;
-/// WARC records that a job requests concurrently; the scan's archive-rate bounds how many a second.
+/// WARC records that a job requests concurrently. The scan's archive rate limits requests per
+/// second.
 pub const CONCURRENT_RECORDS: usize = 24;
-/// Home pages that a blocking thread understands in one batch: passing a batch to the thread and
+/// Home pages that a blocking thread parses in one batch, because passing a batch to the thread and
 /// back costs as much as a third of a page.
 const PAGES_PER_BATCH: usize = 8;
-/// Refused records from which on a shard's refusals may be the store's.
+/// Minimum refused records before a shard's refusals can count as the store's.
 const MOST_REFUSED: usize = 10;
 const _: () = assert!(CONCURRENT_RECORDS * CONCURRENT_JOBS <= 50);
 const _: () = assert!(PAGES_PER_BATCH < CONCURRENT_RECORDS);
@@ -59,19 +61,19 @@ impl Job for Warc {
     }
 }
 
-/// Where the records of a crawl are.
+/// The location of a crawl's records.
 #[derive(Debug, Clone)]
 pub struct RecordSource {
     /// The crawl's bucket.
     pub store: Arc<dyn Store>,
-    /// The id of the crawl, whose list of index files is known to be there.
+    /// The crawl's id. Its list of index files is known to exist in the store.
     pub crawl: String,
 }
 
-/// A row for each of a shard's hosts, from the store that holds their records.
+/// Reads a row for each of a shard's hosts, from the store that holds their records.
 ///
 /// # Errors
-/// When the store fails, refuses most of the records, or lacks most of them.
+/// Returns an error if the store fails, refuses most of the records, or lacks most of them.
 pub async fn read_home_pages(
     source: &RecordSource,
     mut hosts: Vec<WarcHost>,
@@ -88,7 +90,7 @@ pub async fn read_home_pages(
         .into_iter()
         .map(|host| read_member(source.clone(), host, isolation.clone()))
         .collect();
-    // In isolation a record is read when the one before it has been understood.
+    // In isolation a record is read after the one before it has been parsed.
     let (in_flight, batch) = match isolation.is_on() {
         true => (1, 1),
         false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
@@ -129,17 +131,17 @@ pub async fn read_home_pages(
     Ok((rows, stats))
 }
 
-/// The outcome of a host whose home page has a title.
+/// Outcome of a host whose home page has a title.
 pub(crate) const OK: &str = OutcomeName::Ok.as_str();
 const TITLE_EMPTY: &str = OutcomeName::TitleEmpty.as_str();
 const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
-/// The outcome of a host that the blocklist names: its page was not read.
+/// Outcome of a host on the blocklist, whose page was not read.
 pub(crate) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
 const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
-/// The outcome of a record that the store refuses to give, while it gives others.
+/// Outcome of a record that the store refuses to serve, although it serves others.
 const WARC_REFUSED: &str = OutcomeName::WarcRefused.as_str();
 const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
-/// The outcome of a page whose handling ends the process, or panics.
+/// Outcome of a page that crashes the process or causes a panic.
 const CRASHED: &str = OutcomeName::Crashed.as_str();
 const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 
@@ -160,7 +162,7 @@ impl RequestedMember {
     }
 }
 
-/// How many records of a shard the store gave and refused.
+/// Numbers of records of a shard that the store served and refused.
 #[derive(Debug, Default)]
 struct Refusals {
     given: usize,
@@ -168,8 +170,8 @@ struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one, and fails when most of those so far were refused: then the store refuses this
-    /// reader, though it gives the crawl's list.
+    /// Counts a record. Returns an error if most records so far were refused, because then the
+    /// store refuses this reader, although it serves the crawl's list.
     fn count(&mut self, member: &RequestedMember, store: &Arc<dyn Store>) -> Result<(), JobError> {
         match member {
             RequestedMember::Refused => self.refused += 1,
@@ -211,8 +213,8 @@ async fn read_member(
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     let read = match source.store.get_range(&host.warc_path, start..end).await {
         Err(error) if error.kind() == StorageErrorKind::Denied => {
-            // Of the record alone, if the store gives what it is known to have and still refuses
-            // the record afterwards.
+            // Only the record is refused if the store serves the object that it is known to have
+            // and still refuses the record afterwards.
             known_object_is_read(&*source.store, &source.crawl).await?;
             source.store.get_range(&host.warc_path, start..end).await
         }
@@ -224,7 +226,7 @@ async fn read_member(
             tracing::debug!(%error, "a record is refused");
             Ok((host, RequestedMember::Refused))
         }
-        // The file is missing, or ends before the record begins.
+        // The file is missing, or ends before the record starts.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
         {
@@ -241,8 +243,8 @@ struct PageCounts {
     has_icon_for_other_media: bool,
 }
 
-/// A row for each member. A member whose handling panics gets the outcome `crashed`; the others are
-/// not affected.
+/// Returns a row for each member. A member that causes a panic gets the outcome `crashed`; the
+/// others are not affected.
 fn page_rows(
     members: &[(WarcHost, RequestedMember)],
     heartbeat: &Heartbeat,
@@ -273,8 +275,8 @@ fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) 
     }
 }
 
-/// The page in a record, at the address that the record names, else at the host's own; or the
-/// outcome of a record that holds none.
+/// Parses the page in a record, with the record's URL, or the host's own if there is none. Returns
+/// an outcome if the record holds no page.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
     // A revisit holds a response's head, and the body of another record.
@@ -287,7 +289,7 @@ fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     Ok(understand(&url, response.headers.fields(), &response.body))
 }
 
-/// A host's home page without the slash, as tabs show it.
+/// Returns a host's home page URL without the final slash, as tabs show it.
 pub(crate) fn home_url(hostname: &str, https: bool) -> String {
     format!("{}://{hostname}", if https { "https" } else { "http" })
 }
@@ -358,13 +360,14 @@ fn without_page(host: &WarcHost, outcome: &str) -> PageRow {
     }
 }
 
-/// A declared attribute, which is only a hint, cut to a length that no honest one exceeds.
+/// Cuts a declared attribute, which is only a hint, to a length that no honest one exceeds.
 fn short(value: &str) -> String {
     value.chars().filter(|character| !character.is_control()).take(100).collect()
 }
 
-/// URLs are percent-encoded and hints hold no controls, so no NUL, which Postgres cannot hold, is
-/// in there; vectors of strings always serialise.
+/// Serializes candidates. The result cannot contain NUL, which Postgres rejects, because URLs are
+/// percent-encoded and hints hold no control characters. Serializing a vector of strings cannot
+/// fail.
 fn json_without_nul(candidates: &[Candidate]) -> String {
     serde_json::to_string(candidates).unwrap_or_else(|_| "[]".into())
 }
@@ -382,7 +385,7 @@ mod tests {
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
     }
 
-    /// The outcomes of hosts with these records, in order of the hosts, and what was counted.
+    /// Returns the outcomes of hosts with these records, in order of the hosts, and the counts.
     async fn outcomes(records: &[String]) -> Result<(Vec<String>, Stats), JobError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();

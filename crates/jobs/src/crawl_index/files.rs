@@ -1,6 +1,6 @@
-//! The files of one part of an index, written to disk as sorted rows come.
+//! Writes the files of one part of an index to disk as sorted rows arrive.
 //!
-//! Must not know: where the files go.
+//! Does not depend on where the files are uploaded.
 
 use std::{
     collections::BTreeMap,
@@ -24,14 +24,14 @@ use super::{
 };
 use crate::job::JobError;
 
-/// The media type of a file of the columnar index.
+/// Media type of a file of the columnar index.
 pub(crate) const PARQUET_TYPE: &str = "application/vnd.apache.parquet";
-/// The media type of a file of CDXJ lines.
+/// Media type of a file of CDXJ lines.
 pub(crate) const CDXJ_TYPE: &str = "application/gzip";
 
 type Output = BufWriter<File>;
 
-/// Files that are being written. There is none without a row.
+/// Files being written. A file is created with its first row, so none is empty.
 pub(crate) struct IndexFiles {
     folder: PathBuf,
     lists: DomainLists,
@@ -39,15 +39,15 @@ pub(crate) struct IndexFiles {
     cdxj: Option<(CdxjWriter<Output>, TempPath)>,
 }
 
-/// Files that are complete.
+/// Completed files.
 pub(crate) struct WrittenIndex {
     pub(crate) tables: Vec<(ArchiveSubset, TempPath)>,
-    /// The CDXJ lines, and the bytes of their `cluster.idx`.
+    /// The CDXJ file, and the contents of its `cluster.idx`.
     pub(crate) cdxj: Option<(TempPath, Vec<u8>)>,
 }
 
 impl IndexFiles {
-    /// Files in `folder`.
+    /// Creates a writer for files in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -57,10 +57,10 @@ impl IndexFiles {
         }
     }
 
-    /// Writes a row into the files that have it.
+    /// Writes a row into its files.
     ///
     /// # Errors
-    /// When the disk refuses, or the row comes too late.
+    /// Returns an error if writing to disk fails, or the row is out of order.
     pub(crate) fn write(&mut self, row: &StoredRow) -> Result<(), JobError> {
         let domains = domains_of(&self.lists, &row.url);
         if !self.tables.contains_key(&row.subset) {
@@ -87,7 +87,7 @@ impl IndexFiles {
     /// Completes the files of a part.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Returns an error if writing to disk fails.
     pub(crate) fn finish(self, part: u32) -> Result<WrittenIndex, JobError> {
         let mut tables = Vec::new();
         for (subset, (writer, path)) in self.tables {

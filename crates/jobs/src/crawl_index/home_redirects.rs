@@ -1,7 +1,7 @@
-//! Home pages that redirect within their host, such as `/` to `/en/`: a scan takes a tab from the
-//! page to which they lead.
+//! Follows redirects of home pages within their host, such as `/` to `/en/`: a scan takes a tab
+//! from the target page.
 //!
-//! Must not know: how rows are written.
+//! Does not depend on how rows are written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +11,16 @@ use everytab_frontier::{CanonicalUrl, ParameterList, is_home_page};
 use super::index_row::host_of;
 use crate::job::JobError;
 
-/// Redirects that are followed: as many as a crawl follows in one chain.
+/// Maximum redirects that are followed, equal to a crawl's limit per chain.
 const MAX_REDIRECTS: usize = 5;
-/// URLs that are asked for in one call.
+/// Maximum URLs that one call queries.
 const URLS_PER_CALL: usize = 1_000;
 
-/// The redirects of home pages that were found.
+/// The home page redirects found so far.
 #[derive(Debug, Default)]
 pub(crate) struct HomeRedirects(Vec<Redirect>);
 
-/// A home page and where its chain has come.
+/// A home page and the current target of its redirect chain.
 #[derive(Debug, Clone)]
 struct Redirect {
     home: String,
@@ -29,22 +29,22 @@ struct Redirect {
 }
 
 impl HomeRedirects {
-    /// Notes those among some fetches.
+    /// Adds the home page redirects among some fetches.
     pub(crate) fn note(&mut self, rows: &[IndexRow]) {
         let homes = rows.iter().filter(|row| is_home_page(&row.url));
         self.0.extend(homes.filter_map(|row| next_hop(&row.url, row)));
     }
 
-    /// Takes some of them, at most [`URLS_PER_CALL`]; none are left where none come.
+    /// Removes and returns up to [`URLS_PER_CALL`] redirects. Empty if none is left.
     pub(crate) fn take(&mut self) -> Self {
         Self(self.0.split_off(self.0.len().saturating_sub(URLS_PER_CALL)))
     }
 
-    /// The pages to which they lead, each with the URL of its home page. Chains that leave their
-    /// host, end in no page that was kept, or are too long are left out.
+    /// Returns the target pages, each with the URL of its home page. Omits chains that leave their
+    /// host, do not end at a stored page, or are too long.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub(crate) async fn resolve(
         self,
         coordinator: &Coordinator,
@@ -67,7 +67,7 @@ impl HomeRedirects {
             for (chain, url) in hashed {
                 let Some(row) = rows.get(&url) else { continue };
                 match row.status {
-                    // A home page of its own has its own row.
+                    // A target that is itself a home page has its own row.
                     Some(200) if !is_home_page(&row.url) => {
                         found.push((chain.home.clone(), row.clone()));
                     }
@@ -79,13 +79,13 @@ impl HomeRedirects {
         Ok(found)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no redirects.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Where a redirect leads on, if that is within the host of `home`.
+/// Returns the redirect's next hop. `None` if it leaves the host of `home`.
 fn next_hop(home: &str, row: &IndexRow) -> Option<Redirect> {
     let is_redirect = row.status.is_some_and(|status| (300..400).contains(&status));
     let target = row.redirect.as_ref().filter(|_| is_redirect)?;

@@ -1,6 +1,6 @@
-//! A row of an index on its way from Postgres or an archive to a file.
+//! An index row on its way from Postgres or an archive to a file.
 //!
-//! Must not know: files, in which order rows come.
+//! Does not depend on files or on the order of rows.
 
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
@@ -11,15 +11,15 @@ use everytab_coordinator::IndexRow;
 use everytab_frontier::{DomainLists, ListedDomains};
 use serde::{Deserialize, Serialize};
 
-/// The HTTP status of a page that is unchanged.
+/// HTTP status of an unchanged page.
 const NOT_MODIFIED: i16 = 304;
-/// The HTTP status of a page.
+/// HTTP status of a page.
 const OK: u16 = 200;
 
-/// A record that no index can have.
+/// Why a record cannot be indexed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotIndexed {
-    /// Its archive is none of the crawl.
+    /// The record's archive does not belong to the crawl.
     #[error("the record of {url} is in {object:?}, which is no archive of the crawl")]
     Archive {
         /// The URL.
@@ -27,7 +27,7 @@ pub(crate) enum NotIndexed {
         /// The object.
         object: String,
     },
-    /// A value of it.
+    /// A value of the row is invalid.
     #[error(transparent)]
     Row(#[from] CaptureRowError),
     /// An archive, or a record in it, cannot be read.
@@ -40,17 +40,17 @@ pub(crate) enum NotIndexed {
     },
 }
 
-/// The kind of archives to which an object belongs.
+/// Returns the subset that an archive object belongs to. `None` if the object is not an archive.
 pub(crate) fn subset_of(object: &str) -> Option<ArchiveSubset> {
     ArchiveName::parse(object).ok().map(|name| name.subset())
 }
 
-/// A row with all that files need, which can be kept on disk.
+/// A row with all values that the files need, in a form that can be stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredRow {
     pub(crate) subset: ArchiveSubset,
-    /// Whether it is in the columnar index alone: the redirect of a home page, whose record is that
-    /// of another URL.
+    /// Whether only the columnar index contains the row: it is a home page redirect, whose record
+    /// belongs to another URL.
     pub(crate) is_of_table_alone: bool,
     pub(crate) url: String,
     pub(crate) fetch_time_micros: i64,
@@ -69,7 +69,7 @@ pub(crate) struct StoredRow {
 }
 
 impl StoredRow {
-    /// The row as writers take it, with what follows from the name of its host.
+    /// Returns the row as writers take it, with the values derived from its hostname.
     pub(crate) fn row<'a>(&'a self, domains: &'a ListedDomains) -> CaptureRow<'a> {
         let ListedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
             domains;
@@ -97,16 +97,16 @@ impl StoredRow {
         }
     }
 
-    /// Its place among the rows of an index.
+    /// Returns the row's sort key in an index.
     ///
     /// # Errors
-    /// A row that no index can have.
+    /// Returns an error if the row cannot be indexed.
     pub(crate) fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
         self.row(&ListedDomains::default()).order()
     }
 }
 
-/// Makes rows of one crawl.
+/// Makes the rows of one crawl.
 pub(crate) struct RowReader(LiveCrawlName);
 
 impl RowReader {
@@ -114,10 +114,10 @@ impl RowReader {
         Self(crawl)
     }
 
-    /// The row of a fetch.
+    /// Makes the row of a fetch.
     ///
     /// # Errors
-    /// A fetch that no index can have.
+    /// Returns an error if the fetch cannot be indexed.
     pub(crate) fn of_fetch(&self, fetch: &IndexRow) -> Result<StoredRow, NotIndexed> {
         let micros = fetch.at.timestamp_micros();
         let digest = fetch.sha256.as_ref().map(|hash| format!("sha256:{}", hex::encode(hash)));
@@ -135,7 +135,7 @@ impl RowReader {
             url: fetch.url.clone(),
             fetch_time_micros: micros,
             status: match fetch.status {
-                // A page that is unchanged is what the record says that it was.
+                // An unchanged page has the status of the record that it refers to.
                 Some(NOT_MODIFIED) if fetch.is_revisit => OK,
                 status => status.map_or(0, i16::unsigned_abs),
             },
@@ -153,11 +153,11 @@ impl RowReader {
         })
     }
 
-    /// The row of a home page that redirects within its host: its URL with the record of the page
-    /// to which it leads.
+    /// Makes the row of a home page that redirects within its host: its own URL with the record of
+    /// the target page.
     ///
     /// # Errors
-    /// A page that no index can have.
+    /// Returns an error if the page cannot be indexed.
     pub(crate) fn of_home_redirect(
         &self,
         (home, page): &(String, IndexRow),
@@ -166,10 +166,10 @@ impl RowReader {
         checked(row)
     }
 
-    /// The row of a record whose values were read from its archive.
+    /// Completes a row whose values were read from an archive.
     ///
     /// # Errors
-    /// A record that no index can have.
+    /// Returns an error if the record cannot be indexed.
     pub(crate) fn of_record(&self, row: StoredRow) -> Result<StoredRow, NotIndexed> {
         let (subset, segment) = self.archive(&row.url, &row.object)?;
         checked(StoredRow { subset, segment, ..row })
@@ -180,7 +180,7 @@ impl RowReader {
     }
 }
 
-/// The kind and the segment of an archive of which something is so.
+/// Returns subset and segment of an archive whose name satisfies `is_so`.
 fn archive(
     url: &str,
     object: &str,
@@ -199,12 +199,13 @@ fn checked(row: StoredRow) -> Result<StoredRow, NotIndexed> {
     Ok(row)
 }
 
-/// What follows from the name of the host of a URL.
+/// Returns the registered domains and suffixes of a URL's host.
 pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> ListedDomains {
     host_of(url).map(|host| lists.domains_of(host)).unwrap_or_default()
 }
 
-/// The host of a URL as the URL Standard serializes it, without user info and port.
+/// Returns a URL's host as the URL Standard serializes it, without user info, port and a dot at the
+/// end.
 pub(crate) fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?']).next()?;

@@ -1,7 +1,7 @@
-//! The rows of robots.txt files, from the archives that hold them: a crawl writes them down, but no
-//! fetch names them.
+//! Reads the index rows of robots.txt files from their archives, because a crawl records these
+//! files without a fetch that names them.
 //!
-//! Must not know: other archives.
+//! Does not depend on other archives.
 
 use chrono::DateTime;
 use everytab_commoncrawl::{
@@ -12,10 +12,10 @@ use url::Url;
 
 use super::index_row::{NotIndexed, RowReader, StoredRow};
 
-/// Bytes of a record that are read: the head of the answer is all that a row needs.
+/// Maximum bytes of a record that are read, because a row only needs the response head.
 const MAX_HEAD_BYTES: u64 = 256 << 10;
 
-/// The rows of an archive, the bytes of the object `object`. A record that cannot be read is an
+/// Returns the rows of an archive, which is the object `object`. A record that cannot be read is an
 /// error among them.
 pub(crate) fn read_robots_archive(
     reader: &RowReader,
@@ -56,7 +56,7 @@ fn row_of(record: &Record, (object, offset, length): (&str, u64, u64)) -> Option
     let redirect = location.zip(base).and_then(|(location, base)| base.join(&location).ok());
     let id = record.record_id()?;
     Some(StoredRow {
-        // Both follow from the archive's name.
+        // `RowReader::of_record` derives both from the archive's name.
         subset: ArchiveSubset::RobotsTxt,
         segment: String::new(),
         is_of_table_alone: false,

@@ -1,6 +1,6 @@
-//! Sorts any number of rows with bounded memory: runs on disk, which are merged.
+//! Sorts any number of rows in bounded memory: an external merge sort with runs on disk.
 //!
-//! Must not know: what becomes of the rows.
+//! Does not depend on how the rows are used.
 
 use std::{
     cmp::Reverse,
@@ -15,9 +15,9 @@ use everytab_commoncrawl::index::write::CaptureOrder;
 use super::index_row::StoredRow;
 use crate::job::JobError;
 
-/// Bytes of rows in memory, about, after which they are written to disk.
+/// Approximate bytes of rows in memory before they are written to disk as a run.
 const MAX_RUN_BYTES: usize = 32 << 20;
-/// Bytes that a row has besides its texts.
+/// Approximate bytes of a row in addition to its strings.
 const ROW_BYTES: usize = 512;
 
 /// Rows that are not sorted yet.
@@ -32,11 +32,11 @@ pub(crate) struct RowSorter {
 /// Rows in the order of an index.
 pub(crate) struct SortedRows {
     runs: Vec<Run>,
-    /// The first row of each run, the least on top. Rows of equal order come as their runs do.
+    /// The first row of each run, the smallest on top. Rows with equal keys are ordered by run.
     heads: BinaryHeap<Reverse<Head>>,
 }
 
-/// A part of the rows that is sorted.
+/// A sorted part of the rows.
 enum Run {
     File(BufReader<File>),
     Memory(std::vec::IntoIter<(CaptureOrder, StoredRow)>),
@@ -49,7 +49,7 @@ struct Head {
 }
 
 impl RowSorter {
-    /// Sorts by files in `folder`.
+    /// Creates a sorter with temporary files in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self::with_run_bytes(folder, MAX_RUN_BYTES)
     }
@@ -59,10 +59,10 @@ impl RowSorter {
         Self { folder, max_run_bytes, rows: Vec::new(), bytes: 0, runs: Vec::new() }
     }
 
-    /// Takes a row.
+    /// Adds a row.
     ///
     /// # Errors
-    /// When the disk refuses, or the row has no place in an index.
+    /// Returns an error if writing to disk fails, or the row cannot be indexed.
     pub(crate) fn push(&mut self, row: StoredRow) -> Result<(), JobError> {
         let order = row.order().map_err(|error| JobError::Discard(error.to_string()))?;
         self.bytes += ROW_BYTES + row.url.len() * 2 + row.object.len() * 2;
@@ -73,10 +73,10 @@ impl RowSorter {
         Ok(())
     }
 
-    /// All rows in order.
+    /// Returns all rows in order.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Returns an error if the disk fails.
     pub(crate) fn sorted(mut self) -> Result<SortedRows, JobError> {
         self.rows.sort_by(|one, other| one.0.cmp(&other.0));
         let mut runs: Vec<Run> =
@@ -105,10 +105,10 @@ impl RowSorter {
 }
 
 impl SortedRows {
-    /// The next row.
+    /// Returns the next row.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Returns an error if the disk fails.
     pub(crate) fn next(&mut self) -> Result<Option<StoredRow>, JobError> {
         let Some(Reverse(Head { run, row, .. })) = self.heads.pop() else { return Ok(None) };
         if let Some(of_run) = self.runs.get_mut(run) {
@@ -159,7 +159,7 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// The disk failed: there may be room later, or on another machine.
+/// Converts a disk error: the job may find room later, or on another host.
 pub(super) fn disk(error: std::io::Error) -> JobError {
     JobError::NoRoom(format!("the rows of an index cannot be kept in --temporary: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The archive of a shard's icons, and the rows that point into it.
+//! Writes the archive of a shard's icons, and the rows that point into it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +22,7 @@ pub(crate) struct Archive {
     file: TempPath,
     /// One row for each result.
     pub rows: Vec<IconRow>,
-    /// How many distinct contents there are.
+    /// Distinct contents.
     pub distinct: u64,
     /// The size of the archive in bytes.
     pub bytes: u64,
@@ -35,16 +35,16 @@ impl Archive {
     }
 }
 
-/// The first record of a content, which later records of the same content refer to.
+/// The first record with some content. Later records with this content refer to it.
 struct First {
     written: Written,
     url: String,
     date_micros: i64,
 }
 
-/// Writes the archive: the table of requests, then in canonical order a `response` (for an icon in
-/// the page itself a `resource`) for each distinct content, a `revisit` for each other URL that
-/// gave the same.
+/// Writes the archive: the request table, then in canonical order a `response` for each distinct
+/// content (a `resource` for an icon embedded in the page) and a `revisit` for each other URL with
+/// the same content.
 pub(crate) fn write(
     path: PathBuf,
     spool: &Spool,
@@ -106,7 +106,7 @@ fn first(
     let body = spool.read(payload.body)?;
     let date_micros = ended.ended_at.timestamp_micros();
     let (url, written) = if is_inline {
-        // The URL is the content: its digest names it as well, and is not 16 KiB long.
+        // The URL holds the content and may have 16 KiB, so name the record by its digest.
         let digest = ended.sha256.unwrap_or_default();
         let url = format!("urn:sha256:{}", hex::encode(digest));
         let content_type = ended.facts.as_ref().map_or("", |facts| facts.content_type);
@@ -153,9 +153,9 @@ fn icon_row(result: &IconResult, position: Option<Position>) -> IconRow {
     let facts = ended.facts.as_ref();
     let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    // A side of 0 is one that the header does not say.
+    // 0 means that the header does not give this side.
     let side = |side: u32| (side > 0).then(|| signed(side));
-    // An icon in the page itself would fill the row: its content is in the archive.
+    // An embedded icon would fill the row, and the archive has its content.
     let url = match candidate.url.starts_with("data:") {
         true => candidate.url.chars().take(60).collect(),
         false => candidate.url.clone(),

@@ -1,14 +1,14 @@
-//! From the counts of a fetched shard to the names under which statistics keep them.
+//! Maps the counts of a fetched shard to the names under which statistics keep them.
 //!
-//! Must not know: how the events are counted.
+//! Does not depend on how events are counted.
 
 use everytab_bundler::stats_names::{CountFamily, CountName};
 use everytab_fetcher::FetchCounts;
 
-/// The counts by their stable names. Counts of several shards add up, the maxima too: each shard
-/// counts one under the name that ends in its maximum.
+/// Returns the counts by their stable names. All of them can be summed over shards, even the
+/// maxima, because each shard counts 1 under a name that ends in its maximum.
 pub fn counts_by_name(counts: &FetchCounts) -> Vec<(String, u64)> {
-    // Every field by name: the compiler tells of a count that has no name.
+    // Destructured, so that the compiler reports a count without a name.
     let FetchCounts {
         lookups_by_duration: [within_1_ms, within_10_ms, within_100_ms, within_1000_ms, slower],
         lookups_ms,

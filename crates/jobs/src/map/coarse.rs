@@ -1,5 +1,5 @@
-//! Joins the levels of the map at which a pixel shows more than one icon, from the published tiles
-//! of the level before: a site can be published again when its archive is gone.
+//! Joins the levels of the map at which a pixel shows more than one icon. It reads the published
+//! tiles of the level below, so that a site can be published again after its archive is gone.
 
 use everytab_bundler::map::{BACKGROUND, MapLayout, TileNumber};
 use everytab_fetcher::Heartbeat;
@@ -16,10 +16,11 @@ use crate::{
 /// A tile at half its size.
 type HalfTile = (TileNumber, Picture);
 
-/// Draws all tiles of the coarser levels. In memory are the tiles of one level at half their size:
-/// of 30 million icons 121, of 210 KB each.
+/// Draws all tiles of the coarser levels. Memory holds the tiles of one level at half their size:
+/// 121 tiles of 210 KB each for 30 million icons.
 ///
 /// # Errors
+/// Returns an error if the store fails, or a tile is missing or malformed.
 /// When the store refuses, or a tile is missing or not understood.
 pub async fn draw_coarse(
     site: &dyn Store,
@@ -49,7 +50,8 @@ pub async fn draw_coarse(
     Ok(())
 }
 
-/// The tiles of a level, at half their size and as files, from those of the level before.
+/// Draws the tiles of a level from those of the level below. Returns them at half their size, and
+/// as files.
 fn join(
     layout: MapLayout,
     level: u32,

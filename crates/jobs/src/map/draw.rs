@@ -1,4 +1,4 @@
-//! Draws tiles: those of the nearest level from thumbnails, each other from the four below it.
+//! Draws tiles: the nearest level from thumbnails, every other tile from the four tiles below it.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,15 @@ use everytab_icon::{
 
 /// The level of a region's quarters.
 pub(super) const QUARTER_LEVEL: u32 = 2;
-// The packages of the formats and of the icons do not know each other.
+// The packages of formats and of icons do not depend on each other.
 const _: () = assert!(CELL_PIXELS as usize == THUMBNAIL_PIXELS);
 
-/// The thumbnails of the tabs of some bundles, by the bundle's number.
+/// Thumbnails of the tabs in some bundles, by bundle number.
 pub(super) type Thumbnails = HashMap<u32, Vec<Thumbnail>>;
-/// A tile and the bytes of its file.
+/// A tile and the contents of its file.
 pub(super) type Tile = (TileNumber, Vec<u8>);
 
-/// A region that is being drawn: its tile, once its quarters are in it.
+/// A region being drawn. Its tile collects the quarters.
 pub(super) struct Region {
     layout: MapLayout,
     top: TileNumber,
@@ -48,7 +48,7 @@ impl Region {
         tiles
     }
 
-    /// The region's own tile. `None`: it is its only quarter's.
+    /// Returns the region's own tile. `None` if its only quarter is this tile.
     pub(super) fn finish(self) -> Option<Tile> {
         (self.top.level > QUARTER_LEVEL).then(|| (self.top, encoded(&self.picture)))
     }
@@ -62,7 +62,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws a tile and all tiles below it. The depth is that of the levels, at most three.
+    /// Draws a tile and all tiles below it. The recursion is as deep as the levels, at most three.
     fn tile(&mut self, number: TileNumber) -> Picture {
         let mut picture = Picture::plain(self.layout.tile_pixels(), BACKGROUND);
         if number.level == 0 {
@@ -85,7 +85,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The picture of a bundle at the nearest level.
+/// Draws a bundle at the nearest level.
 pub(crate) fn bundle_picture(layout: MapLayout, thumbnails: &[Thumbnail]) -> Picture {
     let mut picture = Picture::plain(layout.bundle_pixels(), BACKGROUND);
     for (slot, thumbnail) in thumbnails.iter().enumerate() {
@@ -96,25 +96,25 @@ pub(crate) fn bundle_picture(layout: MapLayout, thumbnails: &[Thumbnail]) -> Pic
     picture
 }
 
-/// Puts the picture of a tile, at half its size, where the tile of the next level shows it.
+/// Pastes a tile at half its size into its parent tile.
 fn paste_child(picture: &mut Picture, child: TileNumber, drawn: &Picture) {
     paste_halved(picture, child, &halved_of(drawn));
 }
 
-/// As [`paste_child`], with a picture of half the size.
+/// Works like [`paste_child`], with a picture that is already halved.
 pub(super) fn paste_halved(picture: &mut Picture, child: TileNumber, halved: &Picture) {
     let half = |at: u32| (at % 2) as usize * halved.side();
     picture.paste(half(child.column), half(child.row), halved.side(), halved.rgb());
 }
 
-/// A picture at half its size.
+/// Returns a picture at half its size.
 pub(crate) fn halved_of(picture: &Picture) -> Picture {
-    // Sides of tiles are multiples of 48, and those of bundles are halved from multiples of 8.
+    // The sides of tiles are multiples of 48, and bundles are halved from multiples of 8.
     picture.halved().unwrap_or_else(|| Picture::plain(picture.side() / 2, BACKGROUND))
 }
 
 pub(super) fn encoded(picture: &Picture) -> Vec<u8> {
     let mosaic = Mosaic::from_rgb(picture.side(), picture.side(), picture.rgb());
-    // Sides of tiles are multiples of 48, and at most 1,536.
+    // The sides of tiles are multiples of 48 and at most 1,536.
     mosaic.map(|mosaic| mosaic.write()).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! A map of more bundles than one region has, drawn by jobs and once more in one piece.
+//! Compares a map with more bundles than one region, drawn by jobs, with one drawn in a single
+//! piece.
 
 use everytab_bundler::map::{BACKGROUND, part::write_part};
 use everytab_icon::{
@@ -23,7 +24,7 @@ fn icon(number: u32) -> Thumbnail {
     thumbnail
 }
 
-/// A shard that was discarded.
+/// The number of a shard that was discarded.
 const MISSING: i32 = 100;
 
 async fn map(folder: &tempfile::TempDir) -> ScanMap {
@@ -47,7 +48,7 @@ async fn map(folder: &tempfile::TempDir) -> ScanMap {
     ScanMap { archive, site, scan_id, shards, bundles: BUNDLES, bundles_per_shard, layout }
 }
 
-/// What the whole map must show at each level.
+/// Draws each level of the whole map.
 fn in_one_piece(layout: MapLayout) -> Vec<Picture> {
     let mut world = Picture::plain(64 * 48, BACKGROUND);
     for number in (0..BUNDLES).filter(|n| n / PER_SHARD != MISSING.unsigned_abs()) {
@@ -73,7 +74,7 @@ async fn four_regions_and_the_coarse_levels_show_what_one_picture_shows() {
     let (layout, heartbeat) = (map.layout, Heartbeat::default());
     assert_eq!((layout.levels(), layout.region(4)), (5, None));
     let mut total = DrawnRegion::default();
-    // In another order than the numbers'.
+    // Deliberately not in numerical order.
     for part in [3, 0, 2, 1] {
         let drawn = map.draw_region(part, &heartbeat).await.unwrap();
         total.bundles += drawn.bundles;
@@ -95,7 +96,7 @@ async fn four_regions_and_the_coarse_levels_show_what_one_picture_shows() {
                 assert!(drawn == bytes, "{tile:?}");
                 continue;
             }
-            // The coarse levels are drawn of tiles, which are not exact.
+            // Coarse levels are drawn from tiles, which are lossy.
             let shown = Mosaic::read(&bytes).unwrap().rgb();
             let apart = shown.iter().zip(&expected).map(|(a, b)| u64::from(a.abs_diff(*b)));
             let mean = apart.sum::<u64>() as f64 / shown.len() as f64;

@@ -1,9 +1,9 @@
-//! What must not be on a site by the time at which it is published: the hosts, titles and icons
-//! that were taken down or blocked after the scan was started.
+//! Removes everything that must not be on a site at the time of publishing: hosts, titles and icons
+//! taken down or blocked after the scan was started.
 //!
-//! The scan's jobs keep to the blocklist as it was at the start. Publishing removes the tabs of
-//! what came later from the finished bundles, as a takedown does, before the manifest names them;
-//! and once more after it, because a takedown writes the private list before it looks for scans.
+//! The scan's jobs use the blocklist as it was at the start. Publishing removes the tabs of later
+//! exclusions from the finished bundles, as a takedown does, before the manifest names them. It
+//! does so again afterwards, because a takedown writes the private list before it looks for scans.
 
 use std::collections::BTreeSet;
 
@@ -28,16 +28,16 @@ use crate::{
 /// The patterns of the private list.
 type Listed = BTreeSet<(PatternKind, String)>;
 
-/// What must not be on the site of a scan.
+/// Exclusions that apply to the site of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct Excluded {
-    /// The private prefix with the list of takedowns.
+    /// The private prefix, which has the list of takedowns.
     private: Option<String>,
     listed: Listed,
     tabs: RemovedTabs,
 }
 
-/// The tabs of a scan's bundles that must not be on the site.
+/// The excluded tabs found in a scan's bundles.
 #[derive(Debug, Default)]
 pub(super) struct FoundExcluded {
     of_hosts: FoundTabs,
@@ -45,7 +45,7 @@ pub(super) struct FoundExcluded {
 }
 
 impl FoundExcluded {
-    /// How many tabs there are.
+    /// Returns the number of tabs.
     pub(super) fn tabs(&self) -> u64 {
         let entries = self.of_hosts.entries.iter().chain(&self.of_content.entries);
         let hosts: BTreeSet<&str> = entries.map(|entry| entry.hostname.as_str()).collect();
@@ -54,10 +54,10 @@ impl FoundExcluded {
 }
 
 impl Excluded {
-    /// Reads what was taken down or blocked since the scan was started.
+    /// Loads the takedowns and blocks since the scan was started.
     ///
     /// # Errors
-    /// When Postgres or the private prefix cannot be asked.
+    /// Returns an error if Postgres or the private prefix cannot be reached.
     pub async fn load(
         coordinator: &Coordinator,
         scan: i32,
@@ -74,15 +74,15 @@ impl Excluded {
         Ok(Self { private: private.map(str::to_owned), listed, tabs: exclusions(later) })
     }
 
-    /// The hosts.
+    /// Returns the excluded hosts.
     pub fn hosts(&self) -> &RemovedHosts {
         &self.tabs.hosts
     }
 
-    /// Finds the tabs that must not be on the site, and changes nothing.
+    /// Finds the excluded tabs without changing anything.
     ///
     /// # Errors
-    /// When the store refuses, or an object of the site is not understood.
+    /// Returns an error if the store fails, or an object of the site is malformed.
     pub(super) async fn find(
         &self,
         site: &dyn Store,
@@ -102,13 +102,13 @@ impl Excluded {
         Ok(found)
     }
 
-    /// Removes excluded hosts from the files of requests, if the scan has any, and the found tabs
+    /// Removes excluded hosts from the request files, if the scan has any. Removes the found tabs
     /// from the bundles and search files that `manifest` names, and changes its overrides and
-    /// counts. The bundles that takedowns wrote again while this scan was published keep names of
-    /// their own. `Some` says which tile of the map may still show what was removed, and why.
+    /// counts. Bundles that takedowns rewrote while this scan was published keep their own names.
+    /// Returns a message if a map tile may still show what was removed.
     ///
     /// # Errors
-    /// When the store refuses, or an object of the site is not understood.
+    /// Returns an error if the store fails, or an object of the site is malformed.
     pub(super) async fn remove(
         &self,
         found: &FoundExcluded,
@@ -136,7 +136,7 @@ impl Excluded {
         }
         if !self.tabs.content.is_empty() {
             let rewritten = objects.rewrite(&found.of_content, [], original).await?;
-            // Before the bundles, by which a second attempt finds these tabs.
+            // Must precede the bundles, because a second attempt finds these tabs by their bundles.
             objects.correct_search(&found.of_content, &rewritten).await?;
             trouble = trouble.or(rewrite_map(&objects, manifest, &rewritten).await?);
             objects.overwrite_old(&rewritten).await?;
@@ -148,12 +148,12 @@ impl Excluded {
         Ok(trouble)
     }
 
-    /// Removes what came onto the private list while the site was published. Returns the manifest
-    /// as it is published now.
+    /// Removes what was added to the private list during publishing. Returns the manifest that is
+    /// published now.
     ///
     /// # Errors
-    /// When a store refuses, an object of the site is not understood, or a tile of the map is
-    /// damaged, after everything else is removed.
+    /// Returns an error if a store fails or an object of the site is malformed; or, after
+    /// everything else is removed, if a tile of the map is damaged.
     pub(super) async fn remove_later_ones(
         &self,
         site: &dyn Store,
@@ -175,7 +175,7 @@ impl Excluded {
         let (later, scan) = (&later, manifest.scan);
         let change = |before: Option<Tagged>| async move {
             let live = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
-            // Another scan was published meanwhile: it read the list after this.
+            // Another scan was published since. Its publishing read the list later than we did.
             let Some(live) = live.filter(|live| live.scan == scan) else {
                 return Ok(ObjectChange::Keep((None, None)));
             };
@@ -193,7 +193,7 @@ impl Excluded {
     }
 }
 
-/// The patterns of the private list; none where there is no list, or no private prefix.
+/// Returns the patterns of the private list. Empty without a list or a private prefix.
 async fn private_list(private: Option<&str>) -> Result<PatternList, JobError> {
     let Some(private) = private else { return Ok(PatternList::default()) };
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
@@ -211,8 +211,8 @@ fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {
     excluded
 }
 
-/// Draws the rewritten bundles again in the map, and makes the manifest name the tiles. Returns
-/// what to tell an operator of damaged tiles.
+/// Redraws the rewritten bundles in the map, and names the new tiles in the manifest. Returns a
+/// message for the operator if tiles are damaged.
 async fn rewrite_map(
     objects: &ScanObjects<'_>,
     manifest: &mut Manifest,
@@ -227,7 +227,7 @@ async fn rewrite_map(
     Ok(trouble)
 }
 
-/// Makes the manifest name the rewritten bundles. Returns how many tabs were removed.
+/// Names the rewritten bundles in the manifest. Returns the number of removed tabs.
 fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
     for bundle in rewritten {
         manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);

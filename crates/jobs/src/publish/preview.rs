@@ -1,4 +1,4 @@
-//! Reads the first bundles of a site and has the picture drawn that a shared link shows.
+//! Draws the preview picture of shared links from a site's first bundles.
 
 use bytes::Bytes;
 use everytab_bundler::{
@@ -11,7 +11,7 @@ use everytab_storage::Store;
 
 use crate::job::JobError;
 
-/// The picture, as a PNG. `None`: no tab of the bundles that were read has an icon.
+/// Returns the picture as a PNG. `None` if no tab in the bundles read has an icon.
 pub(crate) async fn of_site(
     site: &dyn Store,
     manifest: &Manifest,
@@ -32,11 +32,11 @@ pub(crate) async fn of_site(
     icons.truncate(TABS);
     let all_tabs = manifest.hosts;
     let picture = tokio::task::spawn_blocking(move || picture(&icons, all_tabs)).await;
-    // A missing picture must not fail a scan: without it, links show none.
+    // A missing picture must not fail a scan: links then have no preview.
     Ok(picture.ok().flatten().map(Bytes::from))
 }
 
-/// The PNG of the picture, from the PNGs of icons and the lengths of their tabs' titles, and the
+/// Draws the picture as a PNG, from the icons' PNGs, the lengths of their tabs' titles, and the
 /// number of all tabs.
 fn picture(icons: &[(Vec<u8>, usize)], all_tabs: u64) -> Option<Vec<u8>> {
     let tab = |(png, title_chars): &(Vec<u8>, usize)| PreviewTab {

@@ -1,4 +1,4 @@
-//! From what the database counted of a scan to the numbers that the stats document is made of.
+//! Converts a scan's counts in the database to the numbers in the stats document.
 
 use everytab_bundler::{
     stats_document::{CountSection, FetchTotals, ScanNumbers, StageCount, StageTimes},
@@ -7,7 +7,7 @@ use everytab_bundler::{
 use everytab_coordinator::{OutcomeCount, ScanStatus, StageStatus, Timestamp};
 use everytab_fetcher::{Outcome, StatsCounter};
 
-/// The numbers of a scan, from its counts and the document of `scan status`.
+/// Returns the numbers of a scan, from its counts and the document of `scan status`.
 pub(crate) fn of(outcomes: &[OutcomeCount], status: &ScanStatus) -> ScanNumbers {
     let counts: Vec<StageCount> = outcomes.iter().filter_map(stage_count).collect();
     let stages = status.stages.iter().map(stage_times).collect();
@@ -36,7 +36,7 @@ fn stage_times(stage: &StageStatus) -> StageTimes {
     }
 }
 
-/// Sums the outcomes of icon fetches; an outcome of another version counts as `failed_other`.
+/// Sums the outcomes of icon fetches. An outcome of another version counts as `failed_other`.
 fn fetch_totals(counts: &[StageCount]) -> FetchTotals {
     let mut totals = FetchTotals::default();
     for count in counts {

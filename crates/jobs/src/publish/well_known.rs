@@ -1,4 +1,5 @@
-//! What a site says below `.well-known/`: whose requests are ours, and where to write to.
+//! Writes the files below `.well-known/` of a site: the keys that sign our requests, and the
+//! contact.
 
 use std::future::ready;
 
@@ -18,14 +19,14 @@ use crate::{
     site_objects::{put_object, put_options},
 };
 
-/// How long a published security.txt is to be trusted: a year at most (RFC 9116), and longer than
-/// the month in which it is published again.
+/// Validity of a published security.txt in days: at most a year (RFC 9116), and longer than the
+/// month after which it is published again.
 const SECURITY_TXT_DAYS: u64 = 180;
 
-/// Adds the public half of a key to a site's key directory, and takes expired ones out. Returns the
-/// directory.
+/// Adds a public key to a site's key directory and removes expired ones. Returns the directory.
 ///
 /// # Errors
+/// Returns an error if the store fails.
 /// When the store refuses.
 pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, StorageError> {
     let options = put_options(KEY_DIRECTORY);
@@ -39,7 +40,7 @@ pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, St
     site.update(KEY_DIRECTORY, options, change).await
 }
 
-/// Writes both files, as far as there is something to say.
+/// Writes the key directory if there is a key, and security.txt if there is a contact.
 pub(super) async fn publish(
     site: &dyn Store,
     settings: &ScanSettings,

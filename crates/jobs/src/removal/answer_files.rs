@@ -1,5 +1,5 @@
-//! The files of best answers and of words as a removal changes them: which hold a host follows from
-//! its line among the names, so that they are changed before that line.
+//! Edits the files of best answers and of words during a removal. A host's line in the name files
+//! tells which of them contain the host, so they are changed before that line.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
@@ -30,7 +30,7 @@ use super::{
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// The two kinds of search folders.
+/// The two kinds of search prefixes.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Names,
@@ -53,17 +53,18 @@ impl Kind {
     }
 }
 
-/// What a folder of search files has; one that is not there has nothing.
+/// The contents of a search prefix. Empty if it does not exist.
 struct Folder {
     path: String,
     first_keys: Vec<String>,
-    /// The keys of the files of best answers that there are: an index that an earlier removal
-    /// renewed does not say it.
+    /// The keys of the existing files of best answers, from a listing, because an index that an
+    /// earlier removal renewed does not list them.
     best: HashSet<String>,
 }
 
 impl Folder {
-    /// The keys of the files that may hold the best answers with this key: of each start of it.
+    /// Yields the keys of the existing files that may hold best answers for this key: one for each
+    /// prefix of the key.
     fn best_of(&self, key: &str) -> impl Iterator<Item = String> {
         let ends = key.char_indices().map(|(at, character)| at + character.len_utf8());
         let paths = ends.filter_map(|end| best_file(&key[..end]));
@@ -71,11 +72,12 @@ impl Folder {
     }
 }
 
-/// The files of best answers and of words of a scan.
+/// Edits a scan's files of best answers and of words.
 pub(super) struct AnswerFiles<'a>(pub(super) ScanObjects<'a>);
 
 impl AnswerFiles<'_> {
-    /// Changes the lines of `hosts`, as they stand among the names, in the files that there are.
+    /// Changes the lines of `hosts` in the existing files. `hosts` are their lines in the name
+    /// files.
     pub(super) async fn edit(
         &self,
         hosts: &[SearchEntry],
@@ -129,7 +131,7 @@ impl AnswerFiles<'_> {
         format!("{}{path}", self.0.prefix)
     }
 
-    /// What a folder has, read once.
+    /// Returns the contents of a prefix, which is read once.
     async fn folder<'f>(
         &self,
         folders: &'f mut HashMap<usize, Folder>,
@@ -167,8 +169,8 @@ impl AnswerFiles<'_> {
         self.update(&key, |before| changed(&key, before, edited)).await
     }
 
-    /// Makes the index of words name what its files begin with now, where it names a removed word:
-    /// a word may be most of a hostname.
+    /// Renews the entries of the word index that name a removed word, because a word may reveal
+    /// most of a hostname. Each becomes the first word of its file.
     async fn renew_index(
         &self,
         range: usize,
@@ -206,7 +208,7 @@ impl AnswerFiles<'_> {
     }
 }
 
-/// What becomes of an object; one that is not there stays so.
+/// Applies `edited` to an object. Keeps it if nothing changed, or if there is none.
 fn changed(
     key: &str,
     before: Option<Tagged>,
@@ -249,7 +251,7 @@ mod tests {
         texts
     }
 
-    /// A store with a part of these hosts, and the ranks of `ranked`.
+    /// Returns a store with a search part of these hosts, and the ranks of `ranked`.
     async fn with_part(
         folder: &std::path::Path,
         entries: Vec<SearchEntry>,
@@ -319,7 +321,7 @@ mod tests {
         let best = scan_prefix(Uuid::nil()) + &search_range_prefix(1) + "best/as.tsv";
         let before = String::from_utf8(store.get(&best).await.unwrap().to_vec()).unwrap();
         assert!(before.contains(&first) && before.contains(&second), "{before}");
-        // The file that began with it begins with another start now.
+        // The file that started with this line now starts with another one.
         remove(&*store, &first).await;
         remove(&*store, &second).await;
         for (key, text) in texts(&*store).await {
@@ -342,7 +344,8 @@ mod tests {
         let site = Arc::clone(&store);
         merge_words(store, &*site, scan_id, vec![0], &ranks, &heartbeat).await.unwrap();
         let before = texts(&*site).await;
-        // In its file, in those of the starts that span more, and by its words.
+        // Found in its range's file, in the files of prefixes that span several files, and by its
+        // words.
         let (gone, moved) = (host(0), host(3));
         let holds = |texts: &[(String, String)], text: &str| -> Vec<String> {
             let found = texts.iter().filter(|(_, content)| content.contains(text));

@@ -1,4 +1,4 @@
-//! Tabs that are found by their title or icon, and the icon lists as a removal changes them.
+//! Finds tabs by their title or icon, and edits the icon lists during a removal.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -35,7 +35,7 @@ pub(super) struct BundleNames {
     numbers: BTreeSet<i32>,
 }
 
-/// What a bundle is searched for: hosts whose icon is excluded, by their bundle.
+/// The hosts with an excluded icon, by the bundle to search for them.
 type Wanted = HashMap<i32, HashSet<DigestPrefix>>;
 
 impl BundleNames {
@@ -44,7 +44,7 @@ impl BundleNames {
         Ok(Self { numbers })
     }
 
-    /// The tabs with an excluded title or icon, where the bundles have them now.
+    /// Finds the tabs with an excluded title or icon at their current positions in the bundles.
     pub(super) async fn find(
         &self,
         objects: &ScanObjects<'_>,
@@ -69,9 +69,9 @@ impl BundleNames {
         Ok(found.concat())
     }
 
-    /// Fails where tabs have an icon, and no icon list says which. Each shard has a list with the
-    /// number of its first bundle, and all shards have as many bundles, so that the numbers of
-    /// lists are multiples of that. A shard without a list that has no icons either was discarded.
+    /// Returns an error if tabs have icons that no icon list covers. Each shard has a list,
+    /// numbered by its first bundle, and all shards have equally many bundles, so that list numbers
+    /// are multiples of this count. A shard with neither a list nor icons was discarded.
     async fn check_lists(
         &self,
         objects: &ScanObjects<'_>,
@@ -109,7 +109,7 @@ impl BundleNames {
         Ok(())
     }
 
-    /// The hosts whose icon is excluded, for each bundle of their shard.
+    /// Returns the hosts with an excluded icon, for each bundle of their shard.
     async fn hosts_of_icons(
         &self,
         objects: &ScanObjects<'_>,
@@ -140,12 +140,12 @@ impl BundleNames {
     }
 }
 
-/// The greatest common divisor of two positive numbers.
+/// Returns the greatest common divisor of two positive numbers.
 fn gcd(left: i32, right: i32) -> i32 {
     if right == 0 { left } else { gcd(right, left % right) }
 }
 
-/// The tabs of one bundle with an excluded title, or with an icon and one of these hosts.
+/// Returns the tabs of one bundle with an excluded title, or with an icon and one of these hosts.
 async fn tabs_of(
     objects: &ScanObjects<'_>,
     number: i32,
@@ -168,7 +168,7 @@ async fn tabs_of(
     Ok(found)
 }
 
-/// The numbers in the names of the objects below a path of a scan.
+/// Returns the numbers in the names of the objects below a path of a scan.
 async fn numbers_below(
     site: &dyn Store,
     prefix: &str,
@@ -192,7 +192,7 @@ impl<'a> IconLists<'a> {
         Self { site, prefix }
     }
 
-    /// The numbers in the lists' names.
+    /// Returns the numbers in the lists' names.
     async fn list(&self) -> Result<BTreeSet<i32>, RemovalError> {
         numbers_below(self.site, self.prefix, ICON_LISTS_PREFIX, icon_list_number).await
     }

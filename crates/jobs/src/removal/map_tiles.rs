@@ -1,16 +1,16 @@
-//! The tiles of the map without the icons of removed tabs.
+//! Removes the icons of removed tabs from the map's tiles.
 //!
-//! A bundle that was written again is drawn again from its icons, in the tile of each level. At the
-//! nearest level nothing else of the tile changes; at the others the blocks that neighbours share
-//! with the bundle are compressed once more. The coarse levels are painted with what the level
-//! before shows now.
+//! A rewritten bundle is redrawn from its icons in the tile of each level up to the regions. At the
+//! nearest level nothing else in the tile changes. At the other levels, the blocks that the bundle
+//! shares with its neighbours are compressed again. The coarse levels are painted with the current
+//! picture of the level below.
 //!
-//! Every removal leaves a note for each bundle that it wrote again: a `map` job that is performed
-//! later draws its tiles from parts that have the removed icons, and publishing then draws the
-//! noted bundles again.
+//! Every removal leaves a note for each rewritten bundle. A `map` job that runs later draws its
+//! tiles from parts that still have the removed icons, and publishing then redraws the noted
+//! bundles.
 //!
-//! Invariants: the tiles are a function of the bundles as they are now, so that a removal that was
-//! interrupted is finished by performing it again; a damaged tile keeps no tab on the site.
+//! Invariants: the tiles are a function of the current bundles, so that an interrupted removal is
+//! completed by repeating it; a damaged tile does not keep any tab on the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,27 +40,27 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_changed, put_options},
 };
 
-/// A tile that was painted over.
+/// A repainted tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewrittenTile {
     /// The tile.
     pub tile: TileNumber,
-    /// The tile's path below the scan's prefix, which names its content.
+    /// The tile's path below the scan's prefix, derived from its content.
     pub path: String,
 }
 
-/// What became of the tiles that show rewritten bundles.
+/// The result of repainting the tiles that show rewritten bundles.
 #[derive(Debug, Default)]
 pub struct RewrittenMap {
-    /// The tiles that were painted over.
+    /// The repainted tiles.
     pub tiles: Vec<RewrittenTile>,
-    /// The keys of objects of the map that are missing or damaged, each with the reason. These
-    /// tiles may still show what was removed.
+    /// The keys of map objects that are missing or damaged, each with the reason. These tiles may
+    /// still show what was removed.
     pub damaged: Vec<String>,
 }
 
 impl RewrittenMap {
-    /// What to tell an operator; `None` where no tile is damaged. `prefix` is the scan's.
+    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's.
     #[must_use]
     pub fn trouble(&self, prefix: &str) -> Option<String> {
         let first = self.damaged.first()?;
@@ -76,7 +76,7 @@ impl RewrittenMap {
     }
 }
 
-/// What is painted over in a tile.
+/// A rectangle to paint in a tile, with its pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Patch {
     rect: Rect,
@@ -87,11 +87,11 @@ struct Patch {
 type Patches = BTreeMap<TileNumber, Vec<Patch>>;
 
 impl ScanObjects<'_> {
-    /// Draws the rewritten bundles again in the tiles of every level of the map that
-    /// `map/index.json` describes. A scan without the file has no map, or is not published yet.
+    /// Redraws the rewritten bundles in the tiles of every level of the map that `map/index.json`
+    /// describes. A scan without this file has no map, or is not published yet.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn rewrite_indexed_map(
         &self,
         rewritten: &[RewrittenBundle],
@@ -107,11 +107,11 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Draws the rewritten bundles again in the tiles of every level, and writes these under the
-    /// names of their content. A tile that is missing or damaged is left and named.
+    /// Redraws the rewritten bundles in the tiles of every level, and writes these under names
+    /// derived from their content. Skips a tile that is missing or damaged, and reports it.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn rewrite_map(
         &self,
         map: &MapManifest,
@@ -145,7 +145,7 @@ impl ScanObjects<'_> {
                 self.heartbeat.beat();
             }
             for patches in levels.into_values() {
-                // Patches of the level above come from the region's tile alone.
+                // Patches for the level above are taken from the region's tile only.
                 let above = self.paint_level(map, layout, patches, &mut done).await?;
                 for (tile, patches) in above {
                     // Up to four regions share a tile.
@@ -159,7 +159,7 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Paints tiles of one level over, and returns what changes in the level above.
+    /// Repaints tiles of one level. Returns the patches for the level above.
     async fn paint_level(
         &self,
         map: &MapManifest,
@@ -188,8 +188,8 @@ impl ScanObjects<'_> {
         Ok(above)
     }
 
-    /// Paints one tile over, and returns it with what changes in the level above. The inner error
-    /// says why the tile cannot be painted.
+    /// Repaints one tile. Returns it with the patches for the level above. The inner error says why
+    /// the tile cannot be painted.
     async fn paint(
         &self,
         map: &MapManifest,
@@ -214,10 +214,10 @@ impl ScanObjects<'_> {
         Ok(Ok((RewrittenTile { tile, path }, above)))
     }
 
-    /// Writes the tiles under their other names too.
+    /// Overwrites the tiles' other names too.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn overwrite_old_tiles(&self, tiles: &[RewrittenTile]) -> Result<(), StorageError> {
         let overwrites: Vec<_> = tiles.iter().map(|tile| self.overwrite_tile(tile)).collect();
         stream::iter(overwrites).buffered(CONCURRENT_OBJECTS).try_collect().await
@@ -239,13 +239,12 @@ impl ScanObjects<'_> {
         Ok(())
     }
 
-    /// Notes bundles whose tiles may be drawn later: publishing the scan draws them again. Must
-    /// come before [`Self::rewrite_indexed_map`], because publishing writes the index and then
-    /// reads the notes; and before the last step of the removal, after which the tabs are not found
-    /// again.
+    /// Notes bundles whose tiles may be drawn later, so that publishing redraws them. Call this
+    /// before [`Self::rewrite_indexed_map`], because publishing writes the index and then reads the
+    /// notes, and before the last step of the removal, after which the tabs cannot be found again.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn note_for_map(&self, rewritten: &[RewrittenBundle]) -> Result<(), StorageError> {
         let note = |bundle: &RewrittenBundle| {
             let key = format!("{}{}", self.prefix, map_repaint_path(bundle.number));
@@ -255,10 +254,10 @@ impl ScanObjects<'_> {
         stream::iter(notes).buffer_unordered(CONCURRENT_OBJECTS).try_collect().await
     }
 
-    /// The bundles that [`Self::note_for_map`] noted.
+    /// Returns the bundles that [`Self::note_for_map`] noted.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub async fn noted_for_map(&self) -> Result<Vec<i32>, StorageError> {
         let listed = self.site.list_all(&format!("{}{MAP_REPAINT_PATH}", self.prefix)).await?;
         let number = |key: &str| map_repaint_number(key.strip_prefix(self.prefix)?);
@@ -266,7 +265,7 @@ impl ScanObjects<'_> {
     }
 }
 
-/// The picture of a bundle in the tile of each level up to that of the regions.
+/// Draws a bundle for its tile at each level up to the regions.
 fn drawn_again(
     layout: MapLayout,
     number: u32,
@@ -291,8 +290,8 @@ fn drawn_again(
     drawn
 }
 
-/// The file of a tile with the patches painted over, and what changes in the level above: nothing
-/// below the level of the regions, where bundles are drawn from their icons.
+/// Paints patches over a tile. Returns the tile's file and the patches for the level above. There
+/// are none below the regions' level, where bundles are drawn from their icons.
 fn painted_over(
     file: &[u8],
     layout: MapLayout,
@@ -311,7 +310,7 @@ fn painted_over(
     Ok((mosaic.write(), above))
 }
 
-/// What changes in the tile of the level above, from a painted tile as it is shown.
+/// Returns the patches for the tile of the level above, from the repainted tile as it is displayed.
 fn halved_patches(tile: TileNumber, mosaic: &Mosaic, patches: &[Patch]) -> Vec<Patch> {
     let Some(picture) = Picture::new(mosaic.width(), mosaic.rgb()) else { return Vec::new() };
     let half = |at: u32| (at % 2) as usize * (mosaic.width() / 2);

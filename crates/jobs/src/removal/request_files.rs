@@ -1,4 +1,4 @@
-//! The public files of requests as a removal changes them.
+//! Edits the public request files during a removal.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use super::{
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// Removes the lines of hosts from the files of requests, if the scan has such files. Returns
-    /// the names of the objects that hold these hosts no more.
+    /// Removes the lines of hosts from the request files, if the scan has any. Returns the names of
+    /// the objects that were changed.
     ///
     /// # Errors
-    /// When the store refuses, or a file is not understood.
+    /// Returns an error if the store fails, or a file is malformed.
     pub async fn remove_requests(
         &self,
         hosts: &RemovedHosts,
@@ -43,7 +43,7 @@ impl ScanObjects<'_> {
         Ok(changed.into_iter().flatten().collect())
     }
 
-    /// Removes the lines of hosts from one file; its name if there were any.
+    /// Removes the lines of hosts from one file. Returns its name if it had any.
     async fn remove_lines(
         &self,
         key: String,

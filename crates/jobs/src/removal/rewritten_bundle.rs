@@ -1,4 +1,4 @@
-//! A bundle without the tabs of excluded hosts, as the parts of a removal share it.
+//! A bundle without the tabs of excluded hosts, shared by the parts of a removal.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use everytab_bundler::PublishedBundle;
 pub struct RewrittenBundle {
     /// The bundle's number.
     pub number: i32,
-    /// The bundle's path below the scan's prefix, which names its content.
+    /// The bundle's path below the scan's prefix, derived from its content.
     pub path: String,
-    /// Tabs that were removed.
+    /// Removed tabs.
     pub tabs: u64,
-    /// Tabs with an icon that were removed.
+    /// Removed tabs with an icon.
     pub with_icon: u64,
     pub(super) bundle: PublishedBundle,
-    /// Where in the bundle other tabs may be now.
+    /// The slots that may hold another tab now.
     pub(super) slots: BTreeSet<usize>,
 }

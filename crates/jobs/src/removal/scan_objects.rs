@@ -1,4 +1,4 @@
-//! The objects of one published scan, as the parts of a removal share them.
+//! The objects of one published scan, shared by the parts of a removal.
 
 use everytab_fetcher::Heartbeat;
 use everytab_storage::Store;
@@ -12,7 +12,8 @@ pub struct ScanObjects<'a> {
 }
 
 impl<'a> ScanObjects<'a> {
-    /// The objects below `prefix`, which ends with a slash. `heartbeat` beats with every object.
+    /// Creates a handle for the objects below `prefix`, which ends with a slash. `heartbeat` beats
+    /// with every object.
     pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
         Self { site, prefix, heartbeat }
     }

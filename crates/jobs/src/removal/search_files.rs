@@ -1,4 +1,4 @@
-//! The search files of a scan as a removal reads and changes them.
+//! Reads and edits a scan's search files during a removal.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -26,19 +26,19 @@ use crate::{
 /// Why tabs could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalError {
-    /// A store refused, or an object is missing.
+    /// A store failed, or an object is missing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// An object of the site is not what its name says.
+    /// An object of the site is malformed.
     #[error("{0}")]
     NotUnderstood(String),
-    /// A blocking task ended early; the same removal may succeed later.
+    /// A blocking task was aborted. The same removal may succeed later.
     #[error("{0}")]
     Interrupted(String),
 }
 
 impl RemovalError {
-    /// The error of a blocking task that ended early.
+    /// Converts the error of a blocking task that was aborted.
     pub(super) fn interrupted(error: JobError) -> Self {
         Self::Interrupted(error.to_string())
     }
@@ -49,24 +49,24 @@ impl RemovalError {
 pub struct FoundTabs {
     /// The search lines of the excluded hosts.
     pub entries: Vec<SearchEntry>,
-    /// Hosts that are not excluded, but are called like one that is, with or without `www.`.
+    /// Hosts that are not excluded, but differ from an excluded one only by `www.`.
     pub twins: BTreeSet<String>,
 }
 
-/// Most names that are looked up one by one. Reading a file for each of more names costs more than
-/// reading all files: the search index has about 35,000 of 30 KB.
+/// Maximum names that are looked up one by one. For more names, reading a file for each costs more
+/// than reading all files: the search index has about 35,000 files of 30 KB.
 const MAX_LOOKED_UP: usize = 1_000;
 
-/// True if the files of these hosts are looked up one by one: they are few, and no domain is among
-/// them.
+/// Returns true if the files of these hosts are looked up one by one, because they are few and no
+/// domain is among them.
 pub(super) fn are_few(hosts: &RemovedHosts) -> bool {
     hosts.suffixes.is_empty() && hosts.hostnames.len() <= MAX_LOOKED_UP
 }
 
-/// Where the tabs of hosts are now, and whose lines go.
+/// The new positions of moved tabs, and the removed hosts.
 #[derive(Clone, Copy)]
 pub(super) struct Changes<'a> {
-    /// The bundle and slot of hosts whose tabs moved.
+    /// The bundle and slot of each host whose tab moved.
     pub(super) moved: &'a HashMap<String, (i32, i32)>,
     /// The hosts that are removed.
     pub(super) removed: &'a HashSet<&'a str>,
@@ -77,7 +77,7 @@ impl<'a> Changes<'a> {
         self.moved.keys().map(String::as_str).chain(self.removed.iter().copied())
     }
 
-    /// Changes an entry; false if it goes.
+    /// Updates an entry. Returns false if its host is removed.
     pub(super) fn apply(&self, entry: &mut SearchEntry) -> bool {
         if let Some(&place) = self.moved.get(&entry.hostname) {
             (entry.bundle, entry.slot) = place;
@@ -97,7 +97,7 @@ impl SearchFiles<'_> {
         format!("{}{}", self.0.prefix, search_file_path(range, number))
     }
 
-    /// The lines of the excluded hosts.
+    /// Finds the lines of the excluded hosts.
     pub(super) async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         let are_few = are_few(excluded);
         let names = || excluded.hostnames.iter().map(String::as_str);
@@ -124,7 +124,7 @@ impl SearchFiles<'_> {
         Ok(found)
     }
 
-    /// The lines of the hosts that change, as they are now.
+    /// Returns the current lines of the hosts that change.
     pub(super) async fn lines_that_change(
         &self,
         changes: Changes<'_>,
@@ -134,8 +134,8 @@ impl SearchFiles<'_> {
         stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_concat().await
     }
 
-    /// Writes where the moved hosts' tabs are now, and removes the lines of the removed hosts. A
-    /// host without a line gets none.
+    /// Updates the positions of moved tabs, and removes the lines of removed hosts. Does not add a
+    /// line for a host without one.
     pub(super) async fn edit(&self, changes: Changes<'_>) -> Result<(), RemovalError> {
         let files = self.files_of(changes.hostnames()).await?;
         let edits: Vec<_> = files.into_keys().map(|file| self.edit_one(file, changes)).collect();
@@ -177,7 +177,8 @@ impl SearchFiles<'_> {
         self.0.site.update(&key, put_options(&key), |before| ready(edited(before))).await
     }
 
-    /// The files that may hold the lines of these hosts, each with how many of them.
+    /// Returns the files that may hold the lines of these hosts, each with the number of these
+    /// hosts.
     async fn files_of(
         &self,
         hostnames: impl Iterator<Item = &str>,
@@ -230,7 +231,7 @@ impl SearchFiles<'_> {
         })
     }
 
-    /// Makes the index name the first keys that its files have now, if it names a removed host's.
+    /// Updates the index to the current first keys of its files, if it names a removed host's key.
     async fn renew_index(&self, range: usize, removed: &HashSet<&str>) -> Result<(), RemovalError> {
         let keys: HashSet<_> = removed.iter().map(|hostname| search_key(hostname)).collect();
         if !self.index(range).await?.iter().any(|first| keys.contains(first.as_str())) {

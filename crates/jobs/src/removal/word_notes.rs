@@ -1,9 +1,9 @@
-//! Notes that a removed host has no words.
+//! Notes of removed hosts, which must not be found by words.
 //!
-//! The words are merged from the archive, in which a removed host stays. A removal writes the notes
-//! and then changes the words that there are; the job of the words writes them and then reads the
-//! notes: one of both removes the host's, also where the job is performed again much later. A note
-//! names the host by a digest, for the site's objects are public.
+//! Words are merged from the archive, in which a removed host stays. A removal writes the notes and
+//! then edits the existing words; the job of the words writes the words and then reads the notes.
+//! One of both therefore removes the host's words, even if the job is repeated much later. A note
+//! names the host by a digest, because the site's objects are public.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,12 +22,12 @@ use super::{
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// The hosts that are noted.
+/// The noted hosts.
 #[derive(Debug, Default)]
 pub(crate) struct WordNotes(HashSet<DigestPrefix>);
 
 impl WordNotes {
-    /// True where the host has no words.
+    /// Returns true if the host is noted.
     pub(crate) fn hold(&self, hostname: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&hostname_prefix(hostname))
     }
@@ -50,7 +50,7 @@ impl ScanObjects<'_> {
         stream::iter(puts).buffered(CONCURRENT_OBJECTS).try_collect().await
     }
 
-    /// The hosts that removals noted.
+    /// Returns the hosts that removals noted.
     pub(crate) async fn noted_for_words(&self) -> Result<WordNotes, StorageError> {
         let listed = self.site.list_all(&format!("{}{SEARCH_REMOVED_PATH}", self.prefix)).await?;
         let host = |key: &str| search_removed_host(key.strip_prefix(self.prefix)?);

@@ -1,4 +1,4 @@
-//! Reads what search jobs merge: the shards' parts, and the ranks of hosts.
+//! Reads the inputs of search jobs: the shards' parts, and the host ranks.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use uuid::Uuid;
 
 use crate::job::JobError;
 
-/// Parts of the index that a job reads concurrently; each is about a hundred kilobytes.
+/// Parts of the index that a job reads concurrently; each has about 100 KB.
 pub(super) const CONCURRENT_READS: usize = 16;
 
-/// The ranks that were written when the scan was started, of one range or, with [`RANGES`], of all:
-/// the same list for every job.
+/// Reads the host ranks written when the scan was started, for one range, or for all of them if
+/// `range` is [`RANGES`]. Every job reads the same list.
 pub(super) async fn read_ranks(
     archive: &dyn Store,
     scan_id: Uuid,
@@ -28,14 +28,14 @@ pub(super) async fn read_ranks(
 ) -> Result<HostRanks, JobError> {
     let key = host_ranks(scan_id);
     let list = archive.get(&key).await?;
-    // A takedown takes its host out of the list; nothing else changes it.
+    // A takedown removes its host from the list; nothing else changes it.
     if hex::encode(Sha256::digest(&list)) != sha256 {
         tracing::warn!(key, "the ranks are not those that the scan's start wrote");
     }
     Ok(HostRanks::read(&list, |host| range == RANGES || range_of(host) == range))
 }
 
-/// The entry with its rank; a host without one is published without its title.
+/// Returns the entry with its rank. Without a rank it is published without its title.
 pub(super) fn ranked(mut entry: SearchEntry, ranks: &HostRanks) -> SearchEntry {
     entry.rank = ranks.of(&entry.hostname);
     if entry.rank.is_none() {
@@ -44,7 +44,7 @@ pub(super) fn ranked(mut entry: SearchEntry, ranks: &HostRanks) -> SearchEntry {
     entry
 }
 
-/// The lines of one range of a part.
+/// Reads the lines of one range in a part.
 pub(super) async fn read_range(
     archive: Arc<dyn Store>,
     key: String,
@@ -63,7 +63,7 @@ fn no_part(key: &str, error: SearchFileError) -> JobError {
     JobError::Discard(format!("{key} is not a search part: {error}"))
 }
 
-/// The lines of a whole part whose hosts have a rank.
+/// Reads the lines of a whole part whose hosts have a rank.
 pub(super) async fn read_part(
     archive: Arc<dyn Store>,
     key: String,

@@ -1,5 +1,5 @@
-//! The words by which hosts with a rank are found: read of whole parts, for a word's hosts are in
-//! every range.
+//! Merges the words by which hosts with a rank are found. Reads whole parts, because the hosts of a
+//! word are in every range.
 
 use std::sync::Arc;
 
@@ -31,21 +31,22 @@ use crate::{
     site_objects::{put_all, put_object},
 };
 
-/// The size of the words.
+/// Counts of the merged words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MergedWords {
     /// Hosts with a rank.
     pub hosts: u64,
     /// Lines written.
     pub lines: u64,
-    /// Files written, without the indexes.
+    /// Files written, excluding the indexes.
     pub files: u64,
 }
 
-/// Merges the parts that the shards wrote into the files of words, and writes which kinds of search
-/// files there are. Without ranks there are no words.
+/// Merges the shards' parts into the files of words, and records which kinds of search files exist.
+/// Without ranks there are no words.
 ///
 /// # Errors
+/// Returns an error if a store fails, or an object is not a search part.
 /// When a store refuses, or an object is not a search part.
 pub async fn merge_words(
     archive: Arc<dyn Store>,
@@ -73,7 +74,7 @@ pub async fn merge_words(
             merged.lines += lines.len() as u64;
             merged.files += put_words(site, &prefix, range, &lines, heartbeat).await?;
         }
-        // A takedown that came meanwhile may have found no words yet.
+        // A takedown during this job may have found no words yet.
         let notes = objects.noted_for_words().await?;
         entries.retain(|entry| notes.hold(&entry.hostname));
         objects.remove_words(&entries).await?;
@@ -84,7 +85,7 @@ pub async fn merge_words(
     Ok(merged)
 }
 
-/// Writes the files of one range of words; returns how many.
+/// Writes the files of one range of words. Returns their number.
 async fn put_words(
     site: &dyn Store,
     prefix: &str,
@@ -116,7 +117,7 @@ async fn put_words(
     Ok(count)
 }
 
-/// The lines of the best hosts, each once.
+/// Returns the lines of the best hosts, with each host once.
 fn best_hosts<'a>(lines: &[(&'a str, &'a SearchEntry)]) -> Vec<(&'a str, &'a SearchEntry)> {
     let mut found: Vec<(&str, &SearchEntry)> = Vec::with_capacity(BEST_HOSTS + 1);
     let order = |entry: &'a SearchEntry| (entry.rank, entry.hostname.as_str());
@@ -131,7 +132,7 @@ fn best_hosts<'a>(lines: &[(&'a str, &'a SearchEntry)]) -> Vec<(&'a str, &'a Sea
     found
 }
 
-/// The hosts with a rank.
+/// Reads the hosts with a rank.
 async fn read_ranked(
     archive: Arc<dyn Store>,
     scan_id: Uuid,
@@ -147,8 +148,8 @@ async fn read_ranked(
     entries.try_concat().await
 }
 
-/// Leaves one of the hosts of each rank, which belongs to a name with or without `www.`: the one
-/// without; the best rank comes first.
+/// Keeps one host per rank. A rank belongs to a name with or without `www.`, and the host without
+/// it is kept. Sorts the entries by rank, best first.
 fn dedup(entries: &mut Vec<SearchEntry>) {
     let order = |entry: &SearchEntry| (entry.rank, without_www(&entry.hostname) != entry.hostname);
     entries.sort_by_key(order);
