@@ -1,7 +1,7 @@
-//! How many requests a second a fleet sends to a crawl's source.
+//! Limits how many requests per second a fleet sends to a crawl's source.
 //!
 //! Common Crawl's bucket bears "a few thousand requests per second combined for everyone"
-//! (status.commoncrawl.org), and its mirror over HTTPS asks each reader for fewer than ten.
+//! (status.commoncrawl.org), and its mirror over HTTPS allows each reader fewer than ten.
 
 use std::str::FromStr;
 
@@ -9,19 +9,19 @@ use url::{Host, Url};
 
 use crate::error::OperationError;
 
-/// The fleet's requests a second to a bucket of S3, unless the operator says otherwise.
+/// The fleet's requests per second to an S3 bucket, unless the operator sets another rate.
 pub const S3_RATE: i32 = 1_000;
-/// The fleet's requests a second to a source behind HTTPS, unless the operator says otherwise.
+/// The fleet's requests per second to a source over HTTPS, unless the operator sets another rate.
 pub const HTTPS_RATE: i32 = 9;
-/// The mirror of Common Crawl, of which nobody may ask more than [`HTTPS_RATE`].
+/// The mirror of Common Crawl, for which [`HTTPS_RATE`] is the maximum.
 const PUBLIC_MIRROR: &str = "data.commoncrawl.org";
 
-/// What an operator wants of a scan's rate of requests to its source.
+/// The operator's setting for a scan's request rate to its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveRate {
     /// No limit.
     Off,
-    /// At most this many requests a second, all workers together.
+    /// Maximum requests per second of all workers together.
     PerSecond(i32),
 }
 
@@ -37,10 +37,11 @@ impl FromStr for ArchiveRate {
     }
 }
 
-/// The rate of a scan of `source`; none without a limit. A folder has none.
+/// Returns the request rate for a scan of `source`. `None` if it is unlimited, as it always is for
+/// a directory.
 ///
 /// # Errors
-/// When Common Crawl's mirror is to be asked for more than it allows.
+/// Returns an error if the rate exceeds what Common Crawl's mirror allows.
 pub fn of_scan(source: &str, wanted: Option<ArchiveRate>) -> Result<Option<i32>, OperationError> {
     let url = Url::parse(source).ok();
     let usual = match url.as_ref().map(Url::scheme) {

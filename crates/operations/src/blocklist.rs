@@ -1,8 +1,7 @@
-//! What the next scans leave out: hostnames, domains, titles and icons, checked and brought to the
-//! form that the database compares.
+//! Edits the blocklist of later scans: hostnames, domains, titles and icons, checked and converted
+//! to the form that the database compares.
 //!
-//! A scan that runs keeps the list that it began with; hosts that were added since are left out
-//! when it is published.
+//! A running scan keeps the list from its start. Publishing it removes hosts that were added since.
 
 pub mod import;
 
@@ -23,14 +22,15 @@ impl Patterns {
     /// Checks all patterns before any is sent.
     ///
     /// # Errors
-    /// When a pattern cannot match anything, or would match everything.
+    /// Returns an error if a pattern cannot match anything, or would match everything.
     pub fn check(kind: PatternKind, patterns: &[String]) -> Result<Self, OperationError> {
         let check = |pattern: &String| blocked_pattern::check(kind, pattern);
         let checked = patterns.iter().map(check).collect::<Result<_, _>>();
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
     }
 
-    /// Patterns to take off a list. What is refused today may be on it since an earlier version.
+    /// Converts patterns to remove from a list. Accepts invalid ones, because an earlier version
+    /// may have added them.
     #[must_use]
     pub fn listed(kind: PatternKind, patterns: &[String]) -> Self {
         let listed = |pattern: &String| {
@@ -39,13 +39,13 @@ impl Patterns {
         Self { kind, patterns: patterns.iter().map(listed).collect() }
     }
 
-    /// The kind of all patterns.
+    /// Returns the kind of all patterns.
     #[must_use]
     pub fn kind(&self) -> PatternKind {
         self.kind
     }
 
-    /// The patterns.
+    /// Returns the patterns.
     #[must_use]
     pub fn patterns(&self) -> &[String] {
         &self.patterns
@@ -64,10 +64,10 @@ impl Patterns {
     }
 }
 
-/// Adds patterns to the list; one line of data for each.
+/// Adds patterns to the list. Prints one line of data for each.
 ///
 /// # Errors
-/// When the database refuses.
+/// Returns an error if the database fails.
 pub async fn add(
     coordinator: &Coordinator,
     Patterns { kind, patterns }: Patterns,
@@ -89,10 +89,10 @@ pub async fn add(
     Ok(())
 }
 
-/// Takes patterns off the list; one line of data for each that was on it.
+/// Removes patterns from the list. Prints one line of data for each that was on it.
 ///
 /// # Errors
-/// When a pattern is not on the list, or the database refuses.
+/// Returns an error if a pattern is not on the list, or the database fails.
 pub async fn remove(
     coordinator: &Coordinator,
     Patterns { kind, patterns }: Patterns,

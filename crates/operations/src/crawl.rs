@@ -1,4 +1,4 @@
-//! A crawl as a bucket holds it: which crawls there are, and a crawl's index files.
+//! Lists the crawls of a bucket, and a crawl's index files.
 
 use everytab_commoncrawl::{
     crawl_layout::LiveCrawlName,
@@ -16,18 +16,17 @@ use crate::{
 
 const CRAWL_LIST: &str = "collinfo.json";
 
-/// An index file and how many captures are wanted of it.
+/// An index file, with the number of captures wanted from it. `None` for all.
 pub type WantedFile = (String, Option<i64>);
 
-/// What `--crawl` calls the newest crawl.
+/// The value of `--crawl` for the newest crawl.
 pub const LATEST: &str = "latest";
 
-/// The id of the crawl that `crawl` names; for `latest`, of the newest one
-/// whose list of index files is published.
-/// `is_public` says whether an S3 bucket is read without credentials.
+/// Returns the id of the crawl that `crawl` names. `latest` means the newest crawl whose list of
+/// index files is published. `is_public` says whether an S3 bucket is read without credentials.
 ///
 /// # Errors
-/// When it is no crawl's name, or the list of crawls cannot be read.
+/// Returns an error if the name is invalid, or the list of crawls cannot be read.
 pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     if crawl != LATEST {
         if is_crawl_id(crawl) || LiveCrawlName::parse(crawl).is_ok() {
@@ -49,8 +48,8 @@ pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<Strin
     })
 }
 
-/// The ids of the crawls, newest first, by their list or else by the bucket's folders. The bucket
-/// that Common Crawl publishes has no copy of the list.
+/// Returns the ids of the crawls, newest first, from their list or else from the bucket's prefixes,
+/// because the bucket that Common Crawl publishes has no copy of the list.
 async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>, OperationError> {
     let missing = match source::list_of(store, is_public, CRAWL_LIST).await {
         Ok(list) => {
@@ -66,10 +65,10 @@ async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>
     })
 }
 
-/// The parquet files of a crawl's index, in their published order.
+/// Returns the parquet files of a crawl's index, in their published order.
 ///
 /// # Errors
-/// When the crawl is not in the bucket, or its list cannot be read.
+/// Returns an error if the crawl is not in the bucket, or its list cannot be read.
 pub async fn index_files(store: &dyn Store, crawl: &str) -> Result<Vec<String>, OperationError> {
     let key = paths_list(crawl);
     let list = store.get(&key).await.map_err(|error| {
@@ -90,7 +89,7 @@ pub async fn index_files(store: &dyn Store, crawl: &str) -> Result<Vec<String>, 
     Ok(files)
 }
 
-/// Which files are read for a limit, and how far.
+/// Selects the files to read for a limit, each with its number of captures.
 pub fn wanted_files(files: Vec<String>, limit: Option<u64>) -> Vec<WantedFile> {
     match limit {
         None => files.into_iter().map(|file| (file, None)).collect(),

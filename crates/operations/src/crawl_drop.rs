@@ -1,9 +1,10 @@
-//! `crawl drop`: removes the rows and the archives of a live crawl that has ended.
+//! `crawl drop`: removes the rows and archives of a finished live crawl.
 //!
-//! Invariants: an archive is removed only when all rows that named it are, and no fetch of another
-//! crawl names it; an interrupted run is finished by the next one, which finds the crawl marked.
-//! What other crawls name stays, and goes when the last of them is dropped. A store is listed in
-//! parts, so memory does not grow with the crawl. Does not depend on how a crawl comes to its end.
+//! Invariants: an archive is removed only after all rows that named it, and only if no fetch of
+//! another crawl names it; the next run completes an interrupted one, because the crawl stays
+//! marked. Archives that other crawls name are kept until the last of them is dropped. A store is
+//! listed in parts, so memory does not grow with the crawl. Does not depend on how a crawl
+//! finishes.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,17 +23,17 @@ use uuid::Uuid;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Rows of each table that one transaction deletes: some seconds.
+/// Maximum rows per table that one transaction deletes, which takes some seconds.
 const ROWS_A_CALL: i32 = 20_000;
-/// Objects named in one call to a store; S3 takes a thousand.
+/// Maximum objects in one call to a store; S3 accepts a thousand.
 const KEYS_A_CALL: usize = 1_000;
 
-/// Objects and their bytes.
+/// Number of objects and their total size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
-    /// How many objects.
+    /// Number of objects.
     pub objects: u64,
-    /// Their bytes.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
@@ -43,24 +44,24 @@ impl Volume {
     }
 }
 
-/// What was removed, or would be.
+/// Counts of a run, or of what it would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropReport {
     /// Fetches of the crawl.
     pub fetches: u64,
-    /// Objects that are removed.
+    /// Removed objects.
     pub removed: Volume,
-    /// Objects that stay, because other crawls name records in them.
+    /// Objects kept because other crawls name records in them.
     pub kept: Volume,
-    /// Those records.
+    /// Records in kept objects that other crawls name.
     pub kept_records: u64,
 }
 
 /// Removes a crawl's rows and archives. With `dry_run` it only counts them.
 ///
 /// # Errors
-/// Returns an error if the crawl runs or something still uses it, or Postgres or a store cannot be
-/// reached. What was removed stays removed, and the next run goes on.
+/// Returns an error if the crawl is running or still in use, or Postgres or a store cannot be
+/// reached. Anything removed stays removed, and the next run continues.
 pub async fn drop_crawl(
     coordinator: &Coordinator,
     (id, number): (Uuid, i32),
@@ -70,7 +71,7 @@ pub async fn drop_crawl(
     check(coordinator, id).await?;
     if !dry_run {
         coordinator.mark_dropping(id, true).await?;
-        // A crawl that repeats it may have been started in between, and knows its records.
+        // A recrawl that uses its records may have been started since the first check.
         if let Err(error) = check(coordinator, id).await {
             coordinator.mark_dropping(id, false).await?;
             return Err(error);
@@ -128,7 +129,7 @@ async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError
     }))
 }
 
-/// What a run has removed so far.
+/// The progress of a run.
 struct Sweep<'a> {
     coordinator: &'a Coordinator,
     stores: BTreeMap<String, Arc<dyn Store>>,
@@ -148,8 +149,8 @@ impl Sweep<'_> {
         Ok(store)
     }
 
-    /// Removes what a crawl has in its stores and no other names. Of a crawl that was dropped
-    /// before, what stays now is not counted again.
+    /// Removes a crawl's objects from its stores unless other crawls name them. Counts kept objects
+    /// only if `is_first`, because those of a crawl that was dropped before have been counted.
     async fn sweep(&mut self, crawl: &DroppedCrawl, is_first: bool) -> Result<(), OperationError> {
         let Ok(name) = LiveCrawlName::parse(&crawl.name) else { return Ok(()) };
         if is_first && !self.dry_run {
@@ -188,7 +189,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Takes a crawl out of the list of the bucket's crawls.
+/// Removes a crawl from the bucket's list of crawls.
 async fn remove_from_list(store: &dyn Store, name: &LiveCrawlName) -> Result<(), OperationError> {
     let options = PutOptions::new("application/json", "no-cache");
     let change = |before: Option<Tagged>| {

@@ -1,10 +1,10 @@
-//! `crawl gc`: takes what is forgotten out of the archives of live crawls.
+//! `crawl gc`: blanks forgotten records in the archives of live crawls.
 //!
-//! Invariants: a record is replaced by one of the same length that says nothing, so that the
-//! positions of all others hold; what is forgotten is noted as cleared only when every archive that
-//! has it was written, so that an interrupted run is finished by the next one. What has its body in
-//! a record that is forgotten goes with it. Must not know: how something comes to be forgotten,
-//! which captures are given out.
+//! Invariants: a record is replaced by an empty one of the same length, so that the offsets of all
+//! others stay valid. Forgotten entries are marked as cleared only after every archive with their
+//! records was written, so that the next run completes an interrupted one. Records whose body is in
+//! a forgotten record are blanked too. Does not depend on how something is forgotten, or on which
+//! captures are served.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -26,15 +26,15 @@ use futures_util::TryStreamExt as _;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Bytes of a record that are kept while its header is looked at.
+/// Maximum bytes of a record that are kept while its header is checked.
 const MAX_BLOCK_BYTES: u64 = 4 << 10;
 
-/// Takes what is forgotten out of all archives, and gives a line of data for each that changed: its
-/// name and how many records it lost. With `dry_run` it only says what it would change. False:
-/// something is left to be done, as the notes say.
+/// Blanks forgotten records in all archives, and prints a line of data for each changed archive:
+/// its name and the number of blanked records. With `dry_run` it only reports the changes. Returns
+/// false if something could not be cleared, as the notes say.
 ///
 /// # Errors
-/// When the database or a store cannot be asked. What was done stays done.
+/// Returns an error if the database or a store cannot be reached. Changes made until then are kept.
 pub async fn clear(
     coordinator: &Coordinator,
     dry_run: bool,
@@ -65,7 +65,7 @@ pub async fn clear(
     Ok(is_whole)
 }
 
-/// Which records are forgotten.
+/// Matches the records of a forgotten site or URL.
 struct Matcher<'a> {
     forgotten: &'a Forgotten,
     parameters: ParameterList,
@@ -81,20 +81,19 @@ impl<'a> Matcher<'a> {
         self.forgotten.kind == "site"
     }
 
-    /// Whether a record is of what is forgotten: what was asked, what came, and what is known of
-    /// both.
+    /// Returns true if the record belongs to a forgotten URL: its request, response or metadata.
     fn matches(&self, record: &Record) -> bool {
         self.is_forgotten(record.target_uri(), record.date())
     }
 
-    /// Whether a record has its body in one that is forgotten.
+    /// Returns true if the record's body is in a forgotten record.
     fn names_forgotten(&self, record: &Record) -> bool {
         let header = |name| record.headers.text(name);
         record.record_type == RecordType::Revisit
             && self.is_forgotten(header("warc-refers-to-target-uri"), header("warc-refers-to-date"))
     }
 
-    /// Whether what was stored of a URL at a time is forgotten.
+    /// Returns true if a record stored for a URL at this time is forgotten.
     fn is_forgotten(&self, url: Option<String>, date: Option<String>) -> bool {
         let date = date.and_then(|date| DateTime::parse_from_rfc3339(&date).ok());
         let is_later = date.is_some_and(|date| date > self.forgotten.forgotten_at);
@@ -108,12 +107,13 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    /// An archive without the records that are forgotten, and what was done. Archives are of up to
-    /// some hundred megabytes unpacked: of each record its place alone is kept.
+    /// Returns an archive with its forgotten records blanked. Archives may have hundreds of
+    /// megabytes unpacked, so that only the offset of each record is kept.
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
         let (mut places, mut unreadable) = (Vec::new(), 0);
-        // The answers whose bodies are forgotten: what belongs to one says so by its id.
+        // Ids of responses whose bodies are forgotten. Their associated records refer to them by
+        // id.
         let mut copies = HashSet::new();
         for (offset, record) in Records::new(archive, limits) {
             let (mut is_forgotten, mut belongs_to) = (false, None);
@@ -154,16 +154,16 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// An archive without the records that are forgotten.
+/// An archive with its forgotten records blanked.
 struct Blanked {
     bytes: Bytes,
-    /// How many these were.
+    /// Number of blanked records.
     taken: u64,
-    /// Records that could not be read, or are too short to be replaced.
+    /// Records that cannot be read, or are too short to be replaced.
     unreadable: u64,
 }
 
-/// What a run has done so far.
+/// The progress of a run.
 struct Sweep<'a> {
     stores: BTreeMap<String, Arc<dyn Store>>,
     dry_run: bool,
@@ -223,8 +223,8 @@ impl Sweep<'_> {
         Ok(objects.into_iter().map(|object| object.key).filter(is_robots).collect())
     }
 
-    /// Clears an object in the first of some stores that has it: one that another run of this
-    /// command changes meanwhile is read again. False: a record of it cannot be cleared.
+    /// Clears an object in the first store of `urls` that has it. Reads it again if a concurrent
+    /// run changed it. Returns false if a record cannot be cleared.
     async fn clear_object(
         &mut self,
         matcher: &Matcher<'_>,

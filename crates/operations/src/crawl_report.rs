@@ -1,9 +1,10 @@
-//! `crawl report`: how the URLs of a crawl ended, by outcome, status, type, depth and hour, and the
-//! hosts of which most failed.
+//! `crawl report`: counts the final states of a crawl's URLs by outcome, status, type, depth and
+//! hour, and lists the hosts with the most failures.
 //!
-//! The fetches are counted in Postgres part by part and added up here, so that neither holds more
-//! than the counts, whatever the size of the crawl. All counts are exact, those of hosts too while
-//! at most [`worst_hosts::MAX_HOSTS`] of them had failures. Does not depend on how it is shown.
+//! Postgres counts the fetches in parts, which are summed here, so that neither holds more than the
+//! counts, regardless of the crawl's size. All counts are exact; those of hosts are exact while at
+//! most [`worst_hosts::MAX_HOSTS`] of them have failures. Does not depend on how the report is
+//! displayed.
 
 mod worst_hosts;
 
@@ -14,31 +15,32 @@ use serde_json::Value;
 
 use self::worst_hosts::HostFailures;
 
-/// Hosts of a report: what a person reads, and a crawl of a million hosts has no more that matter.
+/// Maximum hosts in a report. People read no more, and even in a crawl of a million hosts no more
+/// matter.
 const WORST_HOSTS: usize = 100;
-/// Names in common that are counted one by one: servers make up MIME types, and ten years have
-/// fewer hours.
+/// Maximum names in each table that are counted separately. Servers invent MIME types, and ten
+/// years have fewer hours than this.
 const MAX_NAMES: usize = 100_000;
-/// The name of what has none: no status because no answer came, no type because no header said one.
+/// The name for a missing value: a status without a response, or a type without a header.
 pub const NONE: &str = "none";
-/// The name of MIME types that are none, and of names beyond [`MAX_NAMES`].
+/// The name for invalid MIME types, and for names beyond [`MAX_NAMES`].
 pub const OTHER: &str = "other";
 
-/// How URLs ended.
+/// Numbers of URLs by final state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Endings {
-    /// Their record was kept.
+    /// URLs whose record was stored.
     pub captured: u64,
-    /// They failed.
+    /// URLs that failed.
     pub failed: u64,
-    /// They were refused.
+    /// URLs refused by a rule: robots.txt, a filter, or the content type.
     pub refused: u64,
-    /// They were given up.
+    /// URLs not fetched before the crawl ended or the host was given up.
     pub left: u64,
 }
 
 impl Endings {
-    /// Returns the number of all.
+    /// Returns the sum of all states.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.captured + self.failed + self.refused + self.left
@@ -54,21 +56,21 @@ impl Endings {
     }
 }
 
-/// A host of which URLs failed, or were given up.
+/// A host with failed or left URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorstHost {
     /// The hostname.
     pub hostname: String,
-    /// How its URLs ended that were not captured or refused.
+    /// Its URLs that were not captured or refused, by final state.
     pub endings: Endings,
-    /// The same by outcome, the most frequent first.
+    /// The same URLs by outcome, the most frequent first.
     pub outcomes: Vec<(String, u64)>,
 }
 
-/// How the URLs of a crawl ended.
+/// The final states of a crawl's URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CrawlReport {
-    /// By outcome; what ended the crawl has the URLs that were left because of it.
+    /// By outcome. URLs left when the crawl ended count under the reason for its end.
     pub outcomes: BTreeMap<String, Endings>,
     /// By HTTP status.
     pub statuses: BTreeMap<String, Endings>,
@@ -78,16 +80,16 @@ pub struct CrawlReport {
     pub depths: BTreeMap<String, Endings>,
     /// By the hour of the request, UTC.
     pub hours: BTreeMap<String, Endings>,
-    /// The hosts of which most URLs failed or were given up, the worst first.
+    /// The hosts with the most failed or left URLs, the worst first.
     pub hosts: Vec<WorstHost>,
-    /// By how much the counts of hosts may be too low, and a host be missing; 0: they are exact.
+    /// The maximum by which counts of hosts may be too low, or a missing host's count. 0 if exact.
     pub hosts_uncertainty: u64,
 }
 
 /// Counts the fetches of a crawl.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be asked.
+/// Returns an error if Postgres cannot be reached.
 pub async fn report(coordinator: &Coordinator, status: &CrawlStatus) -> Result<CrawlReport, Error> {
     let mut report = CrawlReport::default();
     let mut hosts = HostFailures::default();
@@ -143,7 +145,7 @@ impl CrawlReport {
         names.entry(name).or_default().add(&ending, amount);
     }
 
-    /// Adds the URLs that were left when the crawl ended: they have no fetch.
+    /// Adds the URLs that were left when the crawl ended, because they have no fetch.
     fn add_unasked(&mut self, left: &Value) {
         for (reason, amount) in left.as_object().into_iter().flatten() {
             let amount = amount.as_u64().unwrap_or_default();
@@ -154,7 +156,7 @@ impl CrawlReport {
     }
 }
 
-/// Returns whether a text is a MIME type, as RFC 6838 4.2 restricts their names.
+/// Returns true if a string is a MIME type, with names as restricted by RFC 6838 4.2.
 fn is_mime_type(text: &str) -> bool {
     let is_name = |name: &str| {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);

@@ -1,4 +1,4 @@
-//! Connecting to the database of the scans, and finding the scan that an operation is about.
+//! Connects to the database of the scans, and finds the scan for an operation.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use uuid::Uuid;
 
 use crate::error::OperationError;
 
-/// Connects, and checks that the schema is this program's.
+/// Connects, and checks that the schema matches this program.
 ///
 /// # Errors
-/// When the database cannot be reached or has another schema.
+/// Returns an error if the database cannot be reached or has another schema.
 pub async fn connect(url: &str) -> Result<Coordinator, OperationError> {
     let coordinator = connect_unchecked(url).await?;
     coordinator.check_schema().await?;
     Ok(coordinator)
 }
 
-/// Connects to whatever is there.
+/// Connects without checking the schema.
 ///
 /// # Errors
-/// When the database cannot be reached.
+/// Returns an error if the database cannot be reached.
 pub async fn connect_unchecked(url: &str) -> Result<Coordinator, OperationError> {
     Ok(Coordinator::connect(url, &ConnectSettings::default()).await?)
 }
 
-/// As [`connect`], but waits for a database that is on its way up, up to `patience`.
+/// Works like [`connect`], but waits up to `patience` for a database that is starting.
 ///
 /// # Errors
-/// When it does not come up, or refuses for good.
+/// Returns an error if it does not start in time, or rejects the connection permanently.
 pub async fn connect_patiently(
     url: &str,
     patience: Duration,
@@ -51,10 +51,10 @@ pub async fn connect_patiently(
     }
 }
 
-/// The scan that a command is about: the one named, else the newest.
+/// Returns the number of the given scan, or of the newest.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error if there is none.
 pub async fn scan_number(
     coordinator: &Coordinator,
     scan: Option<Uuid>,

@@ -1,8 +1,8 @@
-//! Whether this machine, its database and its stores have what a run needs; each check says what to
-//! do if not.
+//! Checks that this host, its database and its stores have what a run needs. Each failed check says
+//! what to change.
 //!
 //! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
-//! behind; every failure says what to change. Must not know: how any of it is used later.
+//! behind. Does not depend on how any of it is used later.
 
 mod account;
 mod check;

@@ -1,4 +1,4 @@
-//! Why an operation failed, for a person: one line, and the errors that caused it.
+//! The error of an operation, for people: one line, and the errors that caused it.
 
 use std::error::Error;
 
@@ -9,25 +9,23 @@ use std::error::Error;
 pub struct OperationError {
     /// One line that names the input and what to do.
     pub message: String,
-    /// Whether the options asked for something impossible; repeating the operation with the same
-    /// options fails again.
+    /// Whether the options are invalid, so that repeating the operation with them fails again.
     pub is_usage: bool,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl OperationError {
-    /// An operation that failed.
+    /// Creates an error for an operation that failed.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_usage: false, source: None }
     }
 
-    /// An operation whose options ask for something impossible.
+    /// Creates an error for invalid options.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_usage: true, source: None }
     }
 
-    /// The errors behind the message, the nearest one first; empty where the message is all there
-    /// is.
+    /// Yields the errors behind the message, the nearest first. Empty if the message stands alone.
     pub fn causes(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
         let first: Option<&(dyn Error + 'static)> = match &self.source {
             Some(source) => Some(&**source),

@@ -1,7 +1,7 @@
-//! What a running scan must leave out from now on: hosts, domains and networks, checked and brought
-//! to the form that workers compare.
+//! Excludes hosts, domains and networks from a running scan, after checking them and converting
+//! them to the form that workers compare.
 //!
-//! Must not know: how workers learn of it.
+//! Does not depend on how workers learn of exclusions.
 
 use std::net::IpAddr;
 
@@ -12,11 +12,11 @@ use ipnet::IpNet;
 
 use crate::{error::OperationError, line_sink::LineSink, takedown};
 
-/// Shortest prefix of a network, by its IP version: a shorter one is far more than anybody's own,
-/// and most likely a slip.
+/// Minimum prefix length of a network by IP version. A shorter one covers far more than any owner
+/// has, and is most likely a mistake.
 const MIN_PREFIX: (u8, u8) = (8, 16);
 
-/// What is excluded.
+/// An exclusion.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExclusionPattern {
     /// A hostname.
@@ -28,10 +28,11 @@ pub enum ExclusionPattern {
 }
 
 impl ExclusionPattern {
-    /// Reads `www.example.com`, `*.example.com` (or `.example.com`), `192.0.2.0/24` or `192.0.2.1`.
+    /// Parses `www.example.com`, `*.example.com` (or `.example.com`), `192.0.2.0/24` or
+    /// `192.0.2.1`.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// Returns one line that says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Ok(address) = text.parse::<IpAddr>() {
@@ -54,7 +55,7 @@ impl ExclusionPattern {
         }
     }
 
-    /// The kind and the pattern in the database and in lists.
+    /// Returns kind and pattern as written to the database and to lists.
     fn parts(&self) -> (&'static str, String) {
         match self {
             Self::Hostname(name) => ("hostname", name.clone()),
@@ -64,20 +65,20 @@ impl ExclusionPattern {
     }
 }
 
-/// The patterns of a list: one a line, where `#` begins a remark.
+/// Parses a list with one pattern per line, in which `#` starts a comment.
 ///
 /// # Errors
-/// The first line that is none.
+/// Returns the error of the first malformed line.
 pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     lines.filter(|line| !line.is_empty()).map(ExclusionPattern::parse).collect()
 }
 
-/// Excludes patterns from a running scan; one line of data for each. Hosts and domains are added to
-/// the blocklist.txt of a private prefix too, if one is given.
+/// Excludes patterns from a running scan. Prints one line of data for each. Also adds hosts and
+/// domains to the blocklist.txt of the private prefix, if there is one.
 ///
 /// # Errors
-/// When the scan has ended, or the database or the store refuses.
+/// Returns an error if the scan has finished, or the database or the store fails.
 pub async fn exclude(
     coordinator: &Coordinator,
     scan: i32,
@@ -123,10 +124,10 @@ pub async fn exclude(
     Ok(())
 }
 
-/// Gives a line of data for each exclusion of a scan, in the order in which they were made.
+/// Prints a line of data for each exclusion of a scan, in the order of their creation.
 ///
 /// # Errors
-/// When the database cannot be asked.
+/// Returns an error if the database cannot be reached.
 pub async fn list(
     coordinator: &Coordinator,
     scan: i32,

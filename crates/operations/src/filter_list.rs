@@ -1,9 +1,9 @@
-//! `list import`: public lists of names or of countries become objects that crawls' filters ask.
+//! `list import`: converts public lists of names or of countries into objects for crawl filters.
 //!
-//! Read are the layout of the University of Toulouse (UT1: a folder, or a tar file, gzipped or not,
-//! of folders by category with files `domains` and `urls`), hosts files, plain lists, and the files
-//! of the regional internet registries. Everything is read line by line; what a tar file calls
-//! itself is a name and never a path that is written to. Must not know: what a filter decides.
+//! Supported formats are the layout of the University of Toulouse (UT1: a directory, or a tar file,
+//! gzipped or not, with a directory per category and files `domains` and `urls`), hosts files,
+//! plain lists, and the files of the regional internet registries. All are read line by line. Names
+//! in a tar file are never used as paths to write to. Does not depend on a filter's decisions.
 
 use std::{
     fs::{self, File},
@@ -23,31 +23,31 @@ use sha2::{Digest, Sha256};
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Bytes that are read for one list, unpacked: ten times the largest public ones.
+/// Maximum unpacked bytes of one list: ten times the largest public ones.
 const MAX_IMPORT_BYTES: u64 = 4 << 30;
-/// Entries of a folder or a tar file.
+/// Maximum entries of a directory or a tar file.
 const MAX_FILES: usize = 100_000;
-/// The category of names in a file of its own.
+/// The category of names in a single file.
 const ONLY_CATEGORY: &str = "all";
-/// The first bytes of what gzip wrote (RFC 1952, 2.3.1).
+/// The first bytes of a gzip file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Where a tar file says that it is one (POSIX ustar, `magic`).
+/// Offset of a tar file's signature (POSIX ustar, `magic`).
 const TAR_MAGIC_AT: usize = 257;
-/// What it says there.
+/// Signature of a tar file.
 const TAR_MAGIC: &[u8] = b"ustar";
 
-/// A list that was read.
+/// A parsed list.
 #[derive(Debug)]
 pub struct ReadList {
-    /// What it has.
+    /// The kind of list.
     kind: ListKind,
     object: Vec<u8>,
-    /// Lines that name nothing.
+    /// Number of malformed lines.
     bad_lines: u64,
     shown: Vec<String>,
 }
 
-/// What is being read: names, until a file of a registry comes.
+/// The state of reading a list: names, until a registry's file is found.
 #[derive(Default)]
 struct Reading {
     names: NameListBuilder,
@@ -56,10 +56,10 @@ struct Reading {
     files: usize,
 }
 
-/// Reads a list from a file or a folder.
+/// Reads a list from a file or a directory.
 ///
 /// # Errors
-/// When it cannot be read, has too much, or names nothing.
+/// Returns an error if it cannot be read, is too large, or has no entries.
 pub fn read(path: &Path) -> Result<ReadList, OperationError> {
     let of_path = |error: ReadError| OperationError::new(format!("{}: {error}", path.display()));
     let mut reading = Reading::default();
@@ -87,7 +87,7 @@ enum ReadError {
 
 impl Reading {
     fn folder(&mut self, path: &Path, depth: usize) -> Result<(), ReadError> {
-        // UT1 has two levels; deeper ones are not of a list.
+        // UT1 has two levels; deeper directories do not belong to a list.
         if depth > 4 {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Reading {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             self.count_file()?;
-            // Links to other categories are those again.
+            // Symbolic links are aliases of other categories.
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.folder(&entry.path(), depth + 1)?;
@@ -142,7 +142,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads a file of a folder or tar file, if its name is one that lists have.
+    /// Reads a file of a directory or tar file, if lists have files of its name.
     fn member(&mut self, path: &[String], input: impl BufRead) -> Result<(), ReadError> {
         let [.., folder, name] = path else { return Ok(()) };
         let kind = match name.as_str() {
@@ -167,7 +167,7 @@ impl Reading {
         let mut is_of_registry = None;
         loop {
             line.clear();
-            // A line that is longer names nothing, and neither does what follows of it.
+            // A longer line is malformed, and so is the rest of it.
             let most = MAX_LIST_LINE_BYTES as u64 + 2;
             let length = input.by_ref().take(most).read_until(b'\n', &mut line)?;
             if length == 0 {
@@ -215,7 +215,7 @@ impl Reading {
 }
 
 impl ReadList {
-    /// Number of entries by category.
+    /// Returns the number of entries by category.
     fn categories(&self) -> Result<Map<String, Value>, OperationError> {
         let bytes: ListBytes = std::sync::Arc::new(self.object.clone());
         let broken = |error| OperationError::new(format!("the list that was built: {error}"));
@@ -233,10 +233,11 @@ impl ReadList {
     }
 }
 
-/// Puts a list into a store and notes its version; one line of data: name, version, kind, entries.
+/// Uploads a list to a store and records its version. Prints one line of data: name, version, kind,
+/// entries.
 ///
 /// # Errors
-/// When the name is none, or the store or the database refuses.
+/// Returns an error if the name is invalid, or the store or the database fails.
 pub async fn import(
     coordinator: &Coordinator,
     name: &str,

@@ -1,9 +1,9 @@
-//! `scan gc`: removes what no scan needs any more: old sites, archives that no row refers to.
+//! `scan gc`: removes what no scan needs any longer: old sites, and archives that no row refers to.
 //!
-//! Invariants: the scan that a site's manifest names is never touched, nor one that runs, nor one
-//! that is newer than the published one and unknown here (another database may be at work on it).
-//! A store is listed before Postgres is asked what is referenced, so that an object of a job that
-//! was done again meanwhile is never taken for garbage.
+//! Invariants: never touches the scan in a site's manifest, a running scan, or a scan that is newer
+//! than the published one and unknown here, because another database may be working on it. A store
+//! is listed before Postgres is queried for references, so that an object of a job that was
+//! repeated since is never taken for garbage.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,20 +19,20 @@ use uuid::Uuid;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// What `gc` removes and what it keeps.
+/// Options of `scan gc`.
 #[derive(Debug, Clone, Copy)]
 pub struct GcOptions {
-    /// How many of the newest scans keep their sites, besides the published one.
+    /// Number of the newest scans that keep their sites, in addition to the published one.
     pub keep: u32,
-    /// Whether it only says what it would remove.
+    /// Whether to only report what would be removed.
     pub dry_run: bool,
-    /// Whether the database rows of the scans whose sites are removed are dropped too.
+    /// Whether to drop the database rows of scans whose sites are removed.
     pub drop_rows: bool,
 }
 
-/// Where `doctor` writes its probes.
+/// The prefix of the probes that `doctor` writes.
 pub(super) const PROBES: &str = ".doctor/";
-/// Objects named in one call to a store; S3 takes a thousand.
+/// Maximum objects in one call to a store; S3 accepts a thousand.
 const KEYS_PER_DELETE: usize = 1_000;
 
 /// A scan of this database.
@@ -52,7 +52,7 @@ impl KnownScan {
     }
 }
 
-/// What a run of `gc` has removed so far, or would remove.
+/// Counts of the objects removed so far, or that would be removed.
 struct Sweep<'a> {
     sink: &'a dyn LineSink,
     dry_run: bool,
@@ -60,10 +60,10 @@ struct Sweep<'a> {
     bytes: u64,
 }
 
-/// Removes what no scan needs; one line of data for each thing removed.
+/// Removes what no scan needs. Prints one line of data for each removal.
 ///
 /// # Errors
-/// When a store or the database refuses, or a manifest is not understood.
+/// Returns an error if a store or the database fails, or a manifest is malformed.
 pub async fn gc(
     coordinator: &Coordinator,
     options: GcOptions,
@@ -96,7 +96,7 @@ async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Operat
     let mut known = Vec::new();
     for summary in coordinator.list_scans().await? {
         let id = summary.scan_id;
-        // A scan may be dropped by someone else between the two questions.
+        // The scan may be dropped between the two queries.
         let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
         let info = coordinator.load_scan(number).await?;
         let settings = serde_json::from_value(info.settings).map_err(|error| {
@@ -114,7 +114,8 @@ struct Volume {
     bytes: u64,
 }
 
-/// Removes the old scans' prefixes of a site; answers which scans are old, objects or not.
+/// Removes the prefixes of old scans from a site. Returns the old scans, even those without
+/// objects.
 async fn sweep_site(
     site: &Arc<dyn Store>,
     scans: &[&KnownScan],
@@ -140,7 +141,7 @@ async fn sweep_site(
     let mut gone = Vec::new();
     for id in obsolete(&found, &known, live.scan, keep) {
         let prefix = object_names::scan_prefix(id);
-        // An operator may have gone back to an older scan since the manifest was read.
+        // The operator may have published an older scan again since the manifest was read.
         let now = published(&**site).await?;
         if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
             sweep
@@ -165,7 +166,7 @@ fn slashed(store: &Arc<dyn Store>) -> String {
     format!("{}/", store.url().trim_end_matches('/'))
 }
 
-/// The manifest of a site; none where nothing is published.
+/// Returns a site's manifest. `None` if nothing is published.
 async fn published(site: &dyn Store) -> Result<Option<Manifest>, OperationError> {
     let Some(tagged) = site.get_tagged(object_names::MANIFEST).await? else { return Ok(None) };
     Manifest::read(&tagged.bytes).map(Some).map_err(|error| {
@@ -176,15 +177,16 @@ async fn published(site: &dyn Store) -> Result<Option<Manifest>, OperationError>
     })
 }
 
-/// The scan that a key below `scans/` belongs to.
+/// Returns the scan that a key below `scans/` belongs to.
 fn scan_of(key: &str) -> Option<Uuid> {
     let id = key.strip_prefix("scans/")?.split('/').next()?;
-    // Only as scans write it: other spellings of the same number are not ours.
+    // Accept only the spelling that scans write: other spellings of the same id are not ours.
     Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
 }
 
-/// Which scans of a site may go: of those `found` there, and of this database's, of which `known`
-/// says whether they have ended. Ids are ordered by when their scans were started.
+/// Returns the scans of a site that may be removed, among those `found` there and those of this
+/// database, for which `known` says whether they have finished. Ids are ordered by the start of
+/// their scans.
 fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
     let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
     newest.sort_unstable_by(|a, b| b.cmp(a));
@@ -210,7 +212,7 @@ async fn sweep_archives(
     let listed = store.list_all(&prefix).await?;
     let referenced: HashMap<i32, i32> =
         coordinator.referenced_archives(scan.number).await?.into_iter().collect();
-    // Asked again: the scan may have ended since it was listed.
+    // Queried again, because the scan may have finished since it was listed.
     let has_ended = !coordinator.scan_status(scan.number).await?.state.is_open();
     let garbage: Vec<ObjectInfo> = listed
         .into_iter()
@@ -231,15 +233,15 @@ async fn sweep_archives(
     sweep.remove(&*store, &garbage).await
 }
 
-/// Shard and lease number in an archive's key.
+/// Parses shard and lease number in an archive's key.
 fn archive_of(key: &str, prefix: &str) -> Option<(i32, i32)> {
     let name = key.strip_prefix(prefix)?.strip_suffix(".warc.gz")?;
     let (shard, lease_number) = name.split_once('-')?;
     Some((shard.parse().ok()?, lease_number.parse().ok()?))
 }
 
-/// An archive of a lease that was lost. While the scan runs, a shard's newest lease may be at
-/// work: only what is older than the completed one is known dead.
+/// Returns true if the archive belongs to a lost lease. While the scan runs, a shard's newest lease
+/// may still be active, so only archives older than the completed lease are garbage.
 fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bool {
     match referenced {
         Some(referenced) => lease_number < referenced || (has_ended && lease_number != referenced),
@@ -247,7 +249,7 @@ fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bo
     }
 }
 
-/// What `doctor` left where it was killed.
+/// Removes the probes that `doctor` left behind when it was killed.
 async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep<'_>) -> Result<(), OperationError> {
     let probes = store.list_all(PROBES).await?;
     sweep.remove(store, &probes).await
@@ -317,9 +319,9 @@ mod tests {
         let found: Vec<Uuid> = (1..=6).map(id).collect();
         let known: HashMap<Uuid, bool> =
             [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
-        // 5 and 6 are the newest, 3 is live, 2 runs; 1 has ended, 4 too.
+        // 5 and 6 are the newest, 3 is live, 2 is running; 1 and 4 have finished.
         assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
-        // 5 is newer than the live one and unknown here: another database's.
+        // 5 is newer than the live one and unknown here, so it belongs to another database.
         assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
         assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
         // A scan whose site was removed before may still have rows.

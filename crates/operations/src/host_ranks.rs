@@ -1,6 +1,6 @@
-//! The ranks of hosts, an input of a scan: found, read and checked when the scan is started, and
-//! written into its archive, so that every search job reads the same bytes and none depends on a
-//! file that may change or go while the scan runs.
+//! The host ranks of a scan. They are found, read and checked when the scan is started, and written
+//! into its archive, so that every search job reads the same bytes, and none depends on a file that
+//! may change or disappear while the scan runs.
 
 use std::sync::Arc;
 
@@ -24,28 +24,29 @@ use crate::{
     source::{self, NoNames},
 };
 
-/// What `--host-ranks` calls the newest ranks of the source.
+/// The value of `--host-ranks` for the newest ranks of the source.
 pub const LATEST: &str = "latest";
-/// What `--host-ranks` calls a scan without ranks.
+/// The value of `--host-ranks` for a scan without ranks.
 pub const NONE: &str = "none";
 
-/// The first part of the file that is read. A million lines take about 28 bytes each, compressed.
+/// Bytes of the file's first part that are read. A million lines take about 28 bytes each,
+/// compressed.
 const READ_BYTES: u64 = 48 << 20;
 /// Bytes of one request.
 const REQUEST_BYTES: u64 = 8 << 20;
 
-/// The ranks of a scan that is not started yet.
+/// The host ranks of a scan that is not started yet.
 pub(crate) struct FoundRanks {
-    /// What the scan's settings hold.
+    /// The part for the scan's settings.
     pub(crate) pinned: PinnedRanks,
     list: String,
 }
 
-/// Reads the ranks that a scan asks for. None: the scan has none, because it asks for none, or
-/// because the source has no `latest` ones.
+/// Reads the host ranks for a scan. `None` if the scan has none, or the source has no `latest`
+/// ones.
 ///
 /// # Errors
-/// When a file that was named is missing, when a file is not one of ranks, or a store refuses.
+/// Returns an error if a named file is missing, a file is malformed, or a store fails.
 pub(crate) async fn find(
     asked: &str,
     settings: &ScanSettings,
@@ -86,7 +87,7 @@ impl FoundRanks {
     /// Writes the ranks into the archive of the scan that is about to start.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// Returns an error if the store fails.
     pub(crate) async fn write(&self, archive: &str, scan_id: Uuid) -> Result<(), OperationError> {
         let key = object_names::host_ranks(scan_id);
         let archive = everytab_storage::open(archive, &StoreSettings::default()).await?;
@@ -94,8 +95,8 @@ impl FoundRanks {
     }
 }
 
-/// Deletes the ranks of a scan that did not start. Where the store refuses, they stay: they are a
-/// public list, and no scan reads them.
+/// Deletes the ranks of a scan that did not start. They may remain if the store fails, because they
+/// are a public list and no scan reads them.
 pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     let key = object_names::host_ranks(scan_id);
     let deleted = match everytab_storage::open(archive, &StoreSettings::default()).await {
@@ -107,8 +108,8 @@ pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     }
 }
 
-/// Whether a scan whose settings hold `found` asked for the same ranks. A scan that found none
-/// asked for the newest ones or for none.
+/// Returns true if a scan with `found` in its settings requested the same ranks. A scan without
+/// ranks requested the newest ones or none.
 pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     match found {
         Some(found) => found.asked == asked,
@@ -116,8 +117,8 @@ pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     }
 }
 
-/// The ranks of the newest web graph that has them, by the list of graphs or else by the bucket's
-/// folders.
+/// Returns the ranks of the newest web graph that has them, using the list of graphs or else the
+/// bucket's prefixes.
 async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, OperationError> {
     let graphs = match source::list_of(store, is_public, GRAPH_LIST).await {
         Ok(list) => graph_ids(&list)
@@ -132,8 +133,8 @@ async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, Op
     Ok(found.map_err(unreadable)?.ok().map(|graph| host_ranks_path(&graph)))
 }
 
-/// What to do where the ranks cannot be read for the moment: a month's site without them, only
-/// because a server was busy for a second, is worse than a later start.
+/// Creates the error for ranks that cannot be read at the moment. Starting later is better than a
+/// month's site without ranks, only because a server was busy for a second.
 fn unreadable(error: StorageError) -> OperationError {
     OperationError::new(format!(
         "ranks of hosts for search: {error}; start the scan again later, or without ranks by \
@@ -141,7 +142,7 @@ fn unreadable(error: StorageError) -> OperationError {
     ))
 }
 
-/// The names of the web graphs among folders, newest first.
+/// Returns the names of the web graphs among `folders`, newest first.
 fn in_order(folders: &[String]) -> Vec<String> {
     let names = folders.iter().map(|folder| folder.trim_end_matches('/'));
     let mut graphs: Vec<String> =
@@ -150,7 +151,8 @@ fn in_order(folders: &[String]) -> Vec<String> {
     graphs
 }
 
-/// The year and month at which a graph's crawls end: `cc-main-2025-26-dec-jan-feb` in 2026, 2.
+/// Returns the year and month in which a graph's crawls end: 2026 and 2 for
+/// `cc-main-2025-26-dec-jan-feb`.
 fn month_of(graph: &str) -> (u32, usize) {
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -160,7 +162,7 @@ fn month_of(graph: &str) -> (u32, usize) {
     (year, MONTHS.iter().position(|name| month.starts_with(name)).map_or(0, |month| month + 1))
 }
 
-/// The store and key of a URL, of a file, or of a path in the source.
+/// Returns store and key for a URL, a file, or a path in the source.
 async fn of_name(
     name: &str,
     source: Arc<dyn Store>,
@@ -181,7 +183,7 @@ async fn of_name(
     Ok((source::open(folder, needs_no_credentials).await?, key.to_owned()))
 }
 
-/// The first bytes of an object; none if it is not there.
+/// Returns the first bytes of an object. `None` if it does not exist.
 async fn first_part(store: &dyn Store, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let Some(info) = store.head(key).await? else { return Ok(None) };
     let end = info.size.min(READ_BYTES);
@@ -218,7 +220,8 @@ mod tests {
         found.map(|found| found.pinned)
     }
 
-    /// As a server that is busy for a second: a month's scan must not be without ranks for it.
+    /// Simulates a server that is busy for a second, which must not leave a month's scan without
+    /// ranks.
     #[tokio::test]
     async fn ranks_that_cannot_be_read_for_the_moment_are_no_missing_ranks() {
         let root = tempfile::tempdir().unwrap();

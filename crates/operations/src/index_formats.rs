@@ -1,7 +1,8 @@
-//! How a crawl's index files are stored, by the ends of some of them, before a scan is started.
+//! Reads how a crawl's index files are stored, from the footers of some of them, before a scan
+//! starts.
 //!
-//! One program writes all index files of a crawl with the same settings, so that a few files say
-//! what all have. Must not know: what the columns mean.
+//! One program writes all index files of a crawl with the same settings, so that a few files
+//! represent all. Does not depend on the meaning of the columns.
 
 use everytab_commoncrawl::index::{Formats, IndexError, IndexOptions};
 use everytab_jobs::index_file::{IndexFile, IndexFileError};
@@ -9,25 +10,25 @@ use everytab_storage::Store;
 
 use crate::error::OperationError;
 
-/// Index files whose ends are read: the first, the last, and files in equal steps between. Each
-/// takes two requests.
+/// Number of index files whose footers are read: the first, the last, and files at equal steps
+/// between. Each takes two requests.
 const FILES_READ: usize = 5;
 
 /// How the needed columns of some index files are stored.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexFormats {
-    /// What the files have that were read.
+    /// The formats of the files that were read.
     pub(crate) formats: Formats,
-    /// How many were read.
+    /// Number of files that were read.
     pub(crate) files_read: usize,
 }
 
-/// Reads the ends of some of `files`. A damaged file says nothing about the others: it is logged,
-/// and its job will name it.
+/// Reads the footers of some of `files`. A damaged file says nothing about the others, so it is
+/// logged, and its job will report it.
 ///
 /// # Errors
-/// When a file is not in the store, one of its needed columns cannot be read (its name, the column
-/// and the reason), or all files that were looked at are damaged.
+/// Returns an error if a file is not in the store, a needed column cannot be read (with its name
+/// and the reason), or all files that were read are damaged.
 pub(crate) async fn read<'a>(
     store: &dyn Store,
     files: impl IntoIterator<Item = &'a str>,
@@ -53,7 +54,7 @@ pub(crate) async fn read<'a>(
     }
 }
 
-/// How one file is stored, or what is damaged in it.
+/// Returns how one file is stored, or how it is damaged.
 async fn formats_of(
     store: &dyn Store,
     path: &str,
@@ -73,7 +74,7 @@ async fn formats_of(
     }
 }
 
-/// The positions of at most [`FILES_READ`] of `count` files, in equal steps.
+/// Returns the positions of up to [`FILES_READ`] of `count` files, in equal steps.
 fn spread(count: usize) -> Vec<usize> {
     let most = FILES_READ.min(count);
     let steps = most.saturating_sub(1).max(1);

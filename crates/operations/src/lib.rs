@@ -1,16 +1,16 @@
-//! What operators run beside the workers: starting a scan, plan, backup, restore, takedown, gc,
-//! doctor and blocklist.
+//! Operations that people run in addition to the workers: starting a scan, plan, backup, restore,
+//! takedown, gc, doctor and blocklist.
 //!
-//! Every operation takes plain options and returns a value; lines for programs and notes for
-//! people go to a [`LineSink`]. An [`OperationError`] is one line that names the option to change.
+//! Every operation takes plain options and returns a value. Lines for programs and notes for people
+//! go to a [`LineSink`]. An [`OperationError`] is one line that names the option to change.
 //!
-//! Must not know: the command line, standard output, how a job does its work.
+//! Does not depend on the command line, standard output, or how a job works.
 //!
 //! ```
 //! use everytab_operations::blocklist::{PatternKind, Patterns};
 //!
 //! # fn main() -> Result<(), String> {
-//! // Hostnames are checked, and brought to the form that scans use, before any is sent.
+//! // Checks all hostnames and converts them to the form that scans use, before any is sent.
 //! let names = ["Shop.Example.".to_owned()];
 //! Patterns::check(PatternKind::Hostname, &names).map_err(|error| error.message)?;
 //! let refused = Patterns::check(PatternKind::Title, &["%".to_owned()]).unwrap_err();

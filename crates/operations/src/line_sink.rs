@@ -1,37 +1,39 @@
-//! Where an operation's lines go.
+//! The sink for an operation's lines.
 
 use std::fmt::Arguments;
 
 use crate::error::OperationError;
 
-/// Receives the lines of an operation. The command line writes them to standard output and
-/// standard error; a test collects them.
+/// Receives the lines of an operation. The command line writes them to standard output and standard
+/// error; a test collects them.
 pub trait LineSink: Send + Sync {
-    /// Takes one line of the result, without its line feed.
+    /// Writes one line of the result, given without its line feed.
     ///
     /// # Errors
-    /// When the line cannot be written, and data would be lost.
+    /// Returns an error if the line cannot be written, so that data would be lost.
     fn data(&self, line: Arguments<'_>) -> Result<(), OperationError>;
 
-    /// Takes one line for a person: progress, a warning, a summary.
+    /// Writes one line for people: progress, a warning, a summary.
     fn note(&self, line: Arguments<'_>);
 
-    /// Paints the lines that `frame` makes for a number of columns over those painted before.
-    /// False: there is no terminal, and nothing was painted.
+    /// Paints the lines that `frame` returns for a number of columns over those painted before.
+    /// Returns false if there is no terminal, and paints nothing.
     fn paint(&self, frame: &dyn Fn(usize) -> Vec<String>) -> bool {
         let _ = frame;
         false
     }
 
-    /// Leaves the last frame where it is; later lines stand below it.
+    /// Leaves the last frame in place; later lines appear below it.
     fn end_painting(&self) {}
 
-    /// The columns that a line of data should fit into; no limit unless a terminal shows it.
+    /// Returns the columns that a line of data should fit into. Unlimited unless a terminal shows
+    /// it.
     fn columns(&self) -> usize {
         usize::MAX
     }
 
-    /// Writes log lines of another process above the frame, if frames are painted.
+    /// Returns a function that writes another process's log lines above the frame, if frames are
+    /// painted.
     fn log_writer(&self) -> Option<fn(&[u8])> {
         None
     }

@@ -1,4 +1,4 @@
-//! `plan`: estimates what a scan of a crawl takes, before it is started.
+//! `plan`: estimates the resources of a scan before it is started.
 //!
 //! Invariants: each number says whether it was measured or assumed; only one row group of one index
 //! file is read, unless it holds no home page. Shards and bundles are divided as in
@@ -33,7 +33,7 @@ use crate::{
 /// Reads the crawl's list of index files and a sample of one, and prints the estimate.
 ///
 /// # Errors
-/// When the crawl or its index cannot be read.
+/// Returns an error if the crawl or its index cannot be read.
 pub async fn plan_crawl(
     options: &CrawlToPlan,
     as_json: bool,
@@ -105,11 +105,11 @@ fn document(
     })
 }
 
-/// Prints the hours and dollars that a fleet takes, computed from the measured rates and a table of
-/// `prices` in JSON.
+/// Prints the hours and dollars of a scan on a fleet, computed from the measured rates and a table
+/// of `prices` in JSON.
 ///
 /// # Errors
-/// When a machine has no price, or a number makes no sense.
+/// Returns an error if an instance type has no price, or a number is invalid.
 pub fn plan_fleet(
     options: &FleetToPlan,
     prices: &str,
@@ -119,11 +119,12 @@ pub fn plan_fleet(
     report::print(options, prices, as_json, sink)
 }
 
-/// Prints the machines, days and dollars that a live crawl takes, computed from the measured rates
-/// and a table of `prices` in JSON.
+/// Prints the instances, days and dollars of a live crawl, computed from the measured rates and a
+/// table of `prices` in JSON.
 ///
 /// # Errors
-/// When a machine has no price, or a number makes no sense. The message names the option.
+/// Returns an error if an instance type has no price, or a number is invalid. The message names the
+/// option.
 pub fn plan_live_crawl(
     options: &LiveCrawlToPlan,
     prices: &str,
@@ -133,11 +134,11 @@ pub fn plan_live_crawl(
     live_crawl::print(options, prices, as_json, sink)
 }
 
-/// Prints the numbers of a scan beside those that the model predicts for the same hosts on a fleet.
-/// The fleet's number of hosts is not used.
+/// Prints the numbers of a scan next to those that the model predicts for as many hosts on a fleet.
+/// Ignores the fleet's number of hosts.
 ///
 /// # Errors
-/// When a machine has no price.
+/// Returns an error if an instance type has no price.
 pub fn reconcile(
     scan: &MeasuredScan,
     options: &FleetToPlan,
@@ -148,11 +149,10 @@ pub fn reconcile(
     report::print_comparison(scan, options, prices, as_json, sink)
 }
 
-/// Reads the numbers of a published scan: from its `stats.json` in the folder or bucket of its
-/// site.
+/// Reads the numbers of a published scan from `stats.json` in the store of its site.
 ///
 /// # Errors
-/// When there is no site, or it cannot be read.
+/// Returns an error if there is no site, or it cannot be read.
 pub async fn published_scan(site: &str) -> Result<MeasuredScan, OperationError> {
     let store = everytab_storage::open(site, &StoreSettings::default()).await?;
     MeasuredScan::of_stats(&store.get(object_names::STATS).await?)

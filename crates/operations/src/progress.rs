@@ -1,4 +1,4 @@
-//! What `scan status` shows: a bar, a rate and an estimate a stage, and failures by outcome.
+//! Formats `scan status`: a bar, a rate and an estimate per stage, and failures by outcome.
 
 pub mod layout;
 
@@ -13,27 +13,27 @@ use everytab_fetcher::Outcome;
 
 use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
 
-/// How often a person who watches sees where a scan stands.
+/// Interval at which a watching person sees the status of a scan.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
-/// Counting all results of a large scan takes a second of Postgres; a program that watches waits
-/// this many times as long as the last answer took, so that watching costs at most a tenth of a
+/// A program that watches a scan waits this many times as long as the last reply took. Counting all
+/// results of a large scan takes a second of Postgres, so that watching costs at most a tenth of a
 /// core.
 pub const STATUS_SHARE: u32 = 10;
-/// The longest bar, in columns, where the terminal has room for it.
+/// Maximum columns of a bar, if the terminal has room.
 const MAX_BAR_CELLS: usize = 24;
-/// The shortest bar that still shows an eighth.
+/// Minimum columns of a bar, which still show an eighth.
 const MIN_BAR_CELLS: usize = 8;
-/// The columns of what stands behind a bar: a space and `123456/123456`.
+/// Columns of the count behind a bar: a space and `123456/123456`.
 const COUNT_COLUMNS: usize = 14;
-/// The column at which the text of the first line begins, behind `scan`.
+/// Start column of the first line's text, behind `scan`.
 const TITLE_COLUMNS: usize = 5;
-/// The column at which the totals of a scan that has ended begin.
+/// Start column of the totals of a finished scan.
 const TOTALS_COLUMNS: usize = 9;
 
-/// A label and the text that stands behind it.
+/// A label and the text behind it.
 type Labelled = (String, String);
 
-/// One stage as a line shows it.
+/// The values that one stage's line shows.
 #[derive(Debug, Clone, PartialEq)]
 struct StageLine {
     kind: JobKind,
@@ -88,7 +88,7 @@ fn stage_line(status: &ScanStatus, stage: &StageStatus) -> StageLine {
     }
 }
 
-/// The whole picture, as lines for a terminal of `columns`.
+/// Returns the whole status, as lines for a terminal of `columns`.
 pub fn picture(status: &ScanStatus, columns: usize) -> Vec<String> {
     let title = format!("{}  {}  {}", status.scan_id, status.crawl, status.state);
     let mut lines = wrapped("scan", TITLE_COLUMNS, &title, columns);
@@ -165,7 +165,7 @@ fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The rows of the index that are left out though they look like home pages, by reason.
+/// Returns the rejected index rows that look like home pages, by reason.
 fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
     let counts = &status.outcomes.get(&JobKind::Index)?.counts;
     let of = |family: CountFamily| {
@@ -182,7 +182,7 @@ fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
     (!parts.is_empty()).then(|| ("left out".to_owned(), parts.join("; ")))
 }
 
-/// What fetching the icons took so far: names, connections, permissions.
+/// Returns the effort of fetching icons so far: look-ups, connections, robots.txt.
 fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
     let StageOutcomes { outcomes, counts, .. } = status.outcomes.get(&JobKind::Icon)?;
     if counts.is_empty() {
@@ -245,7 +245,7 @@ fn worker_line(worker: &WorkerStatus, now: Option<DateTime<Utc>>) -> String {
     line
 }
 
-/// A job that has ended workers: it handles one item at a time.
+/// Describes a job that crashed workers and therefore handles one item at a time.
 fn isolated_line(job: &IsolatedJob) -> String {
     let mut line = format!(
         "job {} {} {}: {} crashes, {}",
@@ -290,7 +290,7 @@ fn error_lines(status: &ScanStatus) -> Vec<Labelled> {
     lines
 }
 
-/// One line of the whole, for a log.
+/// Returns the status in one line, for a log.
 pub fn line(status: &ScanStatus) -> String {
     let parts: Vec<String> = stage_lines(status)
         .iter()
@@ -300,8 +300,8 @@ pub fn line(status: &ScanStatus) -> String {
     format!("{}: {}", status.state, parts.join("  "))
 }
 
-/// The end of a scan in numbers, as lines of at most `columns`: hosts, pages, icons by outcome,
-/// bundles, seconds a stage.
+/// Returns a scan's results, as lines of at most `columns`: hosts, pages, icons by outcome,
+/// bundles, seconds per stage.
 pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     let [warc, bundles] =
         [JobKind::Warc, JobKind::BundleShard].map(|kind| status.outcomes_of(kind));
@@ -332,7 +332,7 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a duration for people: `5.0s`, `2m05s` or `1h02m`.
+/// Formats a duration for people: `5.0s`, `2m05s` or `1h02m`.
 pub fn short_time(seconds: f64) -> String {
     // Rounded for people; never negative, since all durations are clamped.
     let whole = seconds.round() as u64;
@@ -350,7 +350,7 @@ mod tests {
 
     use super::*;
 
-    /// A status with the given members, and nothing else in it.
+    /// Returns a status with the given members, and otherwise empty.
     fn status(members: Value) -> ScanStatus {
         let mut status = json!({
             "scan": "00000000-0000-0000-0000-000000000000", "crawl": "c", "state": "running",

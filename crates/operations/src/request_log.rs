@@ -1,10 +1,10 @@
-//! `publish --request-log`: public files that tell each host what the scan asked of it.
+//! `publish --request-log`: public files that list for each host the requests of a scan.
 //!
-//! All tables of the archive are read once; their lines are spilled to 256 compressed temporary
-//! files by the hash of the host, and each of those becomes the public files of its hashes.
-//! Invariants: the files are a pure function of the tables and of the hosts that are left out, on
-//! whichever machine; the index is written last, and the private list read after it, so that
-//! either this or a takedown leaves a host out.
+//! All tables of the archive are read once. Their lines are spilled to 256 compressed temporary
+//! files by the host's hash, and each of these is converted to the public files of its hashes.
+//! Invariants: the files are a pure function of the tables and the excluded hosts, on any host. The
+//! index is written last and the private list read after it, so that either this command or a
+//! takedown excludes a host.
 
 use std::{
     collections::BTreeMap,
@@ -36,35 +36,36 @@ use crate::{error::OperationError, line_sink::LineSink};
 
 /// Tables and files that are read or written concurrently.
 const CONCURRENT_OBJECTS: usize = 32;
-/// Temporary files: one for each first byte of a hash.
+/// Number of temporary files: one for each first byte of a hash.
 const SPILL_FILES: usize = 256;
 
-/// Where and how the files are made.
+/// Options of `publish --request-log`.
 #[derive(Debug, Clone)]
 pub struct RequestLogOptions {
-    /// The folder of temporary files, which take a twentieth more than the public ones.
+    /// The directory for temporary files, which take a twentieth more than the public ones.
     pub temporary: PathBuf,
     /// The private prefix with the list of takedowns.
     pub private: Option<String>,
-    /// Bytes that all files may take.
+    /// Maximum bytes of all files together.
     pub max_bytes: u64,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLogSize {
-    /// Requests that the tables hold.
+    /// Requests in the tables.
     pub requests: u64,
     /// Public files.
     pub files: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
-/// Writes the public files of a scan that was published.
+/// Writes the request files of a published scan.
 ///
 /// # Errors
-/// When a store, the database or the disk refuses, or the files would take more than they may.
+/// Returns an error if a store, the database or the disk fails, or the files would exceed
+/// `max_bytes`.
 pub async fn publish_request_log(
     coordinator: &Coordinator,
     scan: i32,
@@ -88,7 +89,7 @@ pub async fn publish_request_log(
     Ok(size)
 }
 
-/// Reads all tables into temporary files, but for the hosts that are left out.
+/// Spills all tables into temporary files, except the lines of excluded hosts.
 async fn spill(
     tables: &dyn Store,
     keys: impl Iterator<Item = String>,
@@ -139,7 +140,7 @@ impl Spill {
     }
 }
 
-/// Reads a temporary file back. Hosts are in the order of their names.
+/// Reads a temporary file. Hosts are sorted by name.
 fn hosts_of(spilled: GzEncoder<BufWriter<File>>) -> io::Result<BTreeMap<String, LinesOfHost>> {
     let mut file = spilled.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
@@ -157,7 +158,8 @@ fn hosts_of(spilled: GzEncoder<BufWriter<File>>) -> io::Result<BTreeMap<String, 
     Ok(hosts)
 }
 
-/// The public files of one temporary file, by their numbers; also those of no host.
+/// Converts one temporary file into public files, by their numbers; files without hosts are
+/// included.
 fn files_of(
     first_byte: usize,
     spilled: GzEncoder<BufWriter<File>>,
@@ -204,7 +206,7 @@ impl PublicFiles<'_> {
             });
             stream::iter(puts).buffer_unordered(CONCURRENT_OBJECTS).try_collect::<()>().await?;
         }
-        // With more or fewer digits, the files of an earlier time have other names.
+        // Files of an earlier run with more or fewer digits have other names.
         let length = request_file_path(0, index.digits).len() + self.prefix.len();
         let index_key = format!("{}{REQUESTS_INDEX_PATH}", self.prefix);
         let bytes = serde_json::to_vec(&index)?;

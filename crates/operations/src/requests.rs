@@ -1,8 +1,8 @@
-//! What a scan asked of a host, and when: for whoever asks.
+//! Lists the requests that a scan sent to a host, for operators who are asked about them.
 //!
-//! The requests are read from the archive, where each shard keeps the table of all that it asked.
-//! A page of any shard may have named an icon of the host, so that all tables are read.
-//! Invariant: what the tables cannot tell is said. Must not know: how a request is made.
+//! The requests are read from the archive, where each shard has a table of all its requests. A page
+//! of any shard may have named an icon of the host, so all tables are read. Invariant: the result
+//! says what the tables cannot tell. Does not depend on how a request is sent.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use everytab_bundler::{object_names, request_files::RequestLine};
@@ -20,78 +20,78 @@ use uuid::Uuid;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Tables that are read concurrently; with 20 ms a read, those of 25,000 shards take 16 s.
+/// Tables that are read concurrently; with 20 ms per read, those of 25,000 shards take 16 s.
 const CONCURRENT_TABLES: usize = 32;
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AskedOnce {
-    /// When, in UTC, as `2026-05-03T12:00:01Z`.
+    /// The time in UTC, as `2026-05-03T12:00:01Z`.
     pub asked_at: String,
-    /// What was asked for.
+    /// The requested URL.
     pub url: String,
-    /// `GET`; `-` where no connection came about, so that nothing was sent.
+    /// `GET`, or `-` if no connection was established and nothing was sent.
     pub method: String,
-    /// How the fetch ended; `redirected` or `sent_again` where it went on; `unfinished` where
-    /// nobody waited for the answer any more.
+    /// The outcome of the fetch; `redirected` or `sent_again` if another request followed;
+    /// `unfinished` if the fetch was cancelled before the response.
     pub outcome: String,
-    /// The status of the answer; none if there was none.
+    /// The status of the response. `None` if there was none.
     pub status: Option<u16>,
-    /// Bytes of the decoded body, as far as it was wanted.
+    /// Bytes of the decoded body that were read.
     pub bytes: u64,
 }
 
 /// An attempt at the host's own shard that ended before it was completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlyEnd {
-    /// When, in UTC.
+    /// The time in UTC.
     pub at: String,
-    /// How, such as `expired` or `released`.
+    /// How it ended, such as `expired` or `released`.
     pub event: String,
 }
 
-/// What the tables cannot tell.
+/// The gaps in the tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Untold {
-    /// Shards whose icons are not all fetched; completing writes the table.
+    /// Shards whose icons are not all fetched; completing a shard writes its table.
     pub shards_not_completed: u64,
-    /// Shards whose icons were fetched by a version that kept no table.
+    /// Shards whose icons were fetched by a version without tables.
     pub shards_without_table: u64,
-    /// Shards whose archive is gone.
+    /// Shards whose archive was removed.
     pub shards_without_archive: u64,
-    /// Requests, to whichever host, for which the tables had no room.
+    /// Requests to any host for which the tables had no room.
     pub requests_without_room: u64,
-    /// The attempts at the host's own shard that ended early: what they asked is in no table.
+    /// Attempts at the host's own shard that ended early. Their requests are in no table.
     pub early_ends: Vec<EarlyEnd>,
-    /// The number of such attempts at other shards, whose pages may name icons of the host.
+    /// Number of such attempts at other shards, whose pages may name icons of the host.
     pub early_ends_elsewhere: u64,
 }
 
-/// What a scan asked of a host.
+/// The requests that a scan sent to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostRequests {
     /// The scan.
     pub scan: Uuid,
     /// The host.
     pub host: String,
-    /// The User-Agent of the requests, if the scan has one of its own.
+    /// The User-Agent of the requests. `None` if they had each worker's own.
     pub user_agent: Option<String>,
     /// The requests, by time.
     pub requests: Vec<AskedOnce>,
-    /// What may be missing.
+    /// The gaps in the tables.
     pub untold: Untold,
 }
 
-/// What the table of one shard tells.
+/// The contents of one shard's table for the host.
 struct FromShard {
     requests: Vec<AskedOnce>,
     untold: Untold,
 }
 
-/// Looks up what a scan asked of a host.
+/// Returns the requests that a scan sent to a host.
 ///
 /// # Errors
-/// When the name is none, or the database or the archive cannot be read.
+/// Returns an error if the name is invalid, or the database or the archive cannot be read.
 pub async fn of_host(
     coordinator: &Coordinator,
     scan: i32,
@@ -157,7 +157,7 @@ fn asked_once(request: RequestLine<'_>) -> AskedOnce {
     }
 }
 
-/// How attempts at the icons of the host's own shard ended before they were completed.
+/// Returns the attempts at the icons of the host's own shard that ended before completion.
 async fn early_ends(
     coordinator: &Coordinator,
     scan: i32,
@@ -177,10 +177,10 @@ fn time(at: DateTime<Utc>) -> String {
 }
 
 impl HostRequests {
-    /// Gives the requests as lines of data, and the rest as notes.
+    /// Prints the requests as lines of data, and the rest as notes.
     ///
     /// # Errors
-    /// When a line cannot be written.
+    /// Returns an error if a line cannot be written.
     pub fn tell(&self, sink: &dyn LineSink) -> Result<(), OperationError> {
         let as_whom = self.user_agent.as_deref().unwrap_or("the User-Agent of each worker");
         let (scan, host, count) = (self.scan, &self.host, self.requests.len());

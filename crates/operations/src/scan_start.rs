@@ -1,4 +1,4 @@
-//! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
+//! Starts a scan: resolves the crawl and its files, freezes the settings, and loads takedowns.
 
 use std::time::Duration;
 
@@ -19,26 +19,26 @@ use crate::{
     host_ranks, index_formats, site_identity, source,
 };
 
-/// Where a scan reads and writes.
+/// The source and the stores of a scan.
 #[derive(Debug, Clone)]
 pub struct ScanStores {
     /// The crawl's bucket.
     pub source: String,
     /// Whether the bucket is read without credentials.
     pub source_is_public: bool,
-    /// Where the icons are archived.
+    /// The store for archived icons.
     pub archive: String,
-    /// Where the site is published.
+    /// The store in which the site is published.
     pub site: String,
     /// The private prefix with `blocklist.txt`, which takedowns write.
     pub private: Option<String>,
 }
 
 impl ScanStores {
-    /// The same stores by URLs that mean the same on every machine and in every folder.
+    /// Returns these stores with URLs that are valid on every host and in every working directory.
     ///
     /// # Errors
-    /// When a bare path cannot be made absolute.
+    /// Returns an error if a bare path cannot be made absolute.
     pub fn absolute(self) -> Result<Self, OperationError> {
         Ok(Self {
             source: absolute(self.source)?,
@@ -50,10 +50,10 @@ impl ScanStores {
     }
 }
 
-/// A store by a URL that means the same on every machine and in every folder.
+/// Returns a store's URL that is valid on every host and in every working directory.
 ///
 /// # Errors
-/// When a bare path cannot be made absolute.
+/// Returns an error if a bare path cannot be made absolute.
 pub fn absolute(place: String) -> Result<String, OperationError> {
     if place.contains("://") {
         return Ok(place);
@@ -61,43 +61,43 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
     let path = std::path::absolute(&place).map_err(|error| {
         OperationError::usage(format!("{place:?} is no folder's path: {error}"))
     })?;
-    // A path may hold spaces and percent signs; a URL says them otherwise.
+    // A path may hold spaces and percent signs, which a URL escapes.
     Url::from_file_path(&path)
         .map(String::from)
         .map_err(|()| OperationError::usage(format!("{place:?} is no folder's path")))
 }
 
-/// What makes one scan different from another, beside its stores.
+/// The options of a scan, in addition to its stores.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    /// Hosts wanted at most; without it, all.
+    /// Maximum hosts. `None` for all.
     pub limit: Option<u64>,
-    /// Whether robots.txt is asked and obeyed.
+    /// Whether robots.txt is fetched and obeyed.
     pub obey_robots: bool,
     /// Tabs per bundle.
     pub entries_per_bundle: u32,
-    /// How many colours an icon keeps.
+    /// Number of colours that an icon keeps.
     pub icon_colours: Colours,
-    /// How long a lease lasts.
+    /// Duration of a lease.
     pub lease: Duration,
     /// The CloudFront distribution to invalidate after publishing.
     pub distribution: Option<String>,
-    /// The address at which people find the site, with a slash at the end.
+    /// The public URL of the site, with a slash at the end.
     pub site_url: Option<String>,
-    /// Where people write to about their sites: a mail address or an https address.
+    /// The contact for website owners: a mail address or an https address.
     pub contact: Option<String>,
-    /// The internet that is asked for icons.
+    /// The internet from which icons are fetched.
     pub internet: Internet,
-    /// The ranks of hosts for search: `latest`, `none`, or a file of ranks.
+    /// The host ranks for search: `latest`, `none`, or a file of ranks.
     pub host_ranks: String,
-    /// A number that shuffles the order of fetching, and nothing else.
+    /// Seed that shuffles the order of fetching, and nothing else.
     pub shuffle: u64,
-    /// The fleet's requests a second to the source; without it, what the source bears.
+    /// The fleet's requests per second to the source. `None` for the source's usual rate.
     pub archive_rate: Option<ArchiveRate>,
 }
 
 impl ScanOptions {
-    /// Returns whether nothing but a small internet of the operator's is requested.
+    /// Returns true if requests go only to a small internet of the operator.
     pub fn is_confined(&self) -> bool {
         self.internet == Internet::Small
     }
@@ -112,19 +112,20 @@ pub struct StartedScan {
     pub number: i32,
     /// The id of the crawl.
     pub crawl: String,
-    /// How many index files the scan reads.
+    /// Number of index files that the scan reads.
     pub index_files: usize,
 }
 
-/// The settings of a scan with these stores and options, as they are frozen when it is started.
+/// Returns the settings of a scan with these stores and options, as they are frozen at its start.
 ///
 /// # Errors
-/// When the scan would ask the public internet, and nobody could find out who asks.
+/// Returns an error if the scan would send requests to the public internet and nobody could find
+/// out who sends them.
 pub fn settings(
     stores: &ScanStores,
     options: &ScanOptions,
 ) -> Result<ScanSettings, OperationError> {
-    // Every field by name: the compiler tells of an option that is not frozen with the scan.
+    // Destructured, so that the compiler reports an option that is not frozen with the scan.
     let ScanStores { source, source_is_public, archive, site, private } = stores.clone();
     let ScanOptions {
         limit,
@@ -162,11 +163,11 @@ pub fn settings(
     })
 }
 
-/// Whether `found`, the settings of a scan as some version of this program wrote them, are those
-/// that `stores` and `options` give.
+/// Returns true if `found`, the settings of a scan as written by any version of this program, match
+/// `stores` and `options`.
 ///
 /// # Errors
-/// When they are not the settings of a scan.
+/// Returns an error if `found` is malformed.
 pub fn settings_match(
     found: serde_json::Value,
     stores: &ScanStores,
@@ -179,7 +180,7 @@ pub fn settings_match(
     if found.internet != Internet::Unstated {
         return Ok(found == settings(stores, options)?);
     }
-    // The version that wrote them knew neither field. The small internet asks for no contact.
+    // The version that wrote them had neither field. The small internet requires no contact.
     let options = ScanOptions { internet: Internet::Small, ..options.clone() };
     let settings = settings(stores, &options)?;
     Ok(found == ScanSettings { internet: Internet::Unstated, user_agent: None, ..settings })
@@ -188,7 +189,7 @@ pub fn settings_match(
 /// Starts a scan of `wanted`, a crawl's id or `latest`.
 ///
 /// # Errors
-/// When the crawl or a store cannot be read, or the database refuses.
+/// Returns an error if the crawl or a store cannot be read, or the database fails.
 pub async fn start(
     coordinator: &Coordinator,
     wanted: &str,
@@ -206,11 +207,11 @@ pub async fn start(
     Ok(StartedScan { id: scan.scan_id, number, crawl, index_files: scan.files.len() })
 }
 
-/// As [`start`], unless the database has had a scan of `wanted` (`latest`: any scan); then it
-/// answers none. Many callers may ask concurrently.
+/// Works like [`start`], but returns `None` if the database has had a scan of `wanted` (with
+/// `latest`: any scan). May be called concurrently.
 ///
 /// # Errors
-/// When the crawl or a store cannot be read, or the database refuses.
+/// Returns an error if the crawl or a store cannot be read, or the database fails.
 pub async fn start_once(
     coordinator: &Coordinator,
     wanted: &str,
@@ -247,12 +248,12 @@ async fn prepare(
     let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
     let store = source::open(&stores.source, stores.source_is_public).await?;
     let files = crawl::wanted_files(crawl::index_files(&*store, crawl).await?, options.limit);
-    // Files that no job could read are found before there are jobs.
+    // Finds files that no job could read before there are jobs.
     let found = index_formats::read(&*store, files.iter().map(|(path, _)| path.as_str())).await?;
     let read = format!("{} of {}", found.files_read, files.len());
     tracing::info!(crawl, read, formats = %found.formats, "how the index files are stored");
     for url in [&stores.archive, &stores.site] {
-        // A missing bucket or a wrong secret is found here, before the first shard needs it.
+        // Detects a missing bucket or wrong credentials before the first shard needs the store.
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
         if let Some(found) = store.list(object_names::MANIFEST).next().await {
             found?;
@@ -264,7 +265,7 @@ async fn prepare(
     let ranks = host_ranks::find(&options.host_ranks, &settings).await?;
     let scan_id = Uuid::now_v7();
     if let Some(ranks) = &ranks {
-        // The scan's jobs may begin in the moment in which it is started.
+        // The scan's jobs may run as soon as it is started.
         ranks.write(&stores.archive, scan_id).await?;
     }
     let settings = ScanSettings { host_ranks: ranks.map(|found| found.pinned), ..settings };
@@ -279,16 +280,16 @@ async fn prepare(
     })
 }
 
-/// Deletes what a scan has in the archive that did not start. Where the answer of the database was
-/// lost, the scan may have started.
+/// Deletes the objects in the archive of a scan that did not start. If the database's reply was
+/// lost, the scan may have started, so this is checked first.
 async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
     if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {
         host_ranks::delete(&stores.archive, scan.scan_id).await;
     }
 }
 
-/// Adds what was taken down since the last scan to the blocklist. All lines are checked before any
-/// is added.
+/// Adds the takedowns since the last scan to the blocklist. All lines are checked before any is
+/// added.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let list = match store.get(object_names::BLOCKLIST).await {

@@ -1,8 +1,8 @@
-//! Identity of a scan or a crawling process: the address of its own site, a contact, and the
-//! User-Agent that is made of both.
+//! Identity of a scan or a crawling process: the URL of its site, a contact, and the User-Agent
+//! with both.
 //!
-//! Invariant: no request goes to the public internet without an address and a contact that exist.
-//! Does not depend on how a scan or a process is started.
+//! Invariant: requests go to the public internet only with a URL and a contact that can exist. Does
+//! not depend on how a scan or a process is started.
 
 use std::net::IpAddr;
 
@@ -11,20 +11,19 @@ use url::{Host, Url};
 
 use crate::error::OperationError;
 
-/// The name of the robot and its version, as sites see them; robots.txt names what stands before
-/// the slash.
+/// The robot's name and version, as sites see them. robots.txt names the part before the slash.
 const ROBOT: &str = "EveryTabBot/1.0";
-/// The page below the site's address that says what the robot does.
+/// The page below the site's URL that describes the robot.
 const ROBOT_PAGE: &str = "bot.html";
 /// Domains that nobody can own (RFC 2606, RFC 6761).
 const RESERVED_DOMAINS: [&str; 7] =
     ["example", "test", "invalid", "localhost", "example.com", "example.net", "example.org"];
 
-/// The User-Agent of a scan; none without an address or without a contact, which only a scan of the
-/// small internet may lack.
+/// Returns the User-Agent of a scan. `None` without a URL or without a contact, which only a scan
+/// of the small internet may lack.
 ///
 /// # Errors
-/// For the public internet: an address or a contact that is missing, or that nobody can reach.
+/// Returns an error for the public internet if the URL or the contact is missing or cannot exist.
 pub fn user_agent(
     internet: Internet,
     site_url: Option<&str>,
@@ -41,12 +40,12 @@ pub fn user_agent(
     Ok(Some(format!("{ROBOT} (+{site_url}{slash}{ROBOT_PAGE}; {contact})")))
 }
 
-/// Returns the User-Agent of a process that crawls: `user_agent` if there is one, else that of the
-/// site and the contact. `None` as for [`user_agent`].
+/// Returns the User-Agent of a crawling process: `user_agent` if given, else the one made of site
+/// and contact. `None` as for [`user_agent`].
 ///
 /// # Errors
-/// Returns an error for the public internet if the site's owner cannot be reached by what the
-/// User-Agent names.
+/// Returns an error for the public internet if the User-Agent does not tell site owners whom to
+/// contact.
 pub fn of_process(
     internet: Internet,
     own_user_agent: Option<&str>,
@@ -60,11 +59,10 @@ pub fn of_process(
     Ok(Some(own.to_owned()))
 }
 
-/// Checks that a User-Agent names an address of a page or of mail, and that each one that it names
-/// can exist.
+/// Checks that a User-Agent contains a URL or a mail address, and that each can exist.
 ///
 /// # Errors
-/// Returns an error that names the address, or that there is none.
+/// Returns an error that names the invalid address, or says that there is none.
 pub fn check_user_agent(user_agent: &str) -> Result<(), OperationError> {
     let parts = user_agent.split([' ', ';', ',', '(', ')', '<', '>']);
     let parts = parts.map(|part| part.trim_start_matches('+'));

@@ -1,9 +1,9 @@
-//! The source of a scan, which is Common Crawl's bucket or another of its shape; and what is newest
-//! in it, a crawl or a web graph.
+//! The source of a scan, which is Common Crawl's bucket or another with the same layout, and the
+//! newest crawl or web graph in it.
 //!
-//! Both are named by a list on Common Crawl's index server, of which another bucket may have a
-//! copy, and each has a folder; both may be named before the file that is wanted of them is
-//! published. A list that cannot be read for the moment is no missing list.
+//! Crawls and web graphs are listed on Common Crawl's index server, and another bucket may have a
+//! copy of the lists. Each also has a prefix. Both may be listed before the needed file is
+//! published. A list that cannot be read at the moment does not count as missing.
 
 use std::sync::Arc;
 
@@ -11,15 +11,16 @@ use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 
 /// The public bucket over HTTPS, which needs no AWS credentials.
 pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
-/// Where the list of crawls and that of web graphs are published.
+/// The server that publishes the lists of crawls and web graphs.
 const PUBLIC_LISTS: &str = "https://index.commoncrawl.org/";
-/// The newest ones of a list that are tried: one comes a month, and its files within days.
+/// Maximum entries of a list that are tried, the newest first. One is added per month, and its
+/// files follow within days.
 const MAX_TRIED: usize = 3;
 
 /// Opens a source; an S3 bucket without credentials if `is_public`.
 ///
 /// # Errors
-/// When the URL names no store.
+/// Returns an error if the URL does not name a store.
 pub async fn open(source: &str, is_public: bool) -> Result<Arc<dyn Store>, StorageError> {
     let settings = StoreSettings { no_credentials: is_public, ..StoreSettings::default() };
     everytab_storage::open(source, &settings).await
@@ -27,14 +28,14 @@ pub async fn open(source: &str, is_public: bool) -> Result<Arc<dyn Store>, Stora
 
 /// Why there are no names.
 pub(crate) enum NoNames {
-    /// The source has neither the list nor folders, or does not show them.
+    /// The source has neither the list nor prefixes, or denies access to them.
     Missing(StorageError),
     /// They cannot be read.
     Unreadable(StorageError),
 }
 
-/// The list by the file `list` of Common Crawl's index server for its public bucket over HTTPS,
-/// else by the bucket's own copy.
+/// Reads the file `list` from Common Crawl's index server if the store is its public bucket over
+/// HTTPS, else from the store.
 pub(crate) async fn list_of(
     store: &dyn Store,
     is_public: bool,
@@ -48,8 +49,8 @@ pub(crate) async fn list_of(
     Ok(bytes.to_vec())
 }
 
-/// What `names` makes of the names of the folders below `prefix`, where there is no list for the
-/// reason `missing`.
+/// Falls back to the prefixes below `prefix` if the list is missing or access to it is denied, and
+/// returns what `names` makes of their names. Any other error in `missing` is returned.
 pub(crate) async fn folders_below(
     store: &dyn Store,
     prefix: &str,
@@ -72,15 +73,15 @@ pub(crate) async fn folders_below(
     }
 }
 
-/// S3 refuses to say that an object is missing where listing is not allowed.
+/// S3 denies access to a missing object if listing is not allowed.
 fn is_missing(error: &StorageError) -> bool {
     matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Denied)
 }
 
-/// The first of `names` whose file the bucket has.
+/// Returns the first of `names` whose file is in the bucket, or the names that were tried.
 ///
 /// # Errors
-/// The names that were tried, or why the bucket cannot be asked.
+/// Returns an error if the bucket cannot be read.
 pub(crate) async fn first_published(
     store: &dyn Store,
     names: Vec<String>,

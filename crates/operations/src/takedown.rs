@@ -1,14 +1,14 @@
 //! `takedown`: removes hosts, or the tabs with a title or an icon, from a published site
 //! immediately, without a database.
 //!
-//! `everytab_jobs::removal` changes the objects of a scan. Here: which scans of a site there are,
-//! the manifest of the published one, the private list that keeps the hosts out of later scans, and
-//! the CDN. Older scans' objects stay fetchable until `scan gc`, and `publish --force` may go back
-//! to them, so that a takedown changes them too.
+//! `everytab_jobs::removal` changes the objects of a scan. This module handles the list of a site's
+//! scans, the manifest of the published one, the private list that excludes the hosts from later
+//! scans, and the CDN. Older scans' objects can be fetched until `scan gc`, and `publish --force`
+//! may publish them again, so that a takedown changes them too.
 //!
-//! Invariants: the private list is written first, and a scan that is being published reads it last:
-//! one of both removes the host. The manifest is replaced only if it is still the one that was
-//! read; a takedown that was interrupted anywhere is finished by running it again.
+//! Invariants: the private list is written first, and a scan that is being published reads it last,
+//! so that one of both removes the host. The manifest is replaced only if it has not changed since
+//! it was read. An interrupted takedown is completed by running it again.
 
 pub mod everywhere;
 mod traces;
@@ -41,34 +41,34 @@ use uuid::Uuid;
 
 use crate::{blocklist::Patterns, error::OperationError, line_sink::LineSink};
 
-/// What the paths of all search files begin with, below a scan's prefix.
+/// The start of all search files' paths, below a scan's prefix.
 const SEARCH_PATH: &str = "search/";
-/// Ranges of names whose search files are invalidated apart: of more, all are. CloudFront refuses a
-/// sixteenth path with a wildcard while fifteen are in progress, for minutes; a scan takes at most
-/// five of them.
+/// Maximum ranges of names whose search files are invalidated separately; with more, all are.
+/// CloudFront rejects a sixteenth path with a wildcard while fifteen are in progress, which takes
+/// minutes. One scan uses at most five of them.
 const MAX_RANGES_APART: usize = 2;
 
-/// What is taken down from which site.
+/// The patterns to take down, and the site.
 #[derive(Debug, Clone)]
 pub struct TakedownOptions {
-    /// Hostnames exactly as the tabs have them, domains, titles, or digests of icons.
+    /// Hostnames exactly as in the tabs, domains, titles, or digests of icons.
     pub patterns: Patterns,
-    /// The URL of the store of the published site.
+    /// The URL of the published site's store.
     pub site: String,
-    /// The URL of the private prefix whose blocklist.txt keeps it out of the next scans.
+    /// The URL of the private prefix whose blocklist.txt excludes the patterns from later scans.
     pub private: Option<String>,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
-    /// Why; kept beside the patterns in blocklist.txt.
+    /// The reason, which is kept next to the patterns in blocklist.txt.
     pub reason: Option<String>,
 }
 
-/// Takes down what the patterns match, and gives one line of data for each tab. False: a pattern
-/// has no tab, and was not taken down before; or something of the site is damaged, so that a tab or
-/// its icon may be left, as the notes say.
+/// Takes down all tabs that match the patterns, and prints one line of data for each. Returns false
+/// if a pattern has no tab and was not taken down before, or if part of the site is damaged, so
+/// that a tab or its icon may remain, as the notes say.
 ///
 /// # Errors
-/// When a store refuses or holds no site.
+/// Returns an error if a store fails or holds no site.
 pub async fn take_down(
     options: TakedownOptions,
     sink: &dyn LineSink,
@@ -77,8 +77,8 @@ pub async fn take_down(
     Ok(is_found && is_whole)
 }
 
-/// As [`take_down`], from a store that may have scans and show none, and patterns that may have no
-/// tab there.
+/// Works like [`take_down`], but allows a store without a published scan, and patterns without
+/// tabs.
 async fn take_down_from_all(
     options: TakedownOptions,
     sink: &dyn LineSink,
@@ -86,11 +86,11 @@ async fn take_down_from_all(
     Ok(take_down_from(options, false, sink).await?.is_whole)
 }
 
-/// What became of a takedown.
+/// The result of a takedown.
 struct TakenDown {
     /// Every pattern had a tab, or was taken down before.
     is_found: bool,
-    /// Every scan could be searched, and every tile of the maps be painted.
+    /// Every scan could be searched, and every tile of the maps repainted.
     is_whole: bool,
 }
 
@@ -150,7 +150,7 @@ async fn take_down_from(
     Ok(TakenDown { is_found: missing == 0, is_whole })
 }
 
-/// Whether an object of a scan is missing or damaged, without which its tabs are not found.
+/// Returns true if an object is missing or damaged without which a scan's tabs cannot be found.
 fn cannot_be_searched(error: &OperationError) -> bool {
     error.causes().any(|cause| {
         matches!(cause.downcast_ref::<RemovalError>(), Some(RemovalError::NotUnderstood(_)))
@@ -160,7 +160,7 @@ fn cannot_be_searched(error: &OperationError) -> bool {
 /// The scans' prefixes and bundles from which each host was removed.
 type Gone = BTreeMap<String, Vec<(String, i32)>>;
 
-/// What was removed from one scan.
+/// The changes in one scan.
 struct Removed {
     prefix: String,
     found: FoundTabs,
@@ -168,7 +168,7 @@ struct Removed {
     map: RewrittenMap,
 }
 
-/// Where the sizes of a scan's map are.
+/// The location of a scan's map dimensions.
 enum ScanMap<'a> {
     /// In the published manifest.
     Live(&'a MapManifest),
@@ -186,14 +186,14 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// Removes the tabs from every scan of the site, the published one first. False: a scan cannot
-    /// be searched for them, or a tile of its map cannot be painted.
+    /// Removes the tabs from every scan of the site, the published one first. Returns false if a
+    /// scan cannot be searched, or a tile of its map cannot be repainted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
         let (mut gone, mut is_whole) = (Gone::new(), true);
         let mut published = String::new();
         if needs_site || self.site.head(MANIFEST).await?.is_some() {
             match self.remove_tabs().await {
-                // It is tried again below, among the others, and named there.
+                // It is retried below, with the others, and reported there.
                 Err(error) if cannot_be_searched(&error) => {}
                 live => {
                     let live = live?;
@@ -210,7 +210,7 @@ impl Takedown<'_> {
                 continue;
             }
             match self.remove_from_older(prefix, &mut gone).await {
-                // Other scans must not keep the tabs because one cannot be searched.
+                // Remove the tabs from the other scans although one cannot be searched.
                 Err(error) if cannot_be_searched(&error) => {
                     self.sink.note(format_args!("{}", error.message));
                     is_whole = false;
@@ -221,7 +221,7 @@ impl Takedown<'_> {
         Ok((gone, is_whole))
     }
 
-    /// False: tiles of the map are damaged, which a note names.
+    /// Returns false if tiles of the map are damaged, and reports them in a note.
     fn is_map_whole(&self, removed: &Removed) -> bool {
         let trouble = removed.map.trouble(&removed.prefix);
         if let Some(trouble) = &trouble {
@@ -236,8 +236,8 @@ impl Takedown<'_> {
         }
     }
 
-    /// Removes the hosts from a scan's files of requests. A run that was interrupted may have
-    /// changed a file without invalidating it in the CDN, where it stays for a minute.
+    /// Removes the hosts from a scan's request files. An interrupted run may have changed a file
+    /// without invalidating it in the CDN, which keeps it for a minute.
     async fn remove_requests(&self, prefix: &str) -> Result<(), OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
@@ -248,7 +248,7 @@ impl Takedown<'_> {
         self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
     }
 
-    /// The first half: no page that reads the manifest from now on shows the tabs.
+    /// Performs the first half: pages that read the manifest from now on do not show the tabs.
     async fn remove_tabs(&self) -> Result<Removed, OperationError> {
         let change = |before| self.without_tabs(before);
         let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
@@ -258,7 +258,7 @@ impl Takedown<'_> {
         Ok(removed)
     }
 
-    /// Writes the bundles without the tabs, and makes a manifest that names them.
+    /// Rewrites the bundles without the tabs, and creates a manifest that names them.
     async fn without_tabs(
         &self,
         before: Option<Tagged>,
@@ -282,8 +282,8 @@ impl Takedown<'_> {
         })
     }
 
-    /// Writes the bundles without the tabs, and the tiles of the map that show them, under new
-    /// names. `name` gives the object from which a bundle is read.
+    /// Rewrites the bundles without the tabs, and the map tiles that show them, under new names.
+    /// `name` returns the object from which a bundle is read.
     async fn rewrite(
         &self,
         prefix: &str,
@@ -299,10 +299,10 @@ impl Takedown<'_> {
         };
         let rewritten = objects.rewrite(&found, [], name).await?;
         if !content.is_empty() {
-            // Before the bundles, by which a second run finds these tabs.
+            // Must precede the bundles, because a second run finds these tabs by their bundles.
             objects.correct_search(&found, &rewritten).await?;
         }
-        // The map of a live scan too may be drawn and published again when another one is live.
+        // Even a live scan's map may be drawn and published again after another scan was live.
         objects.note_for_map(&rewritten).await?;
         let map = match map {
             ScanMap::Live(map) => objects.rewrite_map(map, &rewritten).await?,
@@ -312,7 +312,7 @@ impl Takedown<'_> {
         Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
     }
 
-    /// Removes the tabs under the bundles' other names too; returns their paths.
+    /// Overwrites the old names of bundles and tiles too. Returns their paths.
     async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
@@ -320,19 +320,21 @@ impl Takedown<'_> {
         objects.overwrite_old_tiles(&removed.map.tiles).await?;
         let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
         if !removed.map.tiles.is_empty() {
-            // One path: CloudFront invalidates at most 3,000 objects named one by one concurrently.
+            // Use one path, because CloudFront invalidates at most 3,000 individual objects
+            // concurrently.
             paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));
         }
         Ok(paths)
     }
 
-    /// The second half: the search files say where the tabs are now, and not that the hosts were.
+    /// Performs the second half: updates the positions of tabs in the search files, and removes the
+    /// hosts.
     async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
         let Removed { prefix, found, rewritten, .. } = removed;
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let changed = objects.correct_search(found, rewritten).await?;
-        // A run that was interrupted may have changed a file without invalidating it in the CDN.
+        // An interrupted run may have changed a file without invalidating it in the CDN.
         let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
         let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
         if !rewritten.is_empty() {
@@ -348,7 +350,8 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the tabs from a scan that is not published. False: tiles of its map are damaged.
+    /// Removes the tabs from a scan that is not published. Returns false if tiles of its map are
+    /// damaged.
     async fn remove_from_older(
         &self,
         prefix: String,
@@ -389,8 +392,8 @@ impl Takedown<'_> {
     }
 }
 
-/// The paths that CloudFront must forget of a scan's search files, when some in these ranges of
-/// names changed.
+/// Returns the paths of a scan's search files that CloudFront must invalidate after changes in
+/// these ranges of names.
 fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
     if ranges.len() > MAX_RANGES_APART {
         return BTreeSet::from([format!("/{prefix}{SEARCH_PATH}*")]);
@@ -400,7 +403,7 @@ fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
     changed.map(|path| format!("/{prefix}{path}*")).collect()
 }
 
-/// The published manifest.
+/// Parses the published manifest.
 fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, OperationError> {
     let tagged = found.ok_or_else(|| {
         OperationError::new(format!(
@@ -412,7 +415,7 @@ fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, Operat
         .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
 }
 
-/// Adds patterns to the private list; returns those that were on it before.
+/// Adds patterns to the private list. Returns those that were on it before.
 pub(crate) async fn list_as_blocked(
     private: &str,
     patterns: &[(PatternKind, &str)],
@@ -423,7 +426,7 @@ pub(crate) async fn list_as_blocked(
     list_in(&*store, BLOCKLIST, patterns, reason, sink).await
 }
 
-/// Adds patterns to a list; returns those that were on it before.
+/// Adds patterns to a list. Returns those that were on it before.
 async fn list_in(
     store: &dyn Store,
     key: &str,

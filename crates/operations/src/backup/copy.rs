@@ -1,4 +1,4 @@
-//! Copies objects from store to store in bounded memory, and hashes them on the way.
+//! Copies objects between stores in bounded memory, and hashes them on the way.
 
 use std::{
     io::{Seek, SeekFrom, Write},
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use super::format::BackupObject;
 use crate::error::OperationError;
 
-/// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
-/// of memory.
+/// Objects that a backup or a restore copies concurrently. Each takes up to [`IN_MEMORY_BYTES`] of
+/// memory.
 pub(super) const CONCURRENT_COPIES: usize = 8;
-/// Objects up to this size are copied in memory, larger ones in such pieces through a file.
+/// Objects up to this size are copied in memory, larger ones through a file in pieces of this size.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Opens the store of a backup, a site or an archive.
@@ -24,7 +24,7 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
     Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
 }
 
-/// What the bytes of an object must be before they are written.
+/// The required contents of an object, checked before it is written.
 pub(super) enum Expected<'a> {
     Anything,
     Exactly(&'a BackupObject),
@@ -48,7 +48,7 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Copies an object of `size` bytes, and returns its entry. Writes nothing if the bytes are not
+    /// Copies an object of `size` bytes and returns its entry. Writes nothing if the bytes are not
     /// as expected.
     pub(super) async fn copy(
         &self,
@@ -78,7 +78,7 @@ impl Copier {
         Ok(BackupObject { key: to_key.to_owned(), size, sha256 })
     }
 
-    /// Restores an object of a backup, unless the store has it already.
+    /// Restores an object of a backup, unless the store already has it.
     pub(super) async fn restore(
         &self,
         from: &dyn Store,
@@ -100,7 +100,7 @@ impl Copier {
 /// Writes an object of a backup to a file.
 ///
 /// # Errors
-/// When the object is not what was backed up.
+/// Returns an error if the object differs from its entry.
 pub(super) async fn download(
     from: &dyn Store,
     entry: &BackupObject,
@@ -111,7 +111,7 @@ pub(super) async fn download(
     Expected::Exactly(entry).check(size, &sha256)
 }
 
-/// Reads an object of a backup, and describes how it differs from its entry, if it does.
+/// Reads an object of a backup. Returns how it differs from its entry, or `None` if it does not.
 pub(super) async fn fault_of(
     from: &dyn Store,
     entry: &BackupObject,
@@ -124,7 +124,7 @@ pub(super) async fn fault_of(
     Ok((!is_whole).then(|| entry.difference(found.size, &sha256)))
 }
 
-/// Reads an object piece by piece, and returns its SHA-256 in hexadecimal.
+/// Reads an object in pieces, passes each to `piece`, and returns the SHA-256 in hexadecimal.
 async fn digest_of(
     store: &dyn Store,
     key: &str,
@@ -170,7 +170,7 @@ mod tests {
             let mut entry = BackupObject::of("a".into(), &bytes);
             copier.restore(&*from, &entry, "c").await.unwrap();
             assert_eq!(to.get("c").await.unwrap(), bytes);
-            // The store has the object already, so the backup's is not read again.
+            // The store already has the object, so the backup's copy is not read.
             from.delete(&["a".into()]).await.unwrap();
             copier.restore(&*from, &entry, "c").await.unwrap();
             from.put("a", bytes.into(), PutOptions::default()).await.unwrap();

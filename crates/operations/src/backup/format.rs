@@ -1,4 +1,4 @@
-//! The format of a backup, and the notes of a backup that has not ended.
+//! The format of a backup, and the notes of an unfinished one.
 
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 
 use crate::{error::OperationError, takedown::everywhere::TAKEDOWNS};
 
-/// The list of a backup's objects. It is written last: a backup without it is not whole.
+/// The list of a backup's objects. It is written last: without it a backup is incomplete.
 pub(super) const LIST: &str = "backup.json";
 /// The version of the format.
 pub(super) const FORMAT: u32 = 2;
-/// Whether publishing writes the object under the same name each time, so that it may change
+/// Returns true if publishing always writes the object under this name, so that it may change
 /// without changing its size.
 pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
@@ -25,15 +25,15 @@ pub(super) fn is_fixed(key: &str) -> bool {
 
 /// The prefix of the notes.
 const PROGRESS: &str = "progress/";
-/// The member that a backup without a scan has instead of its row: the id of the oldest crawl.
+/// The member that replaces the scan's row in a backup without a scan: the id of the oldest crawl.
 pub(super) const FIRST_CRAWL: &str = "first_crawl";
-/// The scan's row at the time of the notes.
+/// The scan's row when the notes were started.
 const PROGRESS_SCAN: &str = "progress/of.json";
 
-/// The settings in a scan's row.
+/// Parses the settings in a scan's row.
 ///
 /// # Errors
-/// When this program does not understand them.
+/// Returns an error if they are malformed or from another version.
 pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
     serde_json::from_value(row["settings"].clone()).map_err(|error| {
         OperationError::new(format!("the scan's settings are not understood: {error}"))
@@ -44,9 +44,9 @@ pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Backup {
     pub(super) format: u32,
-    /// The names of the migrations that made the tables.
+    /// The names of the migrations that created the tables.
     pub(super) migrations: Vec<String>,
-    /// The scan's row; in a backup of live crawls alone, [`FIRST_CRAWL`] with an id.
+    /// The scan's row. A backup that only has live crawls holds [`FIRST_CRAWL`] with an id instead.
     pub(super) scan: Value,
     /// The dump of the database.
     pub(super) rows: DumpedRows,
@@ -57,11 +57,11 @@ pub(super) struct Backup {
 /// The rows of the database, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DumpedRows {
-    /// The version of the server that was dumped, such as 150018 for 15.18.
+    /// The version of the dumped server, such as 150018 for 15.18.
     pub(super) server_version: i32,
-    /// Counts and digests of every table, as the dump saw them.
+    /// Row counts and digests of all tables in the dump's snapshot.
     pub(super) tables: Vec<TableDigest>,
-    /// The object that pg_dump wrote, in custom format.
+    /// The object with pg_dump's output in custom format.
     pub(super) dump: BackupObject,
 }
 
@@ -81,10 +81,10 @@ impl BackupObject {
         Self { key, size: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
 
-    /// Checks that these are the bytes that were backed up.
+    /// Checks that the bytes match this entry.
     ///
     /// # Errors
-    /// When they are not.
+    /// Returns an error if they differ.
     pub(super) fn check(&self, bytes: &[u8]) -> Result<(), OperationError> {
         let found = Self::of(self.key.clone(), bytes);
         if found == *self { Ok(()) } else { Err(self.damaged(found.size, &found.sha256)) }
@@ -97,7 +97,7 @@ impl BackupObject {
         ))
     }
 
-    /// Describes the object that was found instead.
+    /// Describes the difference between the found object and this entry.
     pub(super) fn difference(&self, size: u64, sha256: &str) -> String {
         format!(
             "{} has {size} bytes of sha256 {sha256}, backup.json says {} of {}",
@@ -106,7 +106,7 @@ impl BackupObject {
     }
 }
 
-/// A file's SHA-256 in hexadecimal.
+/// Returns a file's SHA-256 in hexadecimal.
 pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     let mut file = std::fs::File::open(path)?;
     let hashing = move || -> std::io::Result<String> {
@@ -123,21 +123,21 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
-/// Returns `{"sha256":"...","list":{...}}`. With the digest of the list, a bit that flipped in the
-/// list is not taken for damage of the objects that it lists.
+/// Returns `{"sha256":"...","list":{...}}`. Because of the list's own digest, a flipped bit in the
+/// list is not mistaken for damage to the objects that it lists.
 fn seal(list: &str) -> String {
     let digest = hex::encode(Sha256::digest(list.as_bytes()));
     format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
 }
 
-/// The list in the text that [`seal`] made. Nothing if the text is anything else.
+/// Returns the list inside a string from [`seal`]. `None` if the digest does not match.
 fn unseal(sealed: &str) -> Option<&str> {
     let list = sealed.split_once(",\"list\":")?.1.strip_suffix('}')?;
     (seal(list) == sealed).then_some(list)
 }
 
 impl Backup {
-    /// Refuses a backup of tables that this program does not know.
+    /// Returns an error if the backup has migrations that this program does not know.
     pub(super) fn check_migrations(&self) -> Result<(), OperationError> {
         let known = migrations();
         match self.migrations.iter().find(|name| !known.contains(&name.as_str())) {
@@ -149,7 +149,7 @@ impl Backup {
         }
     }
 
-    /// Reads a whole backup's list.
+    /// Reads the list of a complete backup.
     pub(super) async fn read(store: &dyn Store) -> Result<Self, OperationError> {
         Self::read_if_whole(store).await?.ok_or_else(|| {
             OperationError::new(format!(
@@ -159,7 +159,7 @@ impl Backup {
         })
     }
 
-    /// Reads a backup's list; nothing if there is none.
+    /// Reads a backup's list. `None` if there is none.
     async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, OperationError> {
         let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
         let about = |what: String| OperationError::new(format!("{LIST} in {} {what}", store.url()));
@@ -179,12 +179,12 @@ impl Backup {
         Ok(Some(backup))
     }
 
-    /// Whether it has a scan beside the database.
+    /// Returns true if the backup has a scan in addition to the database.
     pub(super) fn has_scan(&self) -> bool {
         !self.scan["scan_id"].is_null()
     }
 
-    /// All objects of the backup, the dump included.
+    /// Yields all objects of the backup, including the dump.
     pub(super) fn entries(&self) -> impl Iterator<Item = &BackupObject> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
     }
@@ -209,7 +209,7 @@ async fn write_json(
     Ok(store.put(key, bytes, PutOptions::default()).await?)
 }
 
-/// Which store of the scan an object belongs to.
+/// The scan's store that an object belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum StoreKind {
     Site,
@@ -224,12 +224,12 @@ impl StoreKind {
         }
     }
 
-    /// The name in the backup of an object of this store.
+    /// Returns the name in the backup for an object of this store.
     pub(super) fn backup_key(self, key: &str) -> String {
         format!("{}{key}", self.folder())
     }
 
-    /// The store and the name there of an object of the backup.
+    /// Splits an object's name in the backup into its store and the name there.
     pub(super) fn of(backup_key: &str) -> Option<(Self, &str)> {
         [Self::Site, Self::Archive]
             .into_iter()
@@ -237,21 +237,22 @@ impl StoreKind {
     }
 }
 
-/// One note of what has been copied.
+/// A note of objects that have been copied.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     rows: Option<DumpedRows>,
     objects: Vec<BackupObject>,
 }
 
-/// What has been copied already, also by an earlier backup of the same scan. Reads and writes the
-/// notes.
+/// The objects copied so far, including those of an earlier backup of the same scan. Reads and
+/// writes the notes.
 pub(super) struct Journal {
     pub(super) store: Arc<dyn Store>,
     rows: Option<DumpedRows>,
     objects: HashMap<String, BackupObject>,
     notes: u64,
-    /// The sizes of the objects in the store. An object that a note names may have been deleted.
+    /// The sizes of the objects in the store, because an object that a note names may have been
+    /// deleted.
     stored: HashMap<String, u64>,
 }
 
@@ -275,7 +276,7 @@ impl Journal {
                     scan.map_or("other crawls".to_owned(), |scan| format!("scan {scan}"))
                 )));
             }
-            // After a takedown archives have other bytes and the sizes they had.
+            // A takedown changes the bytes of archives without changing their sizes.
             if whole.scan == *row && store.head(TAKEDOWNS).await?.is_none() {
                 journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
@@ -302,12 +303,12 @@ impl Journal {
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
-    /// The rows, if they are dumped already.
+    /// Returns the rows if they have been dumped.
     pub(super) fn rows(&self) -> Option<&DumpedRows> {
         self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
-    /// The entry of an object, if it is copied already.
+    /// Returns the entry of an object if it has been copied.
     pub(super) fn object(&self, key: &str) -> Option<&BackupObject> {
         self.objects.get(key).filter(|entry| self.is_stored(entry))
     }
@@ -316,11 +317,11 @@ impl Journal {
         self.stored.get(&entry.key) == Some(&entry.size)
     }
 
-    /// Forgets the noted dump. The caller does this before it writes another dump over it.
+    /// Invalidates the noted dump. The caller does this before it overwrites the dump.
     pub(super) async fn forget_rows(&mut self) -> Result<(), OperationError> {
         if let Some(known) = self.rows.take() {
-            // A note replaces earlier notes and the list of an earlier backup. This note names a
-            // dump of no bytes, which no store has.
+            // A note replaces earlier notes and the list of an earlier backup. This one names an
+            // empty dump, which no store has.
             let dump = BackupObject { size: 0, ..known.dump };
             self.note(Note { rows: Some(DumpedRows { dump, ..known }), objects: Vec::new() })
                 .await?;
@@ -347,7 +348,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the list, which makes the backup whole, and deletes the notes.
+    /// Writes the list, which completes the backup, and deletes the notes.
     pub(super) async fn finish(&self, backup: &Backup) -> Result<(), OperationError> {
         let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
         self.store.put(LIST, sealed, PutOptions::default()).await?;

@@ -1,12 +1,12 @@
 //! Dumps a schema to a file and restores it with the system's `pg_dump` and `pg_restore`.
 //!
-//! Works with any server, not only a private one. A password is passed in the environment, not on
-//! the command line, which every user of the machine can read. Owners and grants are not dumped:
-//! roles belong to a cluster, and migrating grants again.
+//! Works with any server, not only a private one. A password is passed in the environment, because
+//! every user of the host can read the command line. Owners and grants are not dumped: roles belong
+//! to a cluster, and migrating grants again.
 //!
-//! `crates/postgres/src/binaries.rs` searches the same folders for the server's programs, and
-//! chooses by other rules. The fleet's program must not link that crate, so the list of folders is
-//! in both.
+//! `crates/postgres/src/binaries.rs` searches the same directories for the server's programs, but
+//! chooses by other rules. The fleet's program must not link that crate, so both contain the list
+//! of directories.
 
 use std::{
     env, fs,
@@ -34,10 +34,10 @@ pub(super) enum PostgresProgramError {
         name: &'static str,
         /// The server's major version.
         server: u32,
-        /// The newest major version installed. Nothing if no program of that name is installed.
+        /// The newest major version installed. `None` if no program of that name is installed.
         newest: Option<u32>,
     },
-    /// The program ended with an error.
+    /// The program exited with an error.
     #[error("{name}: {message}")]
     Refused {
         /// The name of the program.
@@ -58,11 +58,11 @@ pub(super) enum PostgresProgramError {
     },
 }
 
-/// The system's authorities as one file, by Debian's package ca-certificates.
+/// The system's CA certificates in one file, from Debian's package ca-certificates.
 const SYSTEM_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// URL parameters that the coordinator's client knows and libpq does not, each with libpq's name of
-/// it, if libpq has such a parameter.
+/// URL parameters that the coordinator's client supports and libpq does not, each with libpq's name
+/// for it, if there is one.
 const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),
@@ -73,11 +73,11 @@ const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("application_name", None),
 ];
 
-/// Writes a schema in custom format to the file `to`, as the `snapshot` of an open transaction sees
-/// it. `server` is the server's major version. Blocks.
+/// Dumps a schema in custom format to the file `to`, as seen by the `snapshot` of an open
+/// transaction. `server` is the server's major version. Blocks.
 ///
 /// # Errors
-/// When there is no `pg_dump` for that server, or it fails.
+/// Returns an error if no `pg_dump` for that server is installed, or it fails.
 pub(super) fn dump_schema(
     url: &str,
     server: u32,
@@ -86,17 +86,18 @@ pub(super) fn dump_schema(
     to: &Path,
 ) -> Result<(), PostgresProgramError> {
     let mut command = command("pg_dump", url, server)?;
-    // Level 1: rows shrink to a quarter, and compressing a million takes 1.5 s of a core.
+    // Level 1 compresses rows to a quarter, and takes 1.5 s of a core for a million rows.
     command.args(["--format=custom", "--compress=1", "--no-owner", "--no-privileges"]);
     command.arg(format!("--schema={schema}")).arg(format!("--snapshot={snapshot}"));
     command.arg("--file").arg(to);
     run(command, "pg_dump", to)
 }
 
-/// Restores a dump of a server of major version `dumped_by` into a database without its schema, in
-/// one transaction. Blocks.
+/// Restores a dump made by a server of major version `dumped_by` into a database that lacks its
+/// schema, in one transaction. Blocks.
 ///
 /// # Errors
+/// Returns an error if no matching `pg_restore` is installed, or it fails.
 /// When there is no `pg_restore` for it, or it fails.
 pub(super) fn restore_dump(
     url: &str,
@@ -122,8 +123,8 @@ fn command(name: &'static str, url: &str, server: u32) -> Result<Command, Postgr
     Ok(command)
 }
 
-/// Makes the program verify the server as the coordinator's client does: where the URL does not say
-/// otherwise, and the server is of another machine. libpq's own default verifies nothing.
+/// Makes the program verify a remote server as the coordinator's client does, unless the URL sets
+/// `sslmode`. By default libpq verifies nothing.
 fn verify_like_the_client(command: &mut Command, url: &str) {
     let says = |name: &str| url.contains(&format!("{name}="));
     if says("sslmode") || !matches!(transport(url), Ok(Transport::Verified)) {
@@ -149,8 +150,8 @@ fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), Post
     Err(PostgresProgramError::Refused { name, message: error_message_in(&stderr) })
 }
 
-/// The oldest program that is new enough for the server, because most other versions can read what
-/// it writes.
+/// Returns the oldest program that is new enough for the server, because the most other versions
+/// can read its output.
 fn program(name: &'static str, server: u32) -> Result<PathBuf, PostgresProgramError> {
     let found: Vec<(u32, PathBuf)> = folders()
         .into_iter()
@@ -170,13 +171,13 @@ fn choose(
 ) -> Result<PathBuf, PostgresProgramError> {
     let newest = found.iter().map(|(major, _)| *major).max();
     let fit = found.into_iter().filter(|(major, _)| *major >= server);
-    // Of several with the same version, the first: wrappers in PATH come after the program itself.
+    // Among programs of the same version choose the first, because wrappers in PATH come after the
+    // program itself.
     let oldest = fit.reduce(|best, next| if next.0 < best.0 { next } else { best });
     oldest.map(|(_, program)| program).ok_or(PostgresProgramError::Missing { name, server, newest })
 }
 
-/// The folders that may hold Postgres's programs. Only the folder in `EVERYTAB_PG_BIN`, if that is
-/// set.
+/// Returns the directories that may hold Postgres's programs: only `EVERYTAB_PG_BIN` if it is set.
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN") {
         return vec![PathBuf::from(folder)];
@@ -192,14 +193,15 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The major version in the answer to `--version`: 15 of `pg_dump (PostgreSQL) 15.18 (Debian ...)`.
+/// Parses the major version in the output of `--version`: 15 for `pg_dump (PostgreSQL) 15.18
+/// (Debian ...)`.
 fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
     number.get(..digits)?.parse().ok()
 }
 
-/// The last line with a prefix of an error, without the prefix; else the last line.
+/// Returns the last line with an error prefix, without this prefix; else the last line.
 fn error_message_in(output: &str) -> String {
     let prefixes = ["FATAL: ", "ERROR: ", "error: "];
     let without_prefix = |line: &str| {
@@ -214,7 +216,7 @@ fn decode(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(String::from)
 }
 
-/// The URL for libpq without the password, and the password.
+/// Splits a URL into one for libpq without the password, and the password.
 fn without_password(url: &str) -> (String, Option<String>) {
     let mut password = None;
     let (base, query) = url.split_once('?').unwrap_or((url, ""));

@@ -26,23 +26,23 @@ use crate::{
 /// Options of a restore.
 #[derive(Debug)]
 pub struct RestoreOptions {
-    /// The URL of the database to restore into, which must hold no other scan.
+    /// The URL of the target database, which must hold no other scan.
     pub database_url: String,
-    /// The URL of the store that holds the backup.
+    /// The URL of the backup's store.
     pub from: String,
-    /// The URL of the store for the site; without it, the store that the scan had.
+    /// The URL of the store for the site. `None` for the scan's original store.
     pub site: Option<String>,
-    /// The URL of the store for the archives; without it, the store that the scan had.
+    /// The URL of the store for the archives. `None` for the scan's original store.
     pub archive: Option<String>,
-    /// A folder for temporary files, with room for the dump.
+    /// A directory for temporary files, with room for the dump.
     pub temporary: PathBuf,
 }
 
 /// Restores a backup. Running it again completes an interrupted restore.
 ///
 /// # Errors
-/// When the database holds other scans, the backup is damaged or was made by a newer program, or a
-/// store or the database fails.
+/// Returns an error if the database holds other scans, the backup is damaged or from a newer
+/// program, or a store or the database fails.
 pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let RestoreOptions { database_url: url, temporary, .. } = &options;
     let from = open(&options.from).await?;
@@ -52,8 +52,8 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let settings = moved_settings(&options, &backup)?;
     let taken_down = everywhere::noted_beside(&*from).await?;
     let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
-    // Rows come after all objects, and say where the archives held the hosts that were removed
-    // again.
+    // Rows are restored after all objects. They tell where the archives held the hosts that were
+    // removed again.
     let keeps_archives = has_rows_already && !taken_down.is_empty();
     if let Some(settings) = &settings {
         restore_objects(&from, settings, &backup, temporary, keeps_archives, sink).await?;
@@ -88,8 +88,7 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     Ok(())
 }
 
-/// The settings of the scan with the stores to which it is restored. None in a backup without a
-/// scan.
+/// Returns the scan's settings with the stores to restore to. `None` for a backup without a scan.
 fn moved_settings(
     options: &RestoreOptions,
     backup: &Backup,
@@ -114,11 +113,11 @@ fn moved_settings(
     Ok(Some(ScanSettings { archive, site, ..settings }))
 }
 
-/// Whether an earlier restore of the same backup has restored the rows. `any_taken_down` says that
+/// Returns true if an earlier restore of this backup has restored the rows. With `any_taken_down`,
 /// it may have removed the rows of some hosts again.
 ///
 /// # Errors
-/// When the database holds other rows.
+/// Returns an error if the database holds other rows.
 async fn has_rows(
     coordinator: &Coordinator,
     backup: &Backup,
@@ -127,8 +126,8 @@ async fn has_rows(
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // A restore changes some tables: `scans` (the URLs of the stores), `migrations`, and those by
-    // which live crawls go on. A table that is not in the backup was made by a migration since.
+    // A restore changes some tables: `scans` (the stores' URLs), `migrations`, and those from which
+    // live crawls continue. A table that is not in the backup was created by a later migration.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let is_changed = |name: &str| {
         let of_crawls = matches!(name, "slots" | "workers" | "restores");
@@ -203,7 +202,7 @@ async fn restore_objects(
     }
 }
 
-/// Restores the page and its manifest if the store has no site. A site that is there stays.
+/// Restores the page and its manifest, unless the store already has a site.
 async fn restore_root(
     from: &dyn Store,
     site: &Copier,
@@ -229,7 +228,7 @@ async fn restore_root(
     }
     let options = put_options(MANIFEST);
     let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
-    // If the manifest exists meanwhile, it stays.
+    // If a manifest was written since, keep it.
     let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
     Ok(())
 }

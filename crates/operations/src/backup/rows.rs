@@ -1,5 +1,5 @@
 //! Saves the database as one object and loads it: a `pg_dump` in custom format, with a digest of
-//! every table in the same snapshot.
+//! every table from the same snapshot.
 
 use std::path::Path;
 
@@ -40,8 +40,7 @@ pub(super) async fn save(
     let size = file.as_file().metadata()?.len();
     let entry =
         BackupObject { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
-    // The new dump replaces the old one under the same name, so the note of the old one must go
-    // first.
+    // The new dump overwrites the old one, so the old one's note must be invalidated first.
     journal.forget_rows().await?;
     journal.store.put_file(DUMP, file.path(), PutOptions::default()).await?;
     sink.note(format_args!("rows: {count} in {} tables, dumped to {size} bytes", tables.len()));
@@ -70,7 +69,7 @@ fn major(server_version: i32) -> u32 {
 }
 
 /// Loads a backup's rows into a database that has none of the tables. Returns one line for each
-/// table that differs from what was backed up.
+/// table that differs from the backup.
 pub(super) async fn load(
     coordinator: &Coordinator,
     url: &str,
@@ -88,7 +87,7 @@ pub(super) async fn load(
     Ok(differences(&rows.tables, &digests(coordinator).await?))
 }
 
-/// The digests of the tables as they are now.
+/// Returns the current digests of the tables.
 pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, OperationError> {
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;
@@ -96,7 +95,7 @@ pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest
     Ok(tables)
 }
 
-/// One line for each table that differs.
+/// Returns one line for each table that differs.
 pub(super) fn differences(expected: &[TableDigest], found: &[TableDigest]) -> Vec<String> {
     let mut lines = Vec::new();
     for table in expected {

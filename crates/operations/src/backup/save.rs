@@ -21,10 +21,10 @@ use super::{
 };
 use crate::{database, error::OperationError, line_sink::LineSink};
 
-/// Copied objects are noted at least this often, so that an interrupted backup loses a few seconds
+/// Maximum time before copied objects are noted, so that an interrupted backup loses a few seconds
 /// of work.
 const NOTE_INTERVAL: Duration = Duration::from_secs(2);
-/// Most copied objects in one note, which has 100 KB with this many.
+/// Maximum copied objects in one note, which then has 100 KB.
 const OBJECTS_PER_NOTE: usize = 500;
 
 /// Options of a backup.
@@ -32,25 +32,25 @@ const OBJECTS_PER_NOTE: usize = 500;
 pub struct BackupOptions {
     /// The URL of the database that holds the scan.
     pub database_url: String,
-    /// The id of the scan; without it, the newest scan.
+    /// The scan's id. `None` for the newest scan.
     pub scan: Option<Uuid>,
     /// The URL of the store for the backup, which must hold nothing else.
     pub to: String,
-    /// A folder for temporary files, with room for a dump of the database.
+    /// A directory for temporary files, with room for a dump of the database.
     pub temporary: PathBuf,
 }
 
-/// What a backup is of.
+/// The contents of a backup.
 struct Subject {
-    /// The scan's number; none: the database has live crawls and no scan.
+    /// The scan's number. `None` if the database has live crawls but no scan.
     scan: Option<i32>,
-    /// The oldest live crawl, by which databases without a scan are told apart.
+    /// The oldest live crawl, which identifies a database without a scan.
     first_crawl: Option<Uuid>,
 }
 
 impl Subject {
     /// # Errors
-    /// When there is no such scan, or nothing at all.
+    /// Returns an error if the scan does not exist, or the database has neither scans nor crawls.
     async fn find(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<Self, OperationError> {
         let crawls = coordinator.crawl_status(None).await?;
         let first_crawl = crawls.last().map(|crawl| crawl.id);
@@ -62,10 +62,10 @@ impl Subject {
         Ok(Self { scan, first_crawl })
     }
 
-    /// The scan's row, or which crawls there are.
+    /// Returns the scan's row, or the object that stands for it in a database without a scan.
     ///
     /// # Errors
-    /// When the scan has not ended.
+    /// Returns an error if the scan has not finished.
     async fn row(&self, coordinator: &Coordinator) -> Result<Value, OperationError> {
         match self.scan {
             Some(number) => ended_scan(coordinator, number).await,
@@ -74,10 +74,10 @@ impl Subject {
     }
 }
 
-/// The row of a scan.
+/// Returns a scan's row.
 ///
 /// # Errors
-/// When the scan has not ended.
+/// Returns an error if the scan has not finished.
 async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
     let row = coordinator.backup_scan(number).await?;
     let row = row.ok_or_else(|| OperationError::new("the scan was dropped meanwhile"))?;
@@ -90,12 +90,12 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     Ok(row)
 }
 
-/// Copies the database, with its live crawls as they are at that moment, and a scan's objects.
-/// Running it again completes an interrupted backup, or updates one.
+/// Copies the database, including its live crawls at that moment, and a scan's objects. Running it
+/// again completes an interrupted backup, or updates one.
 ///
 /// # Errors
-/// When the scan is running, the store holds a backup of another scan, or a store or the database
-/// fails.
+/// Returns an error if the scan is running, the store holds a backup of another scan, or a store or
+/// the database fails.
 pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let BackupOptions { database_url, scan, to: url, temporary } = options;
     let coordinator = database::connect(&database_url).await?;
@@ -131,8 +131,8 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     Ok(())
 }
 
-/// The objects of a scan in the site and the archive. The objects in the site's root belong to the
-/// scan only while the manifest names it.
+/// Lists the objects of a scan in the site and the archive. The objects in the site's root belong
+/// to the scan only while the manifest names it.
 async fn wanted_objects(
     coordinator: &Coordinator,
     number: i32,

@@ -26,10 +26,11 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Reads the list of the backup at the URL `from`, and compares every object with the list.
+    /// Reads the list of the backup at the URL `from`, and compares every object with it.
     ///
     /// # Errors
-    /// When there is no whole backup, its list is damaged, or a newer program made it.
+    /// Returns an error if the backup is incomplete, its list is damaged, or a newer program made
+    /// it.
     pub async fn read(from: &str) -> Result<Self, OperationError> {
         let from = open(from).await?;
         let backup = Backup::read(&*from).await?;
@@ -38,17 +39,17 @@ impl Verification {
         Ok(Self { from, backup, faults })
     }
 
-    /// Whether the dump of the rows is as listed. If not, the rows cannot be loaded.
+    /// Returns true if the dump of the rows is as listed. Otherwise the rows cannot be loaded.
     pub fn is_dump_whole(&self) -> bool {
         !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
     }
 
     /// Loads the rows into the empty database at `url`, compares them with the list, and compares
-    /// the listed objects with those that the rows refer to. `temporary` is a folder with room for
-    /// the dump.
+    /// the listed objects with those that the rows refer to. `temporary` is a directory with room
+    /// for the dump.
     ///
     /// # Errors
-    /// When the database or the store fails. A difference is a fault, not an error.
+    /// Returns an error if the database or the store fails. A difference is a fault, not an error.
     pub async fn load_rows(&mut self, url: &str, temporary: &Path) -> Result<(), OperationError> {
         let coordinator = Coordinator::connect(url, &ConnectSettings::default()).await?;
         let differences = rows::load(&coordinator, url, &*self.from, &self.backup, temporary);
@@ -62,7 +63,7 @@ impl Verification {
     /// Prints one line of data for each fault, or a note if there is none.
     ///
     /// # Errors
-    /// When there are faults.
+    /// Returns an error if there are faults.
     pub fn finish(self, sink: &dyn LineSink) -> Result<(), OperationError> {
         let Self { backup, faults, .. } = &self;
         for fault in faults {
@@ -93,7 +94,7 @@ async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String
     Ok(faults)
 }
 
-/// One line for each archive and bundle that the rows refer to and the list does not have.
+/// Returns one line for each archive and bundle that the rows refer to and the list lacks.
 async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,

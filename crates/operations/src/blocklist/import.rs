@@ -1,10 +1,10 @@
-//! Imports public lists of hosts: malware, phishing and the like, of a million names.
+//! Imports public lists of up to millions of hosts, such as malware and phishing lists.
 //!
-//! Understands the common formats, line by line: hosts files (`0.0.0.0 example.com`), plain names,
-//! URLs, and the simplest rules of ad blockers (`||example.com^`, `*.example.com`), which mean a
-//! domain with everything below it. Hosts on such a list get no request and no tab. A line that
-//! says anything less than "this whole host" blocks nothing: a rule that hides a part of a page,
-//! stops one file, some kind of resource or what other sites embed, or makes an exception.
+//! Parses the common formats line by line: hosts files (`0.0.0.0 example.com`), plain names, URLs,
+//! and the simplest ad blocker rules (`||example.com^`, `*.example.com`), which mean a domain with
+//! everything below it. Hosts on such a list get no requests and no tabs. A line that does not mean
+//! a whole host blocks nothing, such as a rule that hides part of a page, blocks one file, a type
+//! of resource or embedding in other sites, or makes an exception.
 
 use std::{
     collections::HashSet,
@@ -18,35 +18,35 @@ use url::Url;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Most bytes of a list: 4 million names of 32 bytes, about four times the largest public lists.
-/// The text, its names and the message to Postgres are in memory together, about four times this.
+/// Maximum bytes of a list: 4 million names of 32 bytes, about four times the largest public lists.
+/// The string, its names and the message to Postgres take about four times this memory.
 pub const MAX_LIST_BYTES: u64 = 128 << 20;
-/// Longest name of a list in characters; a CHECK constraint of the database allows no longer one.
+/// Maximum characters of a list's name. A CHECK constraint of the database has the same limit.
 const MAX_LIST_NAME: usize = 100;
-/// Lines that are not understood and are shown; all of them are counted.
+/// Maximum malformed lines that are shown. All of them are counted.
 const SHOWN_LINES: usize = 3;
-/// Names that hosts files give to the machine itself.
+/// Names in hosts files for the local host.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
 
-/// Options of a rule that leave it a rule for whole pages. All others name kinds of resources, or
-/// the sites whose requests it stops.
+/// Options of a rule that still covers whole pages. All others limit it to types of resources or to
+/// requests from some sites.
 const WHOLE_PAGE: [&str; 4] = ["all", "doc", "document", "important"];
 
-/// A list that was read.
+/// A parsed list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostList {
     patterns: HashSet<(PatternKind, String)>,
-    /// Lines that name no host, the first few of them.
+    /// The first few lines that name no host.
     shown: Vec<String>,
     /// Number of lines that name no host.
     bad_lines: usize,
 }
 
 impl HostList {
-    /// Reads a list. With `with_subdomains` each name stands for a domain with everything below it.
+    /// Parses a list. With `with_subdomains` each name means a domain with everything below it.
     ///
     /// # Errors
-    /// When no line names a host.
+    /// Returns an error if no line names a host.
     pub fn read(text: &str, with_subdomains: bool) -> Result<Self, OperationError> {
         let mut list = Self::default();
         for line in text.lines() {
@@ -63,7 +63,7 @@ impl HostList {
 
     fn read_line(&mut self, line: &str, with_subdomains: bool) {
         let line = without_remark(line).trim();
-        // A remark of an ad blocker's list, and the header of one.
+        // Comments and headers of ad blocker lists.
         if line.is_empty() || line.starts_with(['!', '[']) {
             return;
         }
@@ -79,7 +79,8 @@ impl HostList {
     }
 }
 
-/// The line before a `#` that stands first or after a space: others belong to rules and URLs.
+/// Returns the line before a `#` that is first or follows a space. Any other `#` belongs to a rule
+/// or URL.
 fn without_remark(line: &str) -> &str {
     let mut before = ' ';
     for (at, character) in line.char_indices() {
@@ -91,13 +92,13 @@ fn without_remark(line: &str) -> &str {
     line
 }
 
-/// What a line names; nothing where any of its words is not understood.
+/// Returns the patterns of a line. `None` if any of its words is malformed.
 fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKind, String)>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let names = match words.split_first() {
         Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
             Ok(address) if is_no_host(address) => names,
-            // Says where the names are, not that they are bad.
+            // The line maps names to a real address, and does not say that they are bad.
             Ok(_) => return None,
             Err(_) => &words,
         },
@@ -111,12 +112,12 @@ fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKin
     names.iter().filter(|word| !is_own(word)).map(|word| pattern(word, with_subdomains)).collect()
 }
 
-/// Whether a line of a hosts file begins with such an address: where the names are sent to.
+/// Returns true if a hosts file blocks names by mapping them to this address.
 fn is_no_host(address: IpAddr) -> bool {
     address.is_unspecified() || address.is_loopback() || address == Ipv4Addr::BROADCAST
 }
 
-/// What a word of a list names.
+/// Returns the pattern of one word in a list. `None` if it is malformed.
 fn pattern(word: &str, with_subdomains: bool) -> Option<(PatternKind, String)> {
     if let Ok(url) = Url::parse(word) {
         return named(url.host_str()?, with_subdomains);
@@ -139,15 +140,15 @@ fn named(name: &str, below: bool) -> Option<(PatternKind, String)> {
     let host = hostname(name).ok().filter(|host| !OWN_NAMES.contains(&host.as_str()))?;
     match suffix(&host) {
         Ok(domain) if below => Some((PatternKind::Suffix, domain)),
-        // There is nothing below an address.
+        // An address has no subdomains.
         _ => Some((PatternKind::Hostname, host)),
     }
 }
 
-/// Replaces the patterns of the list `name` by those of `text`; one line of data.
+/// Replaces the patterns of the list `name` by those of `list`. Prints one line of data.
 ///
 /// # Errors
-/// When the text names no host, or the database refuses.
+/// Returns an error if the name is invalid, or the database fails.
 pub async fn import(
     coordinator: &Coordinator,
     name: &str,
@@ -160,7 +161,7 @@ pub async fn import(
     }
     let mut given: Vec<(&str, &str)> =
         list.patterns.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).collect();
-    // Postgres adds rows to its index three times as fast in the order of the index.
+    // Postgres adds rows to its index three times as fast in index order.
     given.sort_unstable();
     let (kinds, patterns): (Vec<&str>, Vec<&str>) = given.into_iter().unzip();
     let added = coordinator.import_list(name, source, &kinds, &patterns).await?;

@@ -1,15 +1,15 @@
-//! The hosts of which most URLs failed, found in bounded memory.
+//! Finds the hosts with the most failed URLs in bounded memory.
 //!
-//! While few hosts have failures every count is exact. When there are too many, those with the
-//! fewest are forgotten: a host that stays is counted too low by what was forgotten of it before,
-//! at most. Does not depend on the names of hosts.
+//! While few hosts have failures, every count is exact. When there are too many, the hosts with the
+//! fewest failures are dropped. The count of a remaining host is too low by at most the failures
+//! dropped for it before. Does not depend on hostnames.
 
 use std::collections::HashMap;
 
-/// Hosts that are counted one by one: about 40 MB.
+/// Maximum hosts that are counted separately: about 40 MB.
 pub(super) const MAX_HOSTS: usize = 300_000;
 
-/// Failures of one host, by outcome and ending, as numbers of their names.
+/// Failures of one host, by the numbers of outcome and final state.
 type Failures = Vec<((u16, u16), u64)>;
 
 /// Failures by host.
@@ -20,11 +20,11 @@ pub(super) struct HostFailures {
     uncertainty: u64,
 }
 
-/// Outcome, ending, and number of URLs.
+/// Outcome, final state, and number of URLs.
 pub(super) type HostCounts = Vec<(String, String, u64)>;
 
 impl HostFailures {
-    /// Adds URLs of a host with an outcome and ending.
+    /// Adds URLs of a host with an outcome and final state.
     pub(super) fn add(&mut self, host: u64, (outcome, ending): (&str, &str), amount: u64) {
         let names = (self.number_of(outcome), self.number_of(ending));
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(&host) {
@@ -37,13 +37,13 @@ impl HostFailures {
         }
     }
 
-    /// Returns by how much counts may be too low; 0 if they are exact.
+    /// Returns the maximum by which counts may be too low. 0 if they are exact.
     pub(super) fn uncertainty(&self) -> u64 {
         self.uncertainty
     }
 
-    /// Returns the hosts with the most failures, these first; of equal ones the one with the
-    /// lesser hash.
+    /// Returns the hosts with the most failures, in descending order. Hosts with equal counts are
+    /// sorted by hash.
     pub(super) fn worst(&self, most: usize) -> Vec<(u64, HostCounts)> {
         let mut hosts: Vec<(u64, u64)> =
             self.hosts.iter().map(|(host, failures)| (total(failures), *host)).collect();
@@ -66,13 +66,13 @@ impl HostFailures {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// Forgets the half of the hosts that has the fewest failures.
+    /// Drops the half of the hosts with the fewest failures.
     fn forget_half(&mut self) {
         let mut totals: Vec<u64> = self.hosts.values().map(total).collect();
         let middle = totals.len() / 2;
         let (_, most, _) = totals.select_nth_unstable(middle);
         let most = *most;
-        // Of those with as many as the one in the middle so many stay as make up the other half.
+        // Among hosts with exactly the median count, drop only enough to reach half.
         let mut equal_ones = middle
             .saturating_sub(self.hosts.values().filter(|failures| total(failures) < most).count());
         self.hosts.retain(|_, failures| {
@@ -118,7 +118,7 @@ mod tests {
         let many = MAX_HOSTS as u64 * 3;
         for host in 0..many {
             hosts.add(host, ("timeout", "failed"), 1 + host % 3);
-            // Three hosts fail again and again among all the others.
+            // Three hosts fail repeatedly among all the others.
             if host % 1_000 == 0 {
                 let worst = many + host / 1_000 % 3;
                 hosts.add(worst, ("tls", "failed"), 10);

@@ -1,28 +1,28 @@
-//! The account of AWS: whose it is, and whether it may run the cores of a fleet.
+//! Checks the AWS account: its identity, and whether its quotas allow the fleet's cores.
 
 use everytab_storage::{AwsSettings, StorageError, StorageErrorKind, account};
 
 use super::check::Check;
 
-/// Cores of the console's machine, which is always on demand (`terraform/modules/scanning`).
+/// Cores of the console's instance, which is always on demand (`terraform/modules/scanning`).
 const CONSOLE_CORES: u64 = 2;
-/// The quota of cores of spot instances of the standard families.
+/// Name and code of the quota for cores of standard spot instances.
 const SPOT: (&str, &str) = ("spot cores", "L-34B43A08");
-/// The same of instances on demand.
+/// Name and code of the quota for cores of standard on-demand instances.
 const ON_DEMAND: (&str, &str) = ("on-demand cores", "L-1216C47A");
 
-/// What terraform is going to start, beside the console.
+/// The instances that terraform will start, in addition to the console.
 #[derive(Debug, Clone)]
 pub struct FleetSize {
-    /// All workers.
+    /// Number of all workers.
     pub workers: u64,
-    /// Those of them that are on demand.
+    /// Number of workers on demand.
     pub on_demand: u64,
     /// Their instance type, such as `c7g.large`.
     pub instance: String,
 }
 
-/// Checks that there are credentials, and that the account's quotas of cores suffice.
+/// Checks that there are credentials, and that the account's core quotas suffice.
 pub async fn check(fleet: &FleetSize) -> Vec<Check> {
     let settings = AwsSettings::default();
     let Some(cores) = cores(&fleet.instance) else {
@@ -73,7 +73,8 @@ fn suffices(
     }
 }
 
-/// The cores of an instance type by its size, as `terraform/modules/scanning/fleet.tf` counts.
+/// Returns the cores of an instance type by its size, as `terraform/modules/scanning/fleet.tf`
+/// counts.
 fn cores(instance: &str) -> Option<u64> {
     let (_, size) = instance.split_once('.')?;
     match size {

@@ -1,33 +1,33 @@
-//! What a check found.
+//! The result of a check.
 
 use everytab_jobs::scan_settings::ScanSettings;
 use serde::Serialize;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the check.
     pub check: &'static str,
-    /// Whether it is as it must be.
+    /// Whether the check passed.
     pub ok: bool,
-    /// What was found, in one line.
+    /// The finding, in one line.
     pub found: String,
-    /// What to do, where something is wrong.
+    /// The advice, if the check failed.
     pub remedy: Option<String>,
 }
 
 impl Check {
-    /// A check that found what it must find.
+    /// Creates a check that passed.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, ok: true, found: found.into(), remedy: None }
     }
 
-    /// A check that found something wrong, and what to do.
+    /// Creates a check that failed, with advice.
     pub fn fail(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { check, ok: false, found: found.into(), remedy: Some(remedy.into()) }
     }
 
-    /// The check as one line for a person.
+    /// Formats the check as one line for people.
     pub fn text(&self) -> String {
         let verdict = if self.ok { "ok  " } else { "FAIL" };
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
@@ -35,7 +35,7 @@ impl Check {
     }
 }
 
-/// Where the newest scan of the database reads and writes.
+/// The source and the stores of the newest scan in the database.
 #[derive(Debug, Clone)]
 pub struct NewestScan {
     /// The id of its crawl.

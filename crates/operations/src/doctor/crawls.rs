@@ -1,5 +1,5 @@
-//! Live crawls: workers that hold all slots, links that are read, stores, the clock, and whom the
-//! owner of a site can turn to.
+//! Checks live crawls: that workers hold all slots and read links, that stores can be written, that
+//! the clock is right, and that site owners can reach the operator.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
@@ -7,16 +7,18 @@ use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
 use super::{check::Check, stores};
 use crate::site_identity;
 
-/// How far this machine's clock may be from the server's: the delays of hosts are kept by both.
+/// Maximum difference between the clocks of this host and the server, because host delays depend on
+/// both.
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::seconds(2);
-/// Links are read within seconds, and their hour is dropped in the second one after it.
+/// Maximum age of unread links. They are read within seconds, and their hour is dropped in the
+/// second hour after it.
 const OLDEST_LINKS: TimeDelta = TimeDelta::hours(4);
-/// Stores that are tried; the others are of crawls like these.
+/// Maximum stores that are tried, because the others belong to similar crawls.
 const STORES_TRIED: usize = 16;
 
-/// Checks what live crawls need, where any is open. `user_agent` is what sites see of a worker.
+/// Checks what live crawls need, if any is open. `user_agent` is the worker's.
 pub async fn check(url: &str, user_agent: &str) -> Vec<Check> {
-    // Without these the checks of the database have failed.
+    // If these fail, the database checks have reported it.
     let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
         return Vec::new();
     };
@@ -41,7 +43,7 @@ pub async fn check(url: &str, user_agent: &str) -> Vec<Check> {
     }
 }
 
-/// The checks of what was found, without the stores.
+/// Returns the checks of the health data, without the stores.
 fn checks_of(health: &FrontierHealth, now: DateTime<Utc>, user_agent: &str) -> Vec<Check> {
     let FrontierHealth { open_crawls, running_crawls, .. } = health;
     let mut checks = vec![match health.is_of_another_server {
@@ -99,7 +101,7 @@ fn slots(health: &FrontierHealth) -> Check {
     }
 }
 
-/// `; slots 3, 4 ...`, or nothing.
+/// Formats `; slots 3, 4 ...`, or an empty string.
 fn listed(what: &str, slots: &[i16]) -> String {
     let numbers: Vec<String> = slots.iter().map(i16::to_string).collect();
     match numbers.as_slice() {

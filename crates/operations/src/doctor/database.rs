@@ -1,15 +1,15 @@
-//! The database: reached, of a known version, with rights, the right schema and no drift.
+//! Checks the database: connection, version, rights, schema and drift.
 
 use everytab_coordinator::{ConnectSettings, Coordinator, Error, Transport};
 
 use super::check::{Check, NewestScan};
 
-/// Older scans have ended long ago, and were audited then.
+/// Older scans finished long ago and were audited then.
 const SCANS_AUDITED: usize = 10;
-/// The oldest Postgres that the functions run on, as server_version_num has it.
+/// The oldest Postgres that supports the functions, as a server_version_num.
 const OLDEST_VERSION: i32 = 150_000;
 
-/// The checks in order, and where the newest scan keeps its objects.
+/// Returns the checks in order, and the newest scan with its stores.
 pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
     let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
         Ok(coordinator) => coordinator,
@@ -58,7 +58,7 @@ async fn version(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Checks that what is sent to the server cannot be read or changed on its way.
+/// Checks that nobody can read or change traffic to the server.
 fn transport(url: &str) -> Check {
     match everytab_coordinator::transport(url) {
         Ok(Transport::Local) => Check::ok("database TLS", "the server is on this machine"),
@@ -73,7 +73,7 @@ fn transport(url: &str) -> Check {
 }
 
 /// Checks the rights of this role. A role that can read the schema's digest may execute the
-/// functions of the coordinator, as a worker must.
+/// coordinator's functions, as a worker must.
 async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     match coordinator.may_migrate().await {
         Ok(true) => Check::ok("rights", "may migrate and work"),
@@ -87,7 +87,7 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     }
 }
 
-/// Counters against rows, of the newest scans.
+/// Compares counters with rows for the newest scans.
 async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
     let scans = coordinator.list_scans().await?;
     let newest = scans.get(..SCANS_AUDITED.min(scans.len())).unwrap_or_default();

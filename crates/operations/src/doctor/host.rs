@@ -1,4 +1,4 @@
-//! The machine: open files, memory, temporary files, decoders, the resolver.
+//! Checks this host: open files, memory, temporary files, decoders, the resolver.
 
 use std::{io::Write, path::Path};
 
@@ -20,7 +20,7 @@ pub fn capacities(in_flight: usize) -> Vec<Check> {
     capacity::capacities().into_iter().map(check).collect()
 }
 
-/// Whether temporary files can be written to `folder`, with room for the icons of one shard.
+/// Checks that temporary files can be written to `folder`, with room for the icons of one shard.
 pub fn temporary(folder: &Path) -> Check {
     const NAME: &str = "temporary files";
     let shown = folder.display();
@@ -43,7 +43,7 @@ pub fn temporary(folder: &Path) -> Check {
     }
 }
 
-/// Whether icons can be decoded in processes that are confined, and by what.
+/// Checks that icons can be decoded in sandboxed processes, and reports the kind of sandbox.
 pub fn decoders() -> Check {
     const NAME: &str = "decoders";
     match icon_processes::sandbox().confinement() {
@@ -61,12 +61,12 @@ pub fn decoders() -> Check {
 }
 
 mod space {
-    //! The one system call that std does not have.
+    //! The only system call that std does not provide.
     #![allow(unsafe_code)]
 
     use std::{ffi::CString, mem::MaybeUninit, os::unix::ffi::OsStrExt, path::Path};
 
-    /// Bytes that this user may still write to the file system of `path`.
+    /// Returns the bytes that this user may still write to the file system of `path`.
     pub(super) fn free_bytes(path: &Path) -> Option<u64> {
         let path = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = MaybeUninit::<libc::statvfs>::uninit();
@@ -74,13 +74,13 @@ mod space {
         if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
             return None;
         }
-        // SAFETY: statvfs has answered 0, so it has filled the struct.
+        // SAFETY: statvfs returned 0, so it has filled the struct.
         let found = unsafe { found.assume_init() };
         found.f_frsize.checked_mul(found.f_bavail)
     }
 }
 
-/// Sets up a fetcher as a worker does, and looks a name up.
+/// Creates a fetcher as a worker does, and resolves a name.
 pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     let dns = settings.dns;
     let fetcher = match Fetcher::new(settings) {

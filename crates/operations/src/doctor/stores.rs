@@ -1,4 +1,5 @@
-//! The stores: the crawl can be read; archive, site and private prefix can be written.
+//! Checks the stores: the crawl must be readable; archive, site and private prefix must be
+//! writable.
 
 use bytes::Bytes;
 use everytab_storage::{Condition, PutIf, PutOptions, StorageError, Store, StoreSettings};
@@ -7,8 +8,7 @@ use uuid::Uuid;
 use super::check::{Check, NewestScan};
 use crate::{crawl, error::OperationError, gc::PROBES, index_formats, source};
 
-/// The stores to be checked, as the options name them; what is absent is taken from the newest
-/// scan.
+/// The stores to check, as set by options. Missing ones are taken from the newest scan.
 #[derive(Debug, Default)]
 pub struct StoreOptions {
     /// The URL of the crawl's bucket.
@@ -19,7 +19,7 @@ pub struct StoreOptions {
     pub crawl: Option<String>,
     /// The URL of the store for archives.
     pub archive: Option<String>,
-    /// The URL of the store of the site.
+    /// The URL of the site's store.
     pub site: Option<String>,
     /// The URL of the private prefix of takedowns.
     pub private: Option<String>,
@@ -60,7 +60,7 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
     }
 }
 
-/// Reads the crawl's list and the ends of some index files, as `scan start` and a worker will.
+/// Reads the crawl's list and the footers of some index files, as `scan start` and a worker will.
 async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     let crawl = crawl::resolve(source, is_public, crawl).await?;
     let store = source::open(source, is_public).await?;
@@ -81,8 +81,8 @@ pub(super) async fn crawl_store(url: &str) -> Check {
     can_be_written("crawl store", url, (remedy.to_owned(), remedy.to_owned())).await
 }
 
-/// Writes to a store and deletes what it wrote. The remedies are for a store that cannot be opened,
-/// and one that refuses.
+/// Writes to a store and deletes the object again. The remedies apply if the store cannot be
+/// opened, and if it denies access.
 async fn can_be_written(
     name: &'static str,
     url: &str,
@@ -94,7 +94,7 @@ async fn can_be_written(
     };
     let key = format!("{PROBES}{}", Uuid::new_v4());
     let tried = try_store(&*store, &key).await;
-    // Whatever went wrong, nothing is to be left behind.
+    // Remove the probe even after an error.
     let removed = store.delete(std::slice::from_ref(&key)).await;
     match tried.and_then(|found| removed.map(|()| found)) {
         Ok(None) => Check::ok(name, format!("{url} can be read, written and deleted from")),
@@ -103,8 +103,8 @@ async fn can_be_written(
     }
 }
 
-/// Writes, reads and lists a probe, and sees that a conditional write is refused: the manifest is
-/// switched by one. Answers what the store does wrong.
+/// Writes, reads and lists a probe, and checks that a conditional write is rejected, because
+/// publishing switches the manifest by one. Returns what the store does wrong.
 async fn try_store(store: &dyn Store, key: &str) -> Result<Option<&'static str>, StorageError> {
     let probe = Bytes::from_static(b"everytab doctor");
     store.put(key, probe.clone(), PutOptions::default()).await?;

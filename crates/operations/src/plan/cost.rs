@@ -1,4 +1,4 @@
-//! A model of the hours and dollars of a scan on a fleet, from measured rates. Pure.
+//! A model of a scan's hours and dollars on a fleet, from measured rates. Pure.
 //!
 //! Invariants: a stage takes as long as its scarcest resource, and names it. From warc on the
 //! stages share the fleet, so together they take as long as their scarcest resource needs for all
@@ -25,32 +25,32 @@ use super::{
     },
 };
 
-/// Seconds of an hour.
+/// Seconds per hour.
 pub(super) const HOUR: f64 = 3_600.0;
-/// Hours of an average month, by which providers compute prices per month.
+/// Hours of an average month, from which providers compute monthly prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
-/// Hosts of a shard, as `coordinator.fan_out` divides them.
+/// Hosts per shard, as divided by `coordinator.fan_out`.
 const HOSTS_PER_SHARD: f64 = 1_200.0;
-/// Bytes of a gigabyte.
+/// Bytes per gigabyte.
 pub(super) const GB: f64 = 1e9;
 
-/// The hosts to scan, and the machines that scan them.
+/// The hosts to scan, and the instances that scan them.
 #[derive(Debug, Clone)]
 pub(super) struct Fleet<'a> {
     pub(super) hosts: f64,
     pub(super) workers: f64,
     pub(super) in_flight: f64,
-    /// Seconds that the fetch of an icon holds its place among those in flight.
+    /// Seconds for which fetching an icon occupies a slot in flight.
     pub(super) fetch_slot: f64,
-    /// Requests a second to the source, all workers together.
+    /// Requests per second to the source, all workers together.
     pub(super) archive_rate: f64,
-    /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
+    /// A vCPU's speed, relative to a core of the host on which the rates were measured.
     pub(super) core_speed: f64,
     pub(super) machine: &'a Machine,
     pub(super) database: &'a Database,
 }
 
-/// A resource that can bound a stage.
+/// A resource that can limit a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FleetResource {
     Cpu,
@@ -97,7 +97,7 @@ impl Stage {
     }
 }
 
-/// What is paid for one thing.
+/// One item of the bill.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     pub(super) name: &'static str,
@@ -112,25 +112,25 @@ pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
     /// The stages warc, icon and bundle-shard, which share the fleet and overlap.
     pub(super) together: Stage,
-    /// From the first job to the published site.
+    /// Hours from the first job to the published site.
     pub(super) hours: f64,
     pub(super) costs: Vec<Cost>,
     pub(super) dollars: f64,
     pub(super) spot_dollars: f64,
-    /// Most memory of a worker's requests in gigabytes.
+    /// Maximum memory of a worker's requests, in gigabytes.
     pub(super) memory_gb: f64,
     pub(super) icons: f64,
     pub(super) sent_gb: f64,
     pub(super) received_gb: f64,
     /// Dollars per month to store the site, without visitors.
     pub(super) hosting_month: f64,
-    /// What is paid for beside the scan, as long as it is kept.
+    /// Costs in addition to the scan, while its results are kept.
     pub(super) kept: Vec<Kept>,
-    /// Bytes of a backup in gigabytes: site, archive and the dump of the rows.
+    /// Size of a backup in gigabytes: site, archive and the dump of the rows.
     pub(super) backup_gb: f64,
 }
 
-/// What is paid for beside a scan.
+/// A cost in addition to a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) name: &'static str,
@@ -138,7 +138,7 @@ pub(super) struct Kept {
     pub(super) per: Period,
 }
 
-/// How often something is paid for.
+/// How often a cost is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Period {
     Once,
@@ -158,9 +158,9 @@ impl Period {
 struct ResourceUse {
     cpu: f64,
     bytes_in: f64,
-    /// Permits that each worker has for the stage.
+    /// Permits of each worker for the stage.
     permits: f64,
-    /// Seconds that permits are held, summed over all items.
+    /// Seconds for which permits are held, summed over all items.
     permit_seconds: f64,
     rows: f64,
     /// Requests to the source.
@@ -258,7 +258,7 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 5] };
     for (index, resource) in FleetResource::ALL.into_iter().enumerate() {
         let each = pipeline.iter().map(|stage| stage.seconds[index]);
-        // Warc and icon jobs have permits of their own, so they do not compete for them.
+        // Warc and icon jobs have separate permits, so they do not compete for them.
         together.seconds[index] = match resource {
             FleetResource::InFlight => each.fold(0.0, f64::max),
             _ => each.sum(),
@@ -296,18 +296,18 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     }
 }
 
-/// Gigabytes of the rows of a scan.
+/// Returns the gigabytes of a scan's rows.
 fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Gigabytes of the archive: icons, the tables of what was asked, and the parts of search and map.
+/// Returns the gigabytes of the archive: icons, request tables, and the parts of search and map.
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
     (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
 }
 
-/// Gigabytes of the site: bundles, icon lists, search files and the map.
+/// Returns the gigabytes of the site: bundles, icon lists, search files and the map.
 fn site_gb(fleet: &Fleet<'_>) -> f64 {
     let of_a_host = TAB_BYTES + ICON_LINE_BYTES + SEARCH_BYTES + MAP_BYTES;
     (fleet.hosts * of_a_host + objects(fleet).ranked() as f64 * RANKED_HOST_BYTES) / GB
@@ -353,12 +353,12 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
     ]
 }
 
-/// Thousands of objects of a scan.
+/// Returns a scan's objects in thousands.
 fn thousands(objects: &Objects) -> f64 {
     (objects.archived() + objects.published()) as f64 / 1e3
 }
 
-/// What is paid for as long as a site and its backups are kept, and for moving a backup.
+/// Returns the costs of keeping a site and its backups, and of moving a backup.
 fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: f64) -> Vec<Kept> {
     let month = |name, dollars| Kept { name, dollars, per: Period::Month };
     let once = |name, dollars| Kept { name, dollars, per: Period::Once };
@@ -419,7 +419,7 @@ mod tests {
     fn a_stage_is_bound_by_what_runs_out_first() {
         let usual = modelled(30e6, 8.0, 512.0, "c7g.large");
         assert_eq!(stage(&usual, "icon").bound_by(), FleetResource::InFlight);
-        // Twice the requests in flight halve the time, until the processor is the bound.
+        // Twice the requests in flight halve the time, until the CPU is the limit.
         let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
         let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(stage(&many, "icon").bound_by(), FleetResource::Cpu);
         let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
         assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
-        // A large fleet is bound by Postgres.
+        // Postgres limits a large fleet.
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
         assert_eq!(fleet.together.bound_by(), FleetResource::Postgres);
         assert_eq!(stage(&fleet, "index").bound_by(), FleetResource::Postgres);

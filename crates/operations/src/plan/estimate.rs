@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{objects::Objects, options::Assumptions, sample::Sample};
 
-/// Most hosts of a shard, the same as in `coordinator.fan_out`.
+/// Maximum hosts per shard, as in `coordinator.fan_out`.
 const MAX_HOSTS_PER_SHARD: u64 = 1_200;
-/// Least number of shards of a scan, the same as in `coordinator.fan_out`.
+/// Minimum shards of a scan, as in `coordinator.fan_out`.
 const MIN_SHARDS: u64 = 256;
 /// Columns of a row group that an index job reads, with one request each.
 const INDEX_COLUMNS: u64 = 12;
@@ -60,7 +60,7 @@ impl Number {
     pub(super) fn json(self) -> Value {
         match self {
             Self::Count(count) => Value::from(count),
-            // Four decimals: a small scan costs less than a cent.
+            // Four decimals, because a small scan costs less than a cent.
             Self::Amount(amount) => Value::from((amount * 1e4).round() / 1e4),
         }
     }
@@ -91,7 +91,7 @@ impl Estimate {
     }
 }
 
-/// Estimates what a scan of the sampled crawl takes.
+/// Estimates the resources for a scan of the sampled crawl.
 pub(super) fn estimate(
     sample: &Sample,
     assumed: &Assumptions,
@@ -129,15 +129,15 @@ pub(super) fn estimate(
     plan
 }
 
-/// The workers of a scan, and what they may ask of the source.
+/// The workers of a scan, and their request rate to the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingFleet {
     pub(super) workers: u64,
-    /// Requests a second to the source, all workers together; none without a limit.
+    /// Requests per second to the source, all workers together. `None` if unlimited.
     pub(super) archive_rate: Option<i32>,
 }
 
-/// What the index stage reads: bytes, the hosts that it finds, and requests.
+/// The work of the index stage: bytes and requests that it reads, and hosts that it finds.
 struct IndexReading {
     bytes: u64,
     hosts: u64,
@@ -153,7 +153,7 @@ fn index_reading(sample: &Sample) -> IndexReading {
         Some(wanted) if sample.captures > 0 => groups_for(wanted).min(sample.row_groups as f64),
         _ => sample.row_groups as f64,
     };
-    // Files differ in size. The sample is scaled by bytes, not by files.
+    // Files differ in size, so the sample is scaled by bytes, not by files.
     let scale = ratio(sample.file_bytes, sample.sampled_bytes);
     let groups = groups_of_a_file * scale;
     let captures = sample.max_captures.unwrap_or(u64::MAX);
@@ -164,7 +164,7 @@ fn index_reading(sample: &Sample) -> IndexReading {
     }
 }
 
-/// How a number of hosts is divided into shards and bundles.
+/// The division of hosts into shards and bundles.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     shards: u64,
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// A sample with the sizes of a whole crawl, for which the product is designed.
+    /// Returns a sample with the sizes of a whole crawl, for which the product is designed.
     fn whole_crawl() -> Sample {
         Sample {
             path: "x".into(),
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
         assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
         assert_eq!(number(&plan, "shards"), 28_750.0);
-        // Of 536 x 536 bundles, 12 x 12 regions.
+        // For 536 x 536 bundles, 12 x 12 regions.
         assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0 + 144.0 + 1.0);
         let puts = number(&plan, "store_puts");
         assert!(puts > 4.0 * 28_750.0 + 287_500.0 + 34_500.0 + 10_000.0, "{puts}");

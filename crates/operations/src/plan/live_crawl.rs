@@ -1,8 +1,8 @@
-//! `plan --crawl-pages`: the machines, days and dollars of a live crawl, from measured rates.
+//! `plan --crawl-pages`: computes the instances, days and dollars of a live crawl from measured
+//! rates.
 //!
-//! Invariants: nothing is read and nothing is asked; each number is printed with its formula; what
-//! was not measured is named as assumed. Several databases are arithmetic: the program runs a crawl
-//! on one.
+//! Invariants: does no I/O; each number is printed with its formula, and assumptions are marked.
+//! Multiple databases are only calculated: the program runs a crawl on one.
 
 mod crawl_bounds;
 mod crawl_dollars;

@@ -1,5 +1,5 @@
-//! How many objects a scan writes, how many of them its jobs read, and its jobs of search and map.
-//! Pure.
+//! Counts the objects that a scan writes, the requests by which its jobs read them, and its jobs of
+//! search and map. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,51 +8,52 @@ use everytab_bundler::{
     search::{RANGES, files::HOSTNAMES_PER_FILE, ranks::RANKED_HOSTS},
 };
 
-/// Objects of a shard in the archive: icons, its part of the search, its part of the map.
+/// Objects per shard in the archive: icons, search part, map part.
 const ARCHIVED_OF_A_SHARD: u64 = 3;
-/// Requests for the archive of a shard: its size and its bytes.
+/// Requests for a shard's archive: its size and its bytes.
 const ARCHIVE_READS: u64 = 2;
-/// Requests for the part of a shard for each range of the search: header and lines.
+/// Requests for a shard's search part, per range: header and lines.
 const RANGE_READS: u64 = 2;
-/// Files of sorted names for each file of best answers, measured with 30 million names.
+/// Files of sorted names per file of best answers, measured with 30 million names.
 const NAMES_A_BEST_FILE: u64 = 5;
-/// Hosts with a rank for each file of words, measured with a million.
+/// Ranked hosts per file of words, measured with a million.
 const RANKED_HOSTS_A_FILE: u64 = 100;
-/// Files of the page and of the whole site, about.
+/// Approximate number of files for the page and the whole site.
 const FILES_OF_THE_PAGE: u64 = 12;
-/// The level of the tiles for which a map job reads parts, as in `everytab_jobs::map`.
+/// The tile level for which a map job reads parts, as in `everytab_jobs::map`.
 const LEVEL_OF_READS: u32 = 2;
 
-/// A scan as it is divided.
+/// The division of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Objects {
     pub(super) hosts: u64,
     pub(super) shards: u64,
     pub(super) bundles: u64,
-    /// Tabs of a bundle at most.
+    /// Maximum tabs per bundle.
     pub(super) entries_per_bundle: u32,
 }
 
 impl Objects {
-    /// Objects of the archive.
+    /// Returns the number of objects in the archive.
     pub(super) fn archived(&self) -> u64 {
         ARCHIVED_OF_A_SHARD * self.shards
     }
 
-    /// Objects of the site: bundles, icon lists, search files, tiles of the map, and the page.
+    /// Returns the number of objects in the site: bundles, icon lists, search files, map tiles, and
+    /// the page.
     pub(super) fn published(&self) -> u64 {
         self.bundles + self.shards + self.search_files() + self.tiles() + FILES_OF_THE_PAGE
     }
 
-    /// Search files: the sorted names, the best answers, the words of hosts with a rank, an index
-    /// for each range of names and of words, and what says which there are.
+    /// Returns the number of search files: the sorted names, the best answers, the words of ranked
+    /// hosts, an index per range of names and of words, and the file that lists their kinds.
     fn search_files(&self) -> u64 {
         let names = self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64);
         let words = self.ranked() / RANKED_HOSTS_A_FILE;
         names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
     }
 
-    /// Hosts with a rank.
+    /// Returns the number of ranked hosts.
     pub(super) fn ranked(&self) -> u64 {
         self.hosts.min(RANKED_HOSTS as u64)
     }
@@ -66,7 +67,7 @@ impl Objects {
         layout.map_or(0, |layout| (0..layout.levels()).map(|level| tiles_of(&layout, level)).sum())
     }
 
-    /// Jobs of the search and of the map: the ranges and the words, and the regions.
+    /// Returns the number of search and map jobs: the ranges and the words, and the regions.
     pub(super) fn closing_jobs(&self) -> u64 {
         RANGES as u64 + 1 + self.regions()
     }
@@ -75,15 +76,15 @@ impl Objects {
         self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
     }
 
-    /// Requests for objects of the scan: archives, the parts of the search by range and once more
-    /// whole, the parts of the map, and the tiles of which its coarse levels are made.
+    /// Returns the number of requests for objects of the scan: archives, search parts by range and
+    /// once whole, map parts, and the tiles from which the coarse levels are drawn.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;
         of_a_shard * self.shards + self.part_reads() + self.regions()
     }
 
-    /// A map job reads each part of which it needs a bundle, tile by tile; a bundle's neighbours
-    /// below it are of other shards.
+    /// Returns the number of map parts that are read. A map job reads every part with one of its
+    /// bundles, tile by tile, and vertically adjacent bundles belong to different shards.
     fn part_reads(&self) -> u64 {
         let (Some(layout), Ok(bundles)) = (self.layout(), u32::try_from(self.bundles)) else {
             return 0;
@@ -98,7 +99,7 @@ impl Objects {
     }
 }
 
-/// The tiles of a level.
+/// Returns the number of tiles in a level.
 fn tiles_of(layout: &MapLayout, level: u32) -> u64 {
     u64::from(layout.tiles_across(level)).pow(2)
 }
@@ -115,13 +116,13 @@ mod tests {
             bundles: 250_000,
             entries_per_bundle: 120,
         };
-        // Record 0050: 121 regions. Record 0051: 35,873 and 9,608 search files.
+        // Record 0050 has 121 regions. Record 0051 has 35,873 and 9,608 search files.
         assert_eq!(objects.closing_jobs(), 28 + 1 + 121);
         assert_eq!(objects.search_files(), 30_000 + 6_000 + 10_000 + 57);
         assert_eq!(objects.tiles(), 9_432);
         assert_eq!(objects.archived(), 75_000);
         assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 12);
-        // A quarter of a region has 24 rows of 24 bundles, of at most 4 shards each.
+        // A quarter of a region has 24 rows of 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
         assert_eq!(objects.reads(), 25_000 * 59 + parts + 121);

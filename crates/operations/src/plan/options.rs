@@ -1,11 +1,11 @@
-//! Options of `plan`, and the assumptions for what cannot be measured before a scan.
+//! Options of `plan`, and the assumptions for numbers that cannot be measured before a scan.
 
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 
 use super::rates::ICONS_A_HOST;
 use crate::{archive_rate::ArchiveRate, error::OperationError};
 
-/// Icon URLs of a host, with its `/favicon.ico`: the number by which everything is planned.
+/// Icon URLs per host, including its `/favicon.ico`: the number used in all planning.
 pub const ICONS_PER_HOST: f64 = ICONS_A_HOST;
 
 /// The crawl and the scan to estimate.
@@ -17,11 +17,11 @@ pub struct CrawlToPlan {
     pub source: String,
     /// Whether an S3 bucket is read without credentials.
     pub source_is_public: bool,
-    /// Most hosts to scan; without it, all.
+    /// Maximum hosts to scan. `None` for all.
     pub limit: Option<u64>,
-    /// How many workers do the scan.
+    /// Number of workers.
     pub workers: u64,
-    /// Requests a second to the source, all workers together; without it, what the source bears.
+    /// Requests per second to the source, all workers together. `None` for the source's usual rate.
     pub archive_rate: Option<ArchiveRate>,
     /// Numbers that cannot be measured before the scan.
     pub assumptions: Assumptions,
@@ -30,19 +30,19 @@ pub struct CrawlToPlan {
 /// A fleet whose hours and dollars are computed from measured rates, without reading a crawl.
 #[derive(Debug, Clone)]
 pub struct FleetToPlan {
-    /// Hosts to be scanned.
+    /// Hosts to scan.
     pub hosts: u64,
-    /// How many workers do the scan.
+    /// Number of workers.
     pub workers: u64,
-    /// The machine of a worker, by its name in the table of prices.
+    /// The instance type of a worker, as named in the table of prices.
     pub instance: String,
-    /// The machine of Postgres, by its name in the table of prices.
+    /// The instance type of Postgres, as named in the table of prices.
     pub database_instance: String,
     /// Requests in flight per worker.
     pub in_flight: u64,
-    /// Requests a second to the source, all workers together; without it, those of S3.
+    /// Requests per second to the source, all workers together. `None` for the rate of S3.
     pub archive_rate: Option<ArchiveRate>,
-    /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
+    /// A vCPU's speed, relative to a core of the host on which the rates were measured.
     pub core_speed: f64,
 }
 
@@ -53,23 +53,23 @@ pub struct Assumptions {
     pub entries_per_bundle: u32,
     /// Icon URLs per host.
     pub icons_per_host: f64,
-    /// Bytes per icon in the archive, as an average over all icon URLs.
+    /// Bytes per icon in the archive, averaged over all icon URLs.
     pub bytes_per_icon: f64,
     /// Bytes per tab in a bundle.
     pub bytes_per_tab: f64,
-    /// Index bytes that a worker reads in a second.
+    /// Index bytes that a worker reads per second.
     pub index_bytes_per_second: f64,
-    /// Home pages that a worker reads in a second.
+    /// Home pages that a worker reads per second.
     pub pages_per_second: f64,
-    /// Icon URLs that a worker requests in a second.
+    /// Icon URLs that a worker requests per second.
     pub icons_per_second: f64,
-    /// Tabs that a worker bundles in a second.
+    /// Tabs that a worker bundles per second.
     pub tabs_per_second: f64,
     /// Dollars per thousand PUT or LIST requests.
     pub dollars_per_1000_puts: f64,
     /// Dollars per thousand GET requests.
     pub dollars_per_1000_gets: f64,
-    /// Dollars to store a gigabyte for a month.
+    /// Dollars per gigabyte and month.
     pub dollars_per_gb_month: f64,
 }
 
@@ -92,10 +92,10 @@ impl Default for Assumptions {
 }
 
 impl Assumptions {
-    /// Checks that an estimate can be made of these numbers.
+    /// Checks that an estimate can be computed from these numbers.
     ///
     /// # Errors
-    /// When a rate is not a number that can be divided by, or an amount is negative.
+    /// Returns an error if a rate is not a positive number, or an amount is negative.
     pub fn check(&self) -> Result<(), OperationError> {
         let rates = [
             ("index-bytes-per-second", self.index_bytes_per_second),

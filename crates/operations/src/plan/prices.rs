@@ -1,6 +1,6 @@
-//! The table of prices, with its date, which the caller reads from JSON (`worker/prices.json`).
+//! The table of prices with its date, which the caller reads from JSON (`worker/prices.json`).
 //!
-//! Must not know: what a scan uses.
+//! Does not depend on what a scan uses.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::error::OperationError;
 #[serde(deny_unknown_fields)]
 pub(super) struct Price {
     pub(super) price: f64,
-    /// `seen` if the price was read from its provider when the table was written, else
+    /// `seen` if the price was read on the provider's site when the table was written, else
     /// `remembered`.
     pub(super) basis: String,
 }
 
-/// A type of machine for workers.
+/// An instance type for workers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
@@ -31,12 +31,12 @@ pub(super) struct Machine {
     pub(super) basis: String,
 }
 
-/// A type of machine for Postgres.
+/// An instance type for Postgres.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
     pub(super) vcpus: f64,
-    /// Sustained disk operations a second. Bursts of half an hour are faster.
+    /// Sustained disk operations per second. Bursts of half an hour are faster.
     pub(super) disk_operations: f64,
     /// Dollars per hour.
     pub(super) hour: f64,
@@ -58,24 +58,25 @@ pub(super) struct Prices {
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
     pub(super) database_gb_month: Price,
-    /// Dollars per gigabyte and month of Postgres's copies, beyond as many as its disk has.
+    /// Dollars per gigabyte and month of Postgres's copies, beyond the free ones, which equal its
+    /// disk.
     pub(super) database_copy_gb_month: Price,
-    /// Dollars per hour of the machine of the HTTP service, and of the console.
+    /// Dollars per hour for the HTTP service's instance, and for the console's.
     pub(super) small_machine_hour: Price,
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
     /// Dollars per gigabyte and month in S3 Glacier Deep Archive.
     pub(super) deep_archive_gb_month: Price,
-    /// Dollars per thousand objects that are moved to Deep Archive.
+    /// Dollars per thousand objects moved to Deep Archive.
     pub(super) thousand_archive_puts: Price,
-    /// Dollars per gigabyte between zones, both sides together.
+    /// Dollars per gigabyte between zones, in both directions together.
     pub(super) between_zones_gb: Price,
     pub(super) secret_month: Price,
     pub(super) metric_month: Price,
     /// Dollars per gigabyte of logs.
     pub(super) log_gb: Price,
-    /// Dollars per month and zone of names.
+    /// Dollars per month and DNS zone.
     pub(super) zone_month: Price,
     /// Dollars per gigabyte sent to the internet, beyond the free ones.
     pub(super) sent_gb: Price,
@@ -84,26 +85,26 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    /// Reads the table from a JSON document.
+    /// Parses the table from a JSON document.
     ///
     /// # Errors
-    /// When the document is not such a table.
+    /// Returns an error if the document is not a table of prices.
     pub(super) fn read(json: &str) -> Result<Self, OperationError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// The type of a worker's machine by its name.
+    /// Returns a worker's instance type by name.
     ///
     /// # Errors
-    /// When it has no price. The message lists those that have one.
+    /// Returns an error that lists all names, if this type has no price.
     pub(super) fn machine(&self, name: &str) -> Result<&Machine, OperationError> {
         self.workers.get(name).ok_or_else(|| unknown("--instance", name, self.workers.keys()))
     }
 
-    /// The type of Postgres's machine by its name.
+    /// Returns Postgres's instance type by name.
     ///
     /// # Errors
-    /// When it has no price. The message lists those that have one.
+    /// Returns an error that lists all names, if this type has no price.
     pub(super) fn database(&self, name: &str) -> Result<&Database, OperationError> {
         let known = self.databases.get(name);
         known.ok_or_else(|| unknown("--database-instance", name, self.databases.keys()))

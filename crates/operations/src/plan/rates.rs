@@ -1,9 +1,9 @@
-//! The rates of the model: what each step of a scan takes, with its source. Those of a live crawl
+//! The rates of the model: the cost of each step of a scan, with its source. Those of a live crawl
 //! are in `live_crawl/crawl_rates.rs`.
 //!
 //! Invariant: every rate says where it was measured, or that it is assumed.
 
-/// A rate, with its unit and its source.
+/// A rate, with its unit and source.
 pub(super) struct Rate {
     pub(super) name: &'static str,
     pub(super) value: f64,

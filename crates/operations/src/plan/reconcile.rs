@@ -1,6 +1,6 @@
-//! Compares what a scan took with what the model predicts, stage by stage and rate by rate.
+//! Compares a scan's numbers with the model's predictions, stage by stage and rate by rate.
 //!
-//! Must not know: where the numbers of the scan come from.
+//! Does not depend on the source of the scan's numbers.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::error::OperationError;
 
 const HOUR: f64 = 3_600.0;
 
-/// The stages of a scan by name, as `stats.json` has them.
+/// The stages of a scan by name, as in `stats.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct MeasuredScan {
     stages: BTreeMap<String, MeasuredStage>,
@@ -36,10 +36,10 @@ struct MeasuredStage {
 }
 
 impl MeasuredScan {
-    /// Reads `stats.json`.
+    /// Parses `stats.json`.
     ///
     /// # Errors
-    /// When it is no such document, or of a scan without hosts.
+    /// Returns an error if it is malformed, or its scan has no hosts.
     pub fn of_stats(stats: &[u8]) -> Result<Self, OperationError> {
         let wrong = |what: &str| OperationError::new(format!("--reconcile: {what}"));
         let scan: Self = serde_json::from_slice(stats)
@@ -50,7 +50,7 @@ impl MeasuredScan {
     /// Takes the numbers of a scan from the database.
     ///
     /// # Errors
-    /// When no home page was read yet.
+    /// Returns an error if no home page was read yet.
     pub fn of_status(status: &ScanStatus) -> Result<Self, OperationError> {
         let amounts = |map: &BTreeMap<String, i64>| {
             map.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect()
@@ -76,7 +76,7 @@ impl MeasuredScan {
         Err(OperationError::new("--reconcile: the scan has read no home page"))
     }
 
-    /// Returns how many hosts were scanned.
+    /// Returns the number of scanned hosts.
     pub(super) fn hosts(&self) -> f64 {
         self.input(StageName::Warc, InputName::Hosts)
     }
@@ -106,14 +106,14 @@ fn amount(amounts: Option<&BTreeMap<String, u64>>, name: &str) -> f64 {
     amounts.and_then(|amounts| amounts.get(name)).map_or(0.0, |amount| *amount as f64)
 }
 
-/// A number of a scan beside the one that was predicted.
+/// A measured number next to its prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
     pub(super) what: &'static str,
     pub(super) unit: &'static str,
     pub(super) predicted: f64,
     pub(super) measured: f64,
-    /// What would have to be changed for the prediction to be right.
+    /// The constant to change for a correct prediction.
     pub(super) changes: &'static str,
 }
 
@@ -140,8 +140,7 @@ impl Comparison {
     }
 }
 
-/// Compares a scan with the model of the same number of hosts. What the scan did not measure is
-/// left out.
+/// Compares a scan with the model for as many hosts. Omits numbers that the scan did not measure.
 pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let mut found = hours(scan, model, fleet);
     let rates = rates(scan);
@@ -157,7 +156,7 @@ pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> 
     found
 }
 
-/// A rate: name, unit, the predicted one, a sum, what it is divided by, and its constant.
+/// A rate: name, unit, prediction, a sum, its divisor, and the name of its constant.
 type SummedRate = (&'static str, &'static str, f64, f64, f64, &'static str);
 
 fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
@@ -201,8 +200,8 @@ fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
     ]
 }
 
-/// The hours of the stages that `stats.json` names. From warc on they overlap and wait for each
-/// other, so only a stage that took less than predicted, or the slowest one, says much.
+/// Returns the hours of the stages in `stats.json`. From warc on they overlap and wait for each
+/// other, so only the slowest stage, or one that took less than predicted, is informative.
 fn hours(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let stages = [StageName::Index, StageName::Warc, StageName::Icon, StageName::BundleShard];
     let pairs = model.stages.iter().zip(stages).filter_map(|(predicted, name)| {
@@ -218,7 +217,7 @@ fn hours(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Compariso
     pairs.collect()
 }
 
-/// The constant that decides how long a stage takes.
+/// Returns the name of the constant that determines a stage's time.
 fn constant_of(stage: &Stage, name: StageName, fleet: &Fleet<'_>) -> &'static str {
     match (stage.bound_by(), name) {
         (FleetResource::Cpu, StageName::Index) => "INDEX_ROWS_A_CPU_SECOND",
@@ -275,7 +274,7 @@ mod tests {
         assert_eq!(of("time on the wire of a URL").changes, "FETCH_SLOT");
         assert_eq!(of("bytes of a tab").ratio(), 1.0);
         assert!((of("warc").measured - 120.5 / 3600.0).abs() < 1e-9);
-        // What was not measured is left out.
+        // Numbers that were not measured are omitted.
         assert!(!found.iter().any(|each| matches!(each.what, "icon" | "robots.txt a host")));
     }
 

@@ -1,4 +1,4 @@
-//! Prints the hours and dollars of the model for `plan --hosts`, as a table or as JSON.
+//! Prints the model's hours and dollars for `plan --hosts`, as a table or as JSON.
 
 use everytab_fetcher::capacity;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::{
     line_sink::LineSink,
 };
 
-/// Prints what a scan takes on a fleet.
+/// Prints the resources of a scan on a fleet.
 pub(super) fn print(
     options: &FleetToPlan,
     prices: &str,
@@ -26,7 +26,7 @@ pub(super) fn print(
     let prices = Prices::read(prices)?;
     let machine = prices.machine(&options.instance)?;
     let database = prices.database(&options.database_instance)?;
-    // A worker has no more requests in flight than its memory allows.
+    // A worker's memory limits its requests in flight.
     let max_in_flight = capacity::requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
     let in_flight = options.in_flight.min(max_in_flight);
     if in_flight < options.in_flight {
@@ -56,7 +56,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Prints a scan beside the prediction for as many hosts.
+/// Prints a scan next to the prediction for as many hosts.
 pub(super) fn print_comparison(
     scan: &MeasuredScan,
     options: &FleetToPlan,
@@ -90,7 +90,7 @@ pub(super) fn print_comparison(
     Ok(())
 }
 
-/// The fleet of the options, with prices.
+/// Creates the fleet that the options describe, with prices.
 fn fleet_of<'a>(
     options: &FleetToPlan,
     in_flight: u64,
@@ -120,14 +120,14 @@ fn range_of(fleet: &Fleet<'_>, prices: &Prices) -> Range {
     Range { least: model(fleet, prices), most: model(&longest, prices) }
 }
 
-/// The model with the shortest and the longest time that an icon's fetch is known to take. Nothing
-/// else moves the hours as much.
+/// The model for the shortest and longest known times of fetching an icon. No other rate changes
+/// the hours as much.
 struct Range {
     least: Model,
     most: Model,
 }
 
-/// Two amounts as one text, one number if they are written alike.
+/// Formats two amounts as a range, or as one number if both look alike.
 fn between(least: f64, most: f64) -> String {
     let (least, most) = (format!("{least:.2}"), format!("{most:.2}"));
     if least == most { least } else { format!("{least} to {most}") }
@@ -191,7 +191,7 @@ fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>) -> Vec<String>
 }
 
 impl Range {
-    /// Each thing that is paid for, and their sum.
+    /// Returns each item of the bill, and the sum.
     fn sums(&self) -> Vec<(&'static str, String, String)> {
         let costs = self.least.costs.iter().zip(&self.most.costs);
         let mut lines: Vec<_> = costs
@@ -203,15 +203,15 @@ impl Range {
     }
 }
 
-/// A stage's share of the dollars, in proportion to its hours. The hours of all stages are summed
-/// as if they ran one after another.
+/// Returns a stage's share of the dollars, in proportion to its hours. The hours of all stages are
+/// summed as if they ran one after another.
 fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     let all: f64 = model.stages.iter().map(Stage::hours).sum();
     let part = stage.hours() / all;
     (model.dollars * part, model.spot_dollars * part)
 }
 
-/// Numbers without `at_most` are those of the shortest fetches.
+/// Creates the JSON document. Numbers without `at_most` are those of the shortest fetches.
 fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Prices) -> Value {
     let model = &range.least;
     let costs: Vec<Value> = model

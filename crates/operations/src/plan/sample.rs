@@ -1,4 +1,4 @@
-//! A sample of one index file: the number of its row groups, and the home pages of the first.
+//! Samples one index file: the number of its row groups, and the home pages of the first.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::{crawl::WantedFile, error::OperationError};
 
-/// Index files whose sizes are requested concurrently; the public bucket answers in about 50 ms, so
-/// that the sizes of 300 files take about a second.
+/// Index files whose sizes are requested concurrently. The public bucket responds in about 50 ms,
+/// so that the sizes of 300 files take about a second.
 const CONCURRENT_HEADS: usize = 16;
-/// Most row groups that are read if the first ones hold no home page; each has about 60 MB.
+/// Maximum row groups that are read if the first ones hold no home page; each has about 60 MB.
 const MAX_ROW_GROUPS: u64 = 4;
 
-/// What was read from the crawl.
+/// Numbers read from the crawl.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
     /// The path of the sampled file.
@@ -24,7 +24,7 @@ pub(super) struct Sample {
     pub(super) files: u64,
     /// Bytes of all these files.
     pub(super) file_bytes: u64,
-    /// Most captures of a scan with a limit. Nothing if the scan has no limit.
+    /// Maximum captures of a scan with a limit. `None` if the scan has no limit.
     pub(super) max_captures: Option<u64>,
     /// Bytes of the sampled file.
     pub(super) sampled_bytes: u64,
@@ -45,7 +45,7 @@ pub(super) struct Sample {
 /// Requests the size of every file, and reads the first row group of the one in the middle.
 ///
 /// # Errors
-/// When there is no file, or one cannot be read.
+/// Returns an error if there is no file, or one cannot be read.
 pub(super) async fn read(
     store: &dyn Store,
     files: &[WantedFile],

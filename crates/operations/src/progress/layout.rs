@@ -1,39 +1,38 @@
-//! Fitting text into the columns of a terminal without cutting a word in two.
+//! Fits text into the columns of a terminal without cutting a word in two.
 //!
-//! Invariant: no line is wider than asked, as long as that is at least [`MIN_COLUMNS`]. Widths are
-//! terminal cells, not bytes or characters. Control characters never reach the terminal: messages
-//! of peers and databases may hold some.
+//! Invariant: no line is wider than requested, if the request is at least [`MIN_COLUMNS`]. Widths
+//! are terminal cells, not bytes or characters. Control characters never reach the terminal,
+//! because messages of peers and databases may contain some.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// The narrowest display, in columns; a narrower terminal wraps lines by itself.
+/// Minimum columns of a display. A narrower terminal wraps lines by itself.
 pub const MIN_COLUMNS: usize = 40;
 
-/// The column at which the text of a labelled line begins: the longest label, `bundle-shard`, and
-/// a space.
+/// Start column of a labelled line's text: the longest label, `bundle-shard`, and a space.
 pub const LABEL_COLUMNS: usize = 13;
 
-/// The width of a text in terminal cells.
+/// Returns the width of a string in terminal cells.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text without control characters, each replaced by U+FFFD.
+/// Replaces each control character by U+FFFD.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A part of a line that may be left out where there is no room for it.
+/// A part of a line that may be omitted if there is no room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Optional {
-    /// Parts of a lower number are kept before parts of a higher one.
+    /// Parts with a lower rank are kept in preference to parts with a higher one.
     pub rank: u8,
-    /// The text, with the spaces that set it apart from what stands before it.
+    /// The text, with the spaces that separate it from the text before it.
     pub text: String,
 }
 
-/// `first`, then the optional parts that fit into `columns`, in their own order; where not all
-/// fit, those of the lowest ranks.
+/// Returns `first`, followed by the optional parts that fit into `columns`, in their own order. If
+/// not all fit, those with the lowest ranks are kept.
 pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     let first = cut(&printable(first), columns);
     let mut room = columns - width(&first);
@@ -51,8 +50,8 @@ pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     kept.into_iter().fold(first, |line, index| line + &printable(&optional[index].text))
 }
 
-/// A labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`: as many items as fit, in the
-/// order given, and a count of the rest with the sum of their amounts.
+/// Formats a labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`: as many items as
+/// fit, in the given order, and the number of the others with the sum of their amounts.
 pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) -> String {
     for shown in (0..=items.len()).rev() {
         let mut parts: Vec<String> =
@@ -70,8 +69,7 @@ pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) 
     cut(&printable(head), columns)
 }
 
-/// A labelled text over as many lines as it needs, broken at spaces. The text begins at column
-/// `indent`, in later lines too.
+/// Wraps a labelled text at spaces. The text starts at column `indent`, in later lines too.
 pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<String> {
     let room = columns.saturating_sub(indent).max(1);
     let mut lines = Vec::new();
@@ -102,9 +100,9 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
         .collect()
 }
 
-/// The parts of a row, two spaces apart: on one line where they fit into `columns`, else on as many
-/// as they need, broken between parts. A part that is longer than a line is broken at spaces; one
-/// without any, such as a URL, is left to the terminal, so that it can be copied whole.
+/// Joins the parts of a row, two spaces apart: on one line if they fit into `columns`, else wrapped
+/// between parts. A part longer than a line is wrapped at spaces. One without spaces, such as a
+/// URL, is left to the terminal, so that it can be copied whole.
 pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     const GAP: &str = "  ";
     const INDENT: usize = 4;
@@ -124,7 +122,7 @@ pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     lines
 }
 
-/// A word as it is, or in pieces of `room` columns if it is longer than a line.
+/// Splits a word into pieces of `room` columns, if it is longer than a line.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for character in word.chars() {
@@ -140,7 +138,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// A line of at most `columns`; what is longer ends in `…` after the last word that fits.
+/// Shortens a line to `columns`: a longer one ends with `…` after the last word that fits.
 fn cut(line: &str, columns: usize) -> String {
     if width(line) <= columns {
         return line.to_owned();

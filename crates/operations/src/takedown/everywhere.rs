@@ -1,10 +1,10 @@
-//! `takedown --everywhere`: removes hosts from every place that this project keeps: all scans of
-//! the site, old versions of its objects, the archives, the database's rows; and notes them beside
-//! the backups, which `restore` then leaves out again.
+//! `takedown --everywhere`: removes hosts from everything that this project stores: all scans of
+//! the site, old versions of its objects, the archives, and the database's rows. Also notes them
+//! next to the backups, so that `restore` excludes them.
 //!
-//! Invariants: the rows of a scan say which records are the host's, so they go last; every step may
-//! be repeated, so that a takedown that was interrupted anywhere is finished by running it again. A
-//! scan that runs keeps its rows and archive, and the takedown says so and fails.
+//! Invariants: the rows of a scan tell which records belong to the host, so they are removed last.
+//! Every step can be repeated, so that an interrupted takedown is completed by running it again. A
+//! running scan keeps its rows and archive, and the takedown reports this and fails.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,31 +32,31 @@ use super::{
 };
 use crate::{blocklist::Patterns, database, error::OperationError, line_sink::LineSink};
 
-/// The hosts that a backup holds and `restore` must leave out, beside its `backup.json`; the format
-/// is that of blocklist.txt.
+/// The hosts in a backup that `restore` must exclude, next to its `backup.json`, in the format of
+/// blocklist.txt.
 pub(crate) const TAKEDOWNS: &str = "takedowns.txt";
-/// What makes a folder a backup.
+/// The object that makes a prefix a backup.
 const BACKUP: &str = "backup.json";
 /// Old versions that are read concurrently.
 const CONCURRENT_READS: usize = 16;
 
-/// What is removed from where.
+/// Options of `takedown --everywhere`.
 #[derive(Debug, Clone)]
 pub struct EverywhereOptions {
     /// The hosts, and the site with all its scans.
     pub takedown: TakedownOptions,
-    /// The URL of the database whose scans' rows and archives lose the hosts.
+    /// The URL of the database whose scans' rows and archives are changed.
     pub database_url: Option<String>,
     /// The URL of the store below which backups are noted.
     pub backups: Option<String>,
 }
 
-/// Removes hosts everywhere; lines of data with the place, what was removed, and how many of it.
-/// False: a scan is running, so its rows and its archive were left; or something of the site is
-/// damaged, so that a tab or its icon may be left.
+/// Removes hosts everywhere. Prints lines of data with the location, the type and number of removed
+/// things. Returns false if a scan is running, so that its rows and archive were kept, or if part
+/// of the site is damaged, so that a tab or its icon may remain.
 ///
 /// # Errors
-/// When a store or the database refuses, or the patterns are no hostnames.
+/// Returns an error if a store or the database fails, or the patterns are not hostnames.
 pub async fn take_down_everywhere(
     options: EverywhereOptions,
     sink: &dyn LineSink,
@@ -92,7 +92,7 @@ pub async fn take_down_everywhere(
     Ok(is_whole)
 }
 
-/// Removes a host from the archives and the rows of all scans. False: a scan is running.
+/// Removes a host from the archives and rows of all scans. Returns false if a scan is running.
 async fn remove_from_scans(
     coordinator: &Coordinator,
     host: &str,
@@ -132,14 +132,14 @@ async fn remove_from_scans(
     Ok(is_whole)
 }
 
-/// How much of a host was in an archive.
+/// Counts of a host in an archive.
 #[derive(Default)]
 struct InArchive {
     /// Records of its icons, and tables that name it.
     records: u64,
-    /// Its icons in the parts of the map.
+    /// Its icons in the map parts.
     cells: u64,
-    /// Its lines in the parts of the search index.
+    /// Its lines in the search parts.
     lines: u64,
 }
 
@@ -169,8 +169,8 @@ async fn remove_from_archive(
         }
         listed => listed?,
     };
-    // The archives of lost leases name the host too, and so may the table of any shard: a site
-    // that redirected to it.
+    // The archives of lost leases also name the host, and so may the table of any shard: another
+    // site may have redirected to the host.
     let (store, shards) = (&*store, &shards);
     let concerned = listed.into_iter().filter_map(|object| {
         let name = object.key.strip_prefix(&prefix)?.strip_suffix(".warc.gz")?;
@@ -194,7 +194,7 @@ async fn remove_from_archive(
     }
     for &shard in shards {
         let part = search_part(id, shard);
-        // Before its line, which says where the icon is.
+        // Must precede the host's line, which tells where the icon is.
         if let Some(search) = store.get_tagged(&part).await? {
             let first = shard.saturating_mul(per_shard);
             let edit = |bytes: &bytes::Bytes| map_part_without(bytes, &search.bytes, host, first);
@@ -208,7 +208,7 @@ async fn remove_from_archive(
     Ok(removed)
 }
 
-/// True if the table in an archive has a request to the host.
+/// Returns true if the table in an archive has a request to the host.
 async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, OperationError> {
     Ok(match read_table(store, key).await? {
         FoundTable::Table(table) => table_names(&table, host),
@@ -216,7 +216,7 @@ async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, Ope
     })
 }
 
-/// Changes an object if it is there and `edit` finds something; returns how much of it.
+/// Applies `edit` to an object if it exists. Returns the number of changes.
 async fn change(
     store: &dyn Store,
     key: &str,
@@ -232,7 +232,7 @@ async fn change(
     store.update(key, put_options(key), change).await
 }
 
-/// Removes the old versions that name a host: what was there before an object was changed or
+/// Removes the old versions that name a host. The store keeps them when an object is changed or
 /// deleted.
 async fn remove_old_versions(
     store: &dyn Store,
@@ -250,19 +250,19 @@ async fn remove_old_versions(
     sink.data(format_args!("{url}\told versions\t{removed} of {looked}"))
 }
 
-/// The version, if it names one of the hosts.
+/// Returns the version if it names one of the hosts.
 async fn named_by(
     store: &dyn Store,
     old: &OldVersion,
     hosts: &[String],
 ) -> Result<Option<OldVersion>, OperationError> {
-    // An old version of a tile is there because a takedown painted over an icon.
+    // An old version of a tile exists because a takedown repainted an icon.
     let is_tile = old.key.split_once('/').and_then(|(_, rest)| rest.split_once('/'));
     if is_tile.is_some_and(|(_, path)| path.starts_with(MAP_PATH)) {
         return Ok(Some(old.clone()));
     }
     let bytes = match store.get_version(old).await {
-        // A lifecycle rule removed it meanwhile.
+        // A lifecycle rule removed it since.
         Err(error) if error.is_not_found() => return Ok(None),
         bytes => bytes?,
     };
@@ -270,7 +270,7 @@ async fn named_by(
     Ok(is_named.then(|| old.clone()))
 }
 
-/// Writes the hosts beside each backup below a URL.
+/// Writes the hosts next to each backup below a URL.
 async fn note_in_backups(
     url: &str,
     hosts: &[String],
@@ -301,10 +301,10 @@ async fn note_in_backups(
     Ok(())
 }
 
-/// The hosts that were taken down since a backup was made.
+/// Returns the hosts that were taken down since a backup was made.
 ///
 /// # Errors
-/// When the store refuses, or the note is not understood.
+/// Returns an error if the store fails.
 pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, OperationError> {
     let Some(note) = backup.get_tagged(TAKEDOWNS).await? else { return Ok(Vec::new()) };
     let text = String::from_utf8_lossy(&note.bytes);
@@ -312,11 +312,11 @@ pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, Oper
     Ok(listed.map(|(_, host)| host.to_owned()).collect())
 }
 
-/// Keeps live crawls of a restored database from the hosts that were taken down since the backup
-/// was made.
+/// Blocks the hosts that were taken down since the backup, so that live crawls of a restored
+/// database do not request them.
 ///
 /// # Errors
-/// When the database refuses.
+/// Returns an error if the database fails.
 pub(crate) async fn block_again(
     coordinator: &Coordinator,
     hosts: &[String],
@@ -327,10 +327,10 @@ pub(crate) async fn block_again(
     Ok(())
 }
 
-/// Removes from what was restored the hosts that were taken down since the backup was made.
+/// Removes the hosts that were taken down since the backup from the restored data.
 ///
 /// # Errors
-/// When a store or the database refuses.
+/// Returns an error if a store or the database fails.
 pub(crate) async fn take_down_again(
     hosts: &[String],
     site: &str,

@@ -1,4 +1,4 @@
-//! Takedowns on sites in a folder, made with the formats' own writers.
+//! Tests takedowns on sites in a directory, made with the formats' own writers.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn write(root: &Path, key: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A site of bundles of hostnames, whose search files hold two lines each.
+/// Creates a site with bundles of hostnames, whose search files hold two lines each.
 fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
     let root = tempfile::TempDir::new().unwrap();
     let mut entries = Vec::new();
@@ -56,7 +56,7 @@ fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
     root
 }
 
-/// Drops every line.
+/// A sink that drops every line.
 struct NoLines;
 
 impl LineSink for NoLines {
@@ -87,7 +87,7 @@ fn manifest(root: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(root.join("manifest.json")).unwrap()).unwrap()
 }
 
-/// What the page shows, by bundle and place.
+/// Returns the tabs that the page shows, by bundle and slot.
 fn shown(root: &Path) -> Vec<(i32, i32, String)> {
     let manifest = manifest(root);
     let mut shown = Vec::new();
@@ -106,7 +106,7 @@ fn shown(root: &Path) -> Vec<(i32, i32, String)> {
     shown
 }
 
-/// What the search files say, in the same form; checks the index on the way.
+/// Returns the tabs in the search files, in the same form, and checks the index.
 fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     let mut searched = Vec::new();
     for range in 0..28 {
@@ -124,7 +124,7 @@ fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     searched
 }
 
-/// No object of the site but the private list names the host.
+/// Checks that no object of the site names the host, except the private list.
 fn assert_forgotten(root: &Path, hostname: &str) {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -154,7 +154,7 @@ async fn a_host_is_gone_everywhere_and_search_finds_all_others_where_they_are() 
         assert!(take_down(root, &[host]).await, "{host}");
         assert_eq!(shown(root), searched(root), "{host}");
         assert_eq!(shown(root).len(), 7, "{host}");
-        // Names that hold this one would hide it.
+        // Other names that contain this one would be found instead.
         if host != "apple.example" {
             assert_forgotten(root, host);
         }
@@ -195,7 +195,7 @@ async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_
     let half = Takedown { sink: &NoLines, site: store, distribution: None, excluded };
     half.remove_tabs().await.unwrap();
     assert_ne!(shown(root), searched(root));
-    // The one that took its place goes first, by another run.
+    // Another run removes the tab that moved into the removed one's slot.
     assert!(take_down(root, &["avocado.example"]).await);
     assert!(take_down(root, &["apple.example"]).await);
     assert_eq!(shown(root), searched(root));
@@ -227,7 +227,7 @@ async fn a_title_is_taken_down_everywhere_and_again_after_an_interruption() {
     let root = site(&[&["a.example", "b.example", "c.example"], &["ab.example"]]);
     let root = root.path();
     assert!(!take_down_all(root, PatternKind::Title, &["%nothing%"]).await);
-    // As if a first run had ended after the search files were written.
+    // Simulates a first run that was interrupted after it wrote the search files.
     let key = format!("{PREFIX}search/{}/0.tsv", range_of("a.example"));
     let lines = std::fs::read_to_string(root.join(&key)).unwrap();
     let rest: String = lines.split_inclusive('\n').filter(|l| !l.starts_with("a.ex")).collect();

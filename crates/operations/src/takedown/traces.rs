@@ -1,4 +1,4 @@
-//! Where in an object a host is named, and the object without it.
+//! Finds a host's name in an object, and removes it.
 
 use std::{collections::BTreeMap, io::Read as _};
 
@@ -16,13 +16,13 @@ use everytab_icon::thumbnail::empty_thumbnail;
 use everytab_jobs::request_table::{TABLE, host_of, requests};
 use flate2::read::MultiGzDecoder;
 
-/// Most bytes of a compressed text that are read: a file of requests has 30 KB compressed.
+/// Maximum decompressed bytes that are read. A request file has 30 KB compressed.
 const MAX_TEXT_BYTES: u64 = 256 << 20;
 
-/// Whether another host's icon is the same record, by the record's offset.
+/// Whether a record is also another host's icon, by the record's offset.
 pub(super) type OwnRecords = BTreeMap<u64, bool>;
 
-/// True if an object names the host, by the format that its key says.
+/// Returns true if an object names the host. Its key determines the format.
 pub(super) fn names(key: &str, bytes: &[u8], host: &str) -> bool {
     if key.ends_with(".bin") {
         let wanted = icon_list::hostname_prefix(host);
@@ -36,13 +36,13 @@ pub(super) fn names(key: &str, bytes: &[u8], host: &str) -> bool {
     if key.ends_with(".gz") {
         let mut text = Vec::new();
         let mut limited = MultiGzDecoder::new(bytes).take(MAX_TEXT_BYTES);
-        // What is damaged is not kept for that.
+        // A damaged file counts as naming the host.
         return limited.read_to_end(&mut text).is_err() || text_names(&text, host);
     }
     text_names(bytes, host)
 }
 
-/// True if a text has the host as a whole name: in a URL, or as a field of a line.
+/// Returns true if a text contains the host as a whole name: in a URL, or as a field of a line.
 fn text_names(text: &[u8], host: &str) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._%".contains(byte);
     let (name, mut start) = (host.as_bytes(), 0);
@@ -60,17 +60,17 @@ fn text_names(text: &[u8], host: &str) -> bool {
     false
 }
 
-/// True if the record is the table of a shard's requests.
+/// Returns true if the record is a shard's request table.
 fn is_table(record: &Record) -> bool {
     record.target_uri().as_deref() == Some(TABLE)
 }
 
-/// True if the table of a shard's requests has one to the host.
+/// Returns true if a shard's request table has a request to the host.
 pub(super) fn table_names(table: &str, host: &str) -> bool {
     requests(table).any(|request| request.host == host)
 }
 
-/// A member of `length` bytes with a table of requests without those to the host.
+/// Returns a member of `length` bytes with a request table that omits those to the host.
 fn table_member(record: &Record, host: &str, length: usize) -> Option<Vec<u8>> {
     let table = String::from_utf8_lossy(&record.block);
     let lines = table.split_inclusive('\n').enumerate();
@@ -81,7 +81,7 @@ fn table_member(record: &Record, host: &str, length: usize) -> Option<Vec<u8>> {
     resource_member(TABLE, &record.date()?, &content_type, rest.as_bytes(), length)
 }
 
-/// True if the record is of a URL of the host, refers to one, or is a table with one.
+/// Returns true if the record belongs or refers to a URL of the host, or is a table with one.
 fn is_named_by(record: &Record, host: &str) -> bool {
     if is_table(record) {
         return table_names(&String::from_utf8_lossy(&record.block), host);
@@ -93,10 +93,10 @@ fn is_named_by(record: &Record, host: &str) -> bool {
     })
 }
 
-/// An archive in which nothing of the host is left, and how many records that changed. All other
-/// records stay where they are. `None`: it holds nothing of the host.
+/// Removes a host from an archive. Returns the archive and the number of changed records. All other
+/// records keep their offsets. `None` if the archive holds nothing of the host.
 ///
-/// A record that is another host's icon too keeps its content, without the URL it came from.
+/// A record that is also another host's icon keeps its content without its URL.
 pub(super) fn blanked(archive: &Bytes, own: &OwnRecords, host: &str) -> Option<(Bytes, u64)> {
     let found: Vec<_> = Records::new(archive, Limits::default()).collect();
     let mut blanked = archive.to_vec();
@@ -129,7 +129,8 @@ pub(super) fn blanked(archive: &Bytes, own: &OwnRecords, host: &str) -> Option<(
     (changed > 0).then(|| (blanked.into(), changed))
 }
 
-/// A shard's search part without the line of the host. `None`: it has no such line, or is no part.
+/// Removes the host's line from a shard's search part. `None` if it has no such line, or is
+/// malformed.
 pub(super) fn part_without(part: &[u8], host: &str) -> Option<Bytes> {
     let mut lines = read_lines(part.get(HEADER_BYTES..)?).ok()?;
     let before = lines.len();
@@ -137,9 +138,9 @@ pub(super) fn part_without(part: &[u8], host: &str) -> Option<Bytes> {
     (lines.len() < before).then(|| write_part(lines).into())
 }
 
-/// A shard's part of the map without the icon of the host, and how many icons it had: its search
-/// part says in which bundles and slots. `first_bundle` is the shard's first bundle. `None`: there
-/// is none, or these are no parts.
+/// Removes the host's icons from a shard's map part, and returns their number. The shard's search
+/// part gives their bundles and slots. `first_bundle` is the shard's first bundle. `None` if there
+/// are none, or a part is malformed.
 pub(super) fn map_part_without(
     part: &[u8],
     search: &[u8],

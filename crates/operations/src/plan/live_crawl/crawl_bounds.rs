@@ -1,8 +1,9 @@
-//! How many workers and databases a live crawl needs, and what bounds its pages a second. Pure.
+//! Computes how many workers and databases a live crawl needs, and what limits its pages per
+//! second. Pure.
 //!
-//! Invariants: the crawl is as fast as its scarcest resource and never faster than it was asked to
-//! be; each database has as many slots of the frontier as the others, or one more, and at least one
-//! worker; no worker is without a slot.
+//! Invariants: the crawl is as fast as its scarcest resource, but no faster than requested. The
+//! databases' numbers of frontier slots differ by at most one, each database has at least one
+//! worker, and every worker has a slot.
 
 use everytab_frontier::SLOTS;
 
@@ -23,16 +24,16 @@ use crate::{
     },
 };
 
-/// Seconds of a day.
+/// Seconds per day.
 pub(super) const DAY: f64 = 86_400.0;
 
-/// A live crawl that is to be planned, with its machines.
+/// A live crawl to plan, with its instances.
 #[derive(Debug, Clone)]
 pub(super) struct CrawlOrder<'a> {
     pub(super) pages: f64,
     pub(super) days: f64,
     pub(super) hosts: f64,
-    /// Gigabytes of disk of one Postgres at most.
+    /// Maximum gigabytes of disk of one Postgres.
     pub(super) database_gb: f64,
     pub(super) workers: Option<f64>,
     pub(super) in_flight: f64,
@@ -42,7 +43,7 @@ pub(super) struct CrawlOrder<'a> {
     pub(super) page: PageUse,
 }
 
-/// Pages a second that a resource allows.
+/// The pages per second that a resource allows.
 #[derive(Debug, Clone)]
 pub(super) struct CrawlBound {
     pub(super) name: &'static str,
@@ -50,24 +51,24 @@ pub(super) struct CrawlBound {
     pub(super) formula: String,
 }
 
-/// The machines of a live crawl, and how fast they make it.
+/// The instances of a live crawl, and its speed.
 #[derive(Debug, Clone)]
 pub(super) struct CrawlFleet {
     pub(super) workers: f64,
     pub(super) databases: f64,
     /// Gigabytes of disk of each database.
     pub(super) disk_gb: f64,
-    /// Bytes that stay in all databases together.
+    /// Bytes that remain in all databases together.
     pub(super) row_bytes: f64,
     pub(super) bounds: Vec<CrawlBound>,
     pub(super) pages_a_second: f64,
-    /// The resource that runs out first, or the days that were asked for.
+    /// The resource that runs out first, or the requested days.
     pub(super) bound_by: &'static str,
-    /// What would bound the crawl next.
+    /// The next limit if this one were removed.
     pub(super) then_by: &'static str,
 }
 
-/// Pages a second that one worker, or one database, allows.
+/// The pages per second that one worker, or one database, allows.
 struct Share {
     name: &'static str,
     each: f64,
@@ -78,7 +79,7 @@ impl CrawlOrder<'_> {
     fn worker_shares(&self) -> [Share; 4] {
         let (machine, page) = (self.machine, &self.page);
         let cores = machine.vcpus * self.core_speed;
-        // A card carries as much in either direction.
+        // A network card has this bandwidth in each direction.
         let carried = page.received.max(page.stored + page.sent);
         let network = machine.network_gbit * 1e9 / 8.0;
         [
@@ -113,7 +114,8 @@ impl CrawlOrder<'_> {
         ]
     }
 
-    /// `disk_gb` is that of each database; a smaller disk is slower.
+    /// Returns the limits of one database. `disk_gb` is the size of its disk; a smaller disk is
+    /// slower.
     fn database_shares(&self, disk_gb: f64) -> [Share; 2] {
         let cores = self.database.vcpus * self.core_speed;
         let disk = if disk_gb < FAST_DISK_GB { SLOW_DISK_OPERATIONS } else { FAST_DISK_OPERATIONS };
@@ -139,10 +141,11 @@ impl CrawlOrder<'_> {
         ]
     }
 
-    /// The machines of this crawl.
+    /// Computes the instances for this crawl.
     ///
     /// # Errors
-    /// When slots do not suffice for the workers or databases, or workers for the databases.
+    /// Returns an error if there are too few slots for the workers or databases, or too few workers
+    /// for the databases.
     pub(super) fn fleet(&self) -> Result<CrawlFleet, OperationError> {
         let worker_shares = self.worker_shares();
         let of_a_worker = least(&worker_shares);
@@ -194,7 +197,7 @@ impl CrawlOrder<'_> {
         })
     }
 
-    /// How many databases the rows, the processor and the disk operations need.
+    /// Returns how many databases the rows, the CPU and the disk operations need.
     fn databases(&self, row_bytes: f64, wanted: f64) -> Result<f64, OperationError> {
         let by_rows = row_bytes / DISK_IN_USE / (self.database_gb * GB);
         // A database that needs the operations of a larger disk gets one.
@@ -219,7 +222,7 @@ impl CrawlOrder<'_> {
     }
 }
 
-/// The slots of a database: all, or how many the ranges of the 256 have.
+/// Describes the slots per database: all, or the numbers when the 256 are divided.
 pub(super) fn slots_text(databases: f64) -> String {
     let (slots, databases) = (SLOTS, databases as usize);
     let fewest = slots / databases.max(1);
@@ -234,8 +237,8 @@ fn least(shares: &[Share]) -> f64 {
     shares.iter().map(|share| share.each).fold(f64::INFINITY, f64::min)
 }
 
-/// The least of the bounds but the one of a name. Where two are alike, the days that were asked for
-/// are named, which are the last one.
+/// Returns the smallest bound except the one named `without`. Among equal ones it is the last,
+/// which is the requested days.
 fn scarcest(bounds: &[CrawlBound], without: &str) -> (f64, &'static str) {
     let mut least = (f64::INFINITY, "");
     for bound in bounds.iter().filter(|bound| bound.name != without) {
@@ -246,7 +249,7 @@ fn scarcest(bounds: &[CrawlBound], without: &str) -> (f64, &'static str) {
     least
 }
 
-/// As many workers as are needed, the same number for each database, and none without a slot.
+/// Returns enough workers, with equal numbers for each database, and a slot for every worker.
 fn workers_for(needed: f64, databases: f64) -> f64 {
     let most = (SLOTS as f64 / databases).floor();
     databases * whole_up(needed / databases).clamp(1.0, most)
@@ -268,7 +271,7 @@ fn check_workers(workers: f64, databases: f64) -> Result<f64, OperationError> {
     Ok(workers)
 }
 
-/// The next whole number. A sum that is above one only by rounding is that one.
+/// Rounds up to a whole number, ignoring rounding errors above one.
 fn whole_up(amount: f64) -> f64 {
     (amount - 1e-9).ceil()
 }

@@ -1,4 +1,4 @@
-//! The dollars of a live crawl, and of what is kept of it. Pure.
+//! Computes the dollars of a live crawl, and of keeping its results. Pure.
 
 use super::{
     crawl_bounds::{CrawlFleet, CrawlOrder},
@@ -14,10 +14,10 @@ use crate::plan::{
     rates::{OTHER_ZONES, SPARE_HOURS, WORKER_DISK_GB},
 };
 
-/// Hours of a day.
+/// Hours per day.
 const DAY_HOURS: f64 = 24.0;
 
-/// What is paid for one thing while the crawl runs.
+/// One item of the bill while the crawl runs.
 #[derive(Debug, Clone)]
 pub(super) struct CrawlCost {
     pub(super) name: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct CrawlCost {
     pub(super) formula: String,
 }
 
-/// What is paid for afterwards, as long as it is kept.
+/// A later cost, while the results are kept.
 #[derive(Debug, Clone)]
 pub(super) struct KeptOfCrawl {
     pub(super) name: &'static str,
@@ -55,7 +55,7 @@ impl<'a> CrawlBill<'a> {
         Self { order, fleet, totals, prices, hours: totals.days() * DAY_HOURS + SPARE_HOURS }
     }
 
-    /// The dollars of the crawl, from its first page to its last, and an hour around it.
+    /// Returns the costs of the crawl from its first page to its last, and of an hour around it.
     pub(super) fn costs(&self) -> Vec<CrawlCost> {
         let prices = self.prices;
         let spot = prices.spot_share.price;
@@ -153,7 +153,7 @@ impl<'a> CrawlBill<'a> {
         let (prices, totals, pages) = (self.prices, self.totals, self.order.pages);
         let zones_gb = pages * DATABASE_TRAFFIC_BYTES * OTHER_ZONES / GB;
         let sent_gb = totals.sent / GB;
-        // The free gigabytes are those of each month.
+        // The free gigabytes are granted each month.
         let free_gb = prices.sent_gb_free.price * self.months().max(1.0);
         [
             same(
@@ -194,7 +194,7 @@ impl<'a> CrawlBill<'a> {
         ]
     }
 
-    /// What is paid for after the crawl, for as long as pages and rows are kept.
+    /// Returns the costs after the crawl, while pages and rows are kept.
     pub(super) fn kept(&self) -> Vec<KeptOfCrawl> {
         let prices = self.prices;
         let bytes_kept = self.kept_bytes();
@@ -250,8 +250,8 @@ impl<'a> CrawlBill<'a> {
         self.hours / HOURS_PER_MONTH
     }
 
-    /// Gigabytes of the copies that are kept beyond as many as the disks have: one of the rows, and
-    /// the log since.
+    /// Returns the gigabytes of database copies beyond the free ones, which equal the disks: one
+    /// copy of the rows, and the log since.
     fn copies_gb(&self, days: f64) -> f64 {
         let log = self.totals.log * (COPY_DAYS / days).min(1.0);
         let copies = (self.fleet.row_bytes + log) / GB;
@@ -259,8 +259,8 @@ impl<'a> CrawlBill<'a> {
     }
 }
 
-/// Dollars for bytes in S3 Standard while a crawl writes them at the same rate: half of them on
-/// average.
+/// Returns the dollars for bytes in S3 Standard while a crawl writes them at a constant rate: half
+/// of them on average.
 pub(super) fn growing_dollars(bytes: f64, months: f64, prices: &Prices) -> f64 {
     bytes / GB / 2.0 * months * prices.store_gb_month.price
 }

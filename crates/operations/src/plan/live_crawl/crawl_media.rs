@@ -1,4 +1,5 @@
-//! What a live crawl takes in addition if it keeps the media of its pages (`--media all`). Pure.
+//! Computes the additional resources of a live crawl that keeps its pages' media (`--media all`).
+//! Pure.
 
 use super::{
     crawl_bounds::{CrawlFleet, CrawlOrder},
@@ -27,7 +28,7 @@ pub(super) struct CrawlMedia<'a> {
 }
 
 impl<'a> CrawlMedia<'a> {
-    /// None if no media are kept.
+    /// Creates the model. `None` if no media are kept.
     pub(super) fn new(
         order: &'a CrawlOrder<'a>,
         fleet: &'a CrawlFleet,
@@ -50,7 +51,7 @@ impl<'a> CrawlMedia<'a> {
         self.files() * (FETCH_ROW_BYTES + KNOWN_ROW_BYTES)
     }
 
-    /// Workers for the media alone, as a share of machines that are used as far as the others.
+    /// Returns the workers needed for the media alone, at the same utilization as the others.
     fn workers(&self) -> f64 {
         let files_a_second = self.fleet.pages_a_second * self.files_a_page;
         let machine = self.order.machine;
@@ -60,7 +61,7 @@ impl<'a> CrawlMedia<'a> {
         (files_a_second * cpu_of_a_file() / cores).max(by_network)
     }
 
-    /// The numbers with their formulas; dollars are those of machines on demand.
+    /// Returns the numbers with their formulas; dollars are those of on-demand instances.
     pub(super) fn figures(&self, prices: &Prices) -> Vec<Figure> {
         let figure = |name, value, unit, formula| Figure { name, value, unit, formula };
         let (files, count) = (self.files(), counted(self.files(), "file"));
@@ -144,7 +145,8 @@ impl<'a> CrawlMedia<'a> {
     }
 }
 
-/// Seconds of a worker's core for a file: the request, packing it, and moving it in and out.
+/// Returns the seconds of a worker's core for a file: the request, compression, and transfer in and
+/// out.
 fn cpu_of_a_file() -> f64 {
     FETCH_CPU + MEDIA_FILE_BYTES * (PACKING_CPU + 2.0 * NETWORK_CPU)
 }

@@ -1,7 +1,7 @@
-//! The rates of a live crawl: what a page, a known URL and a host take, with their sources.
+//! The rates of a live crawl: the cost of a page, a known URL and a host, with their sources.
 //!
-//! Invariant: every rate says where it was measured, or that it is assumed. Rates that scans have,
-//! too, are in `plan/rates.rs`.
+//! Invariant: every rate says where it was measured, or that it is assumed. Rates that scans also
+//! have are in `plan/rates.rs`.
 
 use crate::plan::rates::rates;
 

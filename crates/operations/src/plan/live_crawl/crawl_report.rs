@@ -20,7 +20,7 @@ use crate::{
     plan::{prices::Prices, rates},
 };
 
-/// Rates of scans that the plan of a live crawl uses, too.
+/// Rates of scans that the plan of a live crawl also uses.
 const SHARED_RATES: [&str; 9] = [
     "FETCH_SLOT",
     "FETCH_CPU",
@@ -33,7 +33,7 @@ const SHARED_RATES: [&str; 9] = [
     "OTHER_ZONES",
 ];
 
-/// The plan of a live crawl: what a page takes, what bounds the crawl, its sums and its dollars.
+/// The plan of a live crawl: cost per page, limits, sums and dollars.
 struct CrawlPlan {
     page: Vec<Figure>,
     fleet: CrawlFleet,
@@ -49,10 +49,10 @@ struct CrawlPlan {
     media: Vec<Figure>,
 }
 
-/// Prints what a live crawl takes.
+/// Prints the plan of a live crawl.
 ///
 /// # Errors
-/// When a machine has no price, or a number makes no sense.
+/// Returns an error if an instance type has no price, or a number is invalid.
 pub(in crate::plan) fn print(
     options: &LiveCrawlToPlan,
     prices: &str,
@@ -97,7 +97,7 @@ pub(in crate::plan) fn print(
     Ok(())
 }
 
-/// Says where a crawl would turn pages away, which the model does not compute.
+/// Warns if a crawl would refuse pages, which the model does not compute.
 fn warn_of_large_hosts(options: &LiveCrawlToPlan, sink: &dyn LineSink) {
     let pages_a_host = options.pages as f64 / options.hosts as f64;
     let known_of_a_host = pages_a_host * options.known_per_page;
@@ -124,7 +124,7 @@ fn plan(
     let order = CrawlOrder {
         pages: options.pages as f64,
         days: options.days,
-        // A host without a page of its own is not asked.
+        // A host without a page is not requested.
         hosts: options.hosts.min(options.pages) as f64,
         database_gb: options.database_gb as f64,
         workers: options.workers.map(|workers| workers as f64),

@@ -1,4 +1,4 @@
-//! What a whole live crawl takes: bytes, requests, rows, and the load on its machines. Pure.
+//! Computes the totals of a live crawl: bytes, requests, rows, and the load on its instances. Pure.
 
 use everytab_fetcher::capacity;
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::plan::{cost::GB, rates::LOOKUP_BYTES_OUT};
 
-/// Archives that a worker has open: pages, errors and other answers, robots.txt.
+/// Archives that a worker keeps open: pages, errors and other responses, robots.txt.
 const SUBSETS: f64 = 3.0;
-/// Requests to begin and to end an upload of several parts.
+/// Requests that start and complete a multipart upload.
 const UPLOAD_REQUESTS: f64 = 2.0;
 
-/// Sums over a whole crawl.
+/// Totals of a whole crawl.
 #[derive(Debug, Clone)]
 pub(super) struct CrawlTotals {
     pub(super) seconds: f64,
@@ -50,7 +50,7 @@ impl CrawlTotals {
         self.seconds / DAY
     }
 
-    /// The sums, and the load, with their formulas.
+    /// Returns the totals and the load, with their formulas.
     pub(super) fn figures(&self, order: &CrawlOrder<'_>, fleet: &CrawlFleet) -> Vec<Figure> {
         let (count, page) = (counted(order.pages, "page"), &order.page);
         let rate = fleet.pages_a_second;
@@ -193,12 +193,13 @@ impl CrawlTotals {
     }
 }
 
-/// Archives that are put because their first record is old, whatever they have.
+/// Returns the number of archives that are uploaded because of their age, regardless of their size.
 fn timed_puts(fleet: &CrawlFleet, seconds: f64) -> f64 {
     SUBSETS * fleet.workers * (seconds / ARCHIVE_SECONDS)
 }
 
-/// Requests that put so many bytes in archives of the usual size: their parts, and two an archive.
+/// Returns the requests that upload this many bytes in ordinary archives: their parts, and two per
+/// archive.
 pub(super) fn put_requests_of(bytes: f64) -> f64 {
     bytes / PART_BYTES + UPLOAD_REQUESTS * bytes / ARCHIVE_BYTES
 }

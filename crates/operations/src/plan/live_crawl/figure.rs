@@ -1,8 +1,8 @@
-//! A number of the plan of a live crawl: its unit, the formula that gave it, and its text. Pure.
+//! A number in the plan of a live crawl: its unit, its formula, and its formatting. Pure.
 
 use serde_json::{Value, json};
 
-/// A number with its unit, and the formula that gave it.
+/// A number with its unit and formula.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
     pub(super) name: &'static str,
@@ -12,7 +12,7 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// The number with its unit, in a size that is easy to read.
+    /// Formats the number with its unit, scaled to be easy to read.
     pub(super) fn text(&self) -> String {
         match self.unit {
             "bytes" => bytes(self.value),
@@ -34,7 +34,7 @@ impl Figure {
     }
 }
 
-/// Nine significant digits: amounts are between microseconds and petabytes.
+/// Rounds to nine significant digits, because amounts range from microseconds to petabytes.
 pub(super) fn rounded(amount: f64) -> f64 {
     if amount == 0.0 || !amount.is_finite() {
         return amount;
@@ -44,7 +44,8 @@ pub(super) fn rounded(amount: f64) -> f64 {
     (amount * scale).round() / scale
 }
 
-/// An amount with three significant digits, from a thousand on as a whole number with commas.
+/// Formats an amount with three significant digits, and from a thousand on as a whole number with
+/// commas.
 pub(super) fn number(amount: f64) -> String {
     if amount == 0.0 {
         return "0".into();
@@ -73,7 +74,7 @@ fn grouped(amount: f64) -> String {
     text
 }
 
-/// An amount of bytes in the largest unit of which it has at least one.
+/// Formats bytes in the largest unit that gives at least one.
 pub(super) fn bytes(amount: f64) -> String {
     let units = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
     match units.into_iter().find(|(size, _)| amount >= *size) {
@@ -82,7 +83,7 @@ pub(super) fn bytes(amount: f64) -> String {
     }
 }
 
-/// A time in seconds, milliseconds or microseconds.
+/// Formats a time in seconds, milliseconds, microseconds or nanoseconds.
 pub(super) fn seconds(amount: f64) -> String {
     match amount {
         _ if amount >= 1.0 => format!("{} s", number(amount)),
@@ -92,7 +93,7 @@ pub(super) fn seconds(amount: f64) -> String {
     }
 }
 
-/// A number of things with its noun, which gets an s unless it is one.
+/// Formats a number with its noun, which gets an s unless the number is 1.
 pub(super) fn counted(amount: f64, noun: &str) -> String {
     let text = number(amount);
     let s = if text == "1" { "" } else { "s" };

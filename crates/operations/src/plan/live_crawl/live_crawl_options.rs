@@ -4,39 +4,39 @@ use everytab_frontier::MAX_LINKS_PER_PAGE;
 
 use crate::error::OperationError;
 
-/// The longest crawl in days: ten years.
+/// Maximum days of a crawl: ten years.
 const MAX_DAYS: f64 = 3_650.0;
-/// Most bytes of a page: `crawl start --max-bytes` cuts longer ones.
+/// Maximum bytes of a page, because `crawl start --max-bytes` truncates longer ones.
 const MAX_PAGE_BYTES: f64 = 16_777_216.0;
-/// Most URLs that become known for each page: as many links of a page are followed.
+/// Maximum known URLs per page, because a crawl follows at most this many links of a page.
 const MAX_KNOWN_PER_PAGE: f64 = MAX_LINKS_PER_PAGE as f64;
 
-/// A live crawl whose machines, days and dollars are computed by measured rates.
+/// A live crawl whose instances, days and dollars are computed from measured rates.
 #[derive(Debug, Clone)]
 pub struct LiveCrawlToPlan {
     /// Pages to capture.
     pub pages: u64,
-    /// Days in which this is to be done.
+    /// Days available for the crawl.
     pub days: f64,
-    /// Bytes of a page, unpacked.
+    /// Uncompressed bytes per page.
     pub page_bytes: f64,
-    /// URLs that become known for each captured page, itself included.
+    /// URLs that become known per captured page, including itself.
     pub known_per_page: f64,
-    /// Hosts that have these pages.
+    /// Hosts with these pages.
     pub hosts: u64,
-    /// Bytes of media files that are kept for each page, if media are kept.
+    /// Bytes of media files that are kept per page, if media are kept.
     pub media_per_page: f64,
-    /// Gigabytes of disk of one Postgres at most.
+    /// Maximum gigabytes of disk of one Postgres.
     pub database_gb: u64,
-    /// Workers; without it, as many as the days ask for.
+    /// Number of workers. `None` for as many as the days require.
     pub workers: Option<u64>,
-    /// The machine of a worker, by its name in the table of prices.
+    /// The instance type of a worker, as named in the table of prices.
     pub instance: String,
-    /// The machine of a Postgres, by its name in the table of prices.
+    /// The instance type of a Postgres, as named in the table of prices.
     pub database_instance: String,
     /// Requests in flight per worker.
     pub in_flight: u64,
-    /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
+    /// A vCPU's speed, relative to a core of the host on which the rates were measured.
     pub core_speed: f64,
 }
 
@@ -44,7 +44,7 @@ impl LiveCrawlToPlan {
     /// Checks that the model can compute with these numbers.
     ///
     /// # Errors
-    /// When a number is no number, or outside of its bounds. The message names the option.
+    /// Returns an error if a number is NaN or out of bounds. The message names the option.
     pub(super) fn check(&self) -> Result<(), OperationError> {
         let numbers = [
             ("--crawl-pages", self.pages as f64, 1.0, 1e13),

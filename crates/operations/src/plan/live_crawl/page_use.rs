@@ -1,4 +1,4 @@
-//! What one captured page takes of a worker, of Postgres, of the network and of its host. Pure.
+//! Computes what one captured page costs a worker, Postgres, the network and its host. Pure.
 
 use super::{
     crawl_rates::{
@@ -11,39 +11,39 @@ use super::{
 };
 use crate::plan::rates::{CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, REQUEST_BYTES_OUT};
 
-/// What one captured page takes, with its share of the requests that fail.
+/// The cost of one captured page, including its share of failed requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageUse {
-    /// Bytes of its HTML, unpacked.
+    /// Uncompressed bytes of its HTML.
     pub(super) html: f64,
-    /// URLs that become known for each page.
+    /// URLs that become known per page.
     pub(super) known: f64,
     /// Seconds of a worker's core.
     pub(super) cpu: f64,
-    /// Bytes that come from the web.
+    /// Bytes received from the web.
     pub(super) received: f64,
     /// Bytes of its records in the archive.
     pub(super) stored: f64,
-    /// Bytes that go to the web.
+    /// Bytes sent to the web.
     pub(super) sent: f64,
-    /// Seconds for which its host is not asked for anything else.
+    /// Seconds for which its host gets no other request.
     pub(super) host_seconds: f64,
     /// Seconds of a core of Postgres.
     pub(super) database_cpu: f64,
     /// Bytes of Postgres's log.
     pub(super) log: f64,
-    /// Bytes that stay in Postgres.
+    /// Bytes that remain in Postgres.
     pub(super) rows: f64,
 }
 
 impl PageUse {
-    /// A page of `html` bytes, with each of which `known` URLs become known.
+    /// Computes the cost of a page of `html` bytes, which makes `known` URLs known.
     pub(super) fn new(html: f64, known: f64) -> Self {
-        // Packed pages come as deflate leaves them.
+        // Compressed pages are received as compressed by deflate.
         let on_wire = (1.0 - SENT_PACKED) + SENT_PACKED * PACKED_SHARE;
         let received = html * on_wire + REQUESTS * HEAD_BYTES + CONNECTIONS * CONNECTION_BYTES_IN;
         let stored = html * PACKED_SHARE + RECORD_BYTES;
-        // What was measured for a page includes as many known URLs as were fetched.
+        // The rates measured per page include as many known URLs as were fetched.
         let more_known = (known - FETCHES).max(0.0);
         Self {
             html,
@@ -64,7 +64,7 @@ impl PageUse {
         }
     }
 
-    /// The same numbers with their formulas.
+    /// Returns these numbers with their formulas.
     pub(super) fn figures(&self) -> Vec<Figure> {
         let figure = |name, value, unit, formula| Figure { name, value, unit, formula };
         let (html, known) = (bytes(self.html), number(self.known));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_page_of_the_bench_takes_what_the_bench_measured() {
         let page = PageUse::new(30_000.0, FETCHES);
-        // 0.69 ms over plain HTTP; TLS and reading packed pages come on top.
+        // 0.69 ms over plain HTTP; TLS and reading compressed pages are added.
         let beside = 30_000.0 * READING_CPU + CONNECTIONS * CONNECTION_CPU;
         let network = (page.received + page.stored) * NETWORK_CPU;
         assert!((page.cpu - beside - network - 0.000_69).abs() < 0.000_005, "{}", page.cpu);

@@ -1,12 +1,12 @@
-//! Plans of live crawls: their tables in docs/cost.md, how numbers grow, what bounds a crawl, and
-//! what is refused.
+//! Tests plans of live crawls: the tables in docs/cost.md, how numbers grow, what limits a crawl,
+//! and invalid options.
 
 use super::*;
 
 const COST: &str = include_str!("../../../../../../docs/cost.md");
 const PRICES: &str = include_str!("../../../../../../worker/prices.json");
 
-/// 100 million pages in a day, with the defaults of the options.
+/// Returns 100 million pages in a day, with the defaults of the options.
 fn a_day() -> LiveCrawlToPlan {
     LiveCrawlToPlan {
         pages: 100_000_000,
@@ -24,7 +24,7 @@ fn a_day() -> LiveCrawlToPlan {
     }
 }
 
-/// Ten billion pages in fifty days.
+/// Returns ten billion pages in fifty days.
 fn ten_billion() -> LiveCrawlToPlan {
     LiveCrawlToPlan {
         pages: 10_000_000_000,
@@ -123,7 +123,7 @@ fn twice_the_pages_in_twice_the_days_take_twice_of_all_that_is_counted_by_page()
         assert_alike(figure(&one.totals, name) * 2.0, figure(&two.totals, name));
     }
     assert_alike(one.kept[0].dollars * 2.0, two.kept[0].dollars);
-    // The hosts are the same, so their rows are, too.
+    // Both plans have equally many hosts, and so equal host rows.
     let host_rows = 30e6 * 1_000.0;
     let rows = |plan: &CrawlPlan| figure(&plan.totals, "rows of Postgres") - host_rows;
     assert_alike(rows(&one) * 2.0, rows(&two));
@@ -151,7 +151,7 @@ fn a_crawl_is_as_fast_as_its_least_bound_and_names_it() {
         (LiveCrawlToPlan { hosts: 2_000, ..ten() }, "politeness"),
         (LiveCrawlToPlan { workers: Some(8), in_flight: 8, ..ten() }, "requests in flight"),
         (
-            // Small pages on fast cores: each worker asks as many hosts as it may.
+            // Small pages on fast cores: each worker has as many hosts as it may.
             LiveCrawlToPlan {
                 workers: Some(2),
                 page_bytes: 1_000.0,
@@ -190,7 +190,7 @@ fn rows_beyond_one_disk_need_databases_with_ranges_of_slots() {
         assert!(plan.fleet.workers >= plan.fleet.databases);
         let found = plan.totals.iter().find(|figure| figure.name == "databases").unwrap();
         if database_gb == 64_000 {
-            // One disk would hold the rows; its operations a second ask for two.
+            // One disk would hold the rows, but its operations per second require two.
             assert_eq!(found.value, 2.0, "{}", found.formula);
         } else {
             assert!(found.formula.contains(slots), "{}", found.formula);
