@@ -1,10 +1,11 @@
-//! The service's part of the coordinator: what a key of the HTTP service may ask of Postgres.
+//! The service's part of the coordinator: the calls that a key of the HTTP service may make.
 //!
-//! These calls are made as the role everytab_api, which executes functions of schema `api` and
-//! touches no table. Each call that acts for a key shows the key and the digest of its secret, and
-//! Postgres checks both; what belongs to another key does not exist for it. A refusal is a code of
-//! a closed list, see [`ApiRefusal`]; what the refused call took (requests, URLs) is given back.
-//! Must not know: HTTP, what a link holds, where captures are stored.
+//! These calls use the role everytab_api, which executes functions of schema `api` and cannot
+//! access tables. Each call on behalf of a key sends the key and the digest of its secret, and
+//! Postgres checks both. Objects of other keys do not exist for it. A refusal is a code from a
+//! closed list, see [`ApiRefusal`]; a refused call's requests and URLs are not charged.
+//!
+//! Does not depend on HTTP, on the contents of links, or on where captures are stored.
 
 pub(crate) mod caller;
 pub(crate) mod captures;

@@ -1,7 +1,8 @@
-//! What a backup is compared by: every table's rows, counted and digested in one snapshot.
+//! Data for comparing a backup: every table's rows, counted and digested in one snapshot.
 //!
-//! The digest does not depend on the rows' order, on a server's settings or its version: the sum of
-//! the first 64 bits of each row's MD5, the row as text. It finds damage; it is no signature.
+//! The digest is the sum of the first 64 bits in each row's MD5, with the row as text. It does not
+//! depend on the rows' order, or on a server's settings or version. It detects damage; it is not a
+//! signature.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 use crate::{bind::bind, call::Transaction, coordinator::Coordinator, error::Error, row::values};
 
-/// A backup of 80 million rows takes a quarter of an hour; a slow network some hours.
+/// Maximum time of a snapshot. A backup of 80 million rows takes a quarter of an hour, and some
+/// hours on a slow network.
 const SNAPSHOT_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The schema that holds every table.
@@ -24,7 +26,7 @@ const DIGESTS: &str = "
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"";
 
-/// A table's rows.
+/// The row count and digest of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableDigest {
     /// The table, without its schema.
@@ -35,18 +37,18 @@ pub struct TableDigest {
     pub digest: String,
 }
 
-/// How much of EveryTab a database holds.
+/// Whether a database holds EveryTab's tables and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
     /// It was never migrated.
     Nothing,
-    /// It has the tables, with no scan, no live crawl, no key and no blocklist in them.
+    /// It has the tables, but no scan, live crawl, key or blocklist.
     EmptyTables,
     /// It has scans, live crawls, keys of the HTTP service, or a blocklist.
     Scans,
 }
 
-/// A snapshot of the database, kept by an open transaction.
+/// A snapshot of the database, held by an open transaction.
 #[derive(Debug)]
 pub struct Snapshot {
     transaction: Transaction,
@@ -55,12 +57,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Counts and digests all tables, by name.
+    /// Counts and digests all tables, sorted by name.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn digests(&mut self) -> Result<Vec<TableDigest>, Error> {
-        // Postgres writes each table's statement itself, for a name cannot be a parameter.
+        // Postgres generates each table's statement, because a name cannot be a parameter.
         let statements = self.transaction.rows(DIGESTS, &[]).await?;
         let mut digests = Vec::with_capacity(statements.len());
         for (table, sql) in values::<(String, String)>(&statements)? {
@@ -74,7 +76,7 @@ impl Snapshot {
     /// Ends the snapshot, so that Postgres may remove old rows again.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn end(self) -> Result<(), Error> {
         self.transaction.commit().await
     }
@@ -84,12 +86,13 @@ impl Coordinator {
     /// Opens a snapshot of the database.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
-        // A live crawl drops partitions of links. Those of the snapshot stay while it is open.
+        // A live crawl drops partitions of links. The lock keeps the snapshot's partitions while it
+        // is open.
         let kept = self.has_frontier().await?.then_some("everytab.links");
         let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME, kept).await?;
-        // Text of a row must not depend on what a server or a role has set.
+        // The text of a row must not depend on settings of a server or role.
         let settings = "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
              set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; \
              set local extra_float_digits = 1; set local search_path = pg_catalog";
@@ -98,18 +101,18 @@ impl Coordinator {
         Ok(Snapshot { transaction, id })
     }
 
-    /// A scan's own row. `None`: there is no such scan.
+    /// Returns a scan's row. `None` if there is no such scan.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn backup_scan(&self, scan: i32) -> Result<Option<Value>, Error> {
         self.operator_value("select coordinator.backup_scan($1)", &[bind(&scan)]).await
     }
 
-    /// How much of EveryTab the database holds, of whatever version.
+    /// Returns what the database holds, for any schema version.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn contents(&self) -> Result<Contents, Error> {
         if !self.value::<bool>("select to_regnamespace('everytab') is not null", &[]).await? {
             return Ok(Contents::Nothing);
@@ -124,22 +127,22 @@ impl Coordinator {
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
     }
 
-    /// Whether the database has the tables of live crawls. Those of an older version have none.
+    /// Returns whether the database has the tables of live crawls, which older versions lack.
     async fn has_frontier(&self) -> Result<bool, Error> {
         self.value("select to_regclass('everytab.links') is not null", &[]).await
     }
 
-    /// Whether the database has the tables of the HTTP service.
+    /// Returns whether the database has the tables of the HTTP service.
     async fn has_keys(&self) -> Result<bool, Error> {
         self.value("select to_regclass('everytab.api_keys') is not null", &[]).await
     }
 
-    /// Lets live crawls go on in a database that came back from a backup; other servers count
-    /// transactions otherwise. May be called again. Returns the epoch that begins, if there is any
-    /// crawl.
+    /// Starts a new epoch, so that live crawls continue in a database restored from a backup,
+    /// because another server counts transactions differently. Can be repeated. Returns the epoch.
+    /// `None` if there are no crawls.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn begin_epoch(&self) -> Result<Option<i16>, Error> {
         self.operator_value("select coordinator.begin_epoch()", &[]).await
     }
@@ -147,7 +150,7 @@ impl Coordinator {
     /// Removes empty tables, and the functions.
     ///
     /// # Errors
-    /// When Postgres refuses.
+    /// Returns an error if Postgres rejects it.
     pub async fn remove_empty_tables(&self) -> Result<(), Error> {
         let transaction = self.begin_long().await?;
         let drop = "drop schema if exists api cascade; drop schema if exists coordinator cascade;
@@ -156,10 +159,10 @@ impl Coordinator {
         transaction.commit().await
     }
 
-    /// Records that a scan's site and archive are stored elsewhere.
+    /// Records that a scan's site and archive are in other stores.
     ///
     /// # Errors
-    /// When there is no such scan, or Postgres cannot be asked.
+    /// Returns an error if there is no such scan, or Postgres cannot be reached.
     pub async fn move_scan(&self, scan: i32, site: &str, archive: &str) -> Result<(), Error> {
         let sql = "select coordinator.move_scan($1, $2, $3) is null";
         let parameters = [bind(&scan), bind(&site), bind(&archive)];

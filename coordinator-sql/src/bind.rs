@@ -1,6 +1,6 @@
-//! Values that travel beside a statement, each with the Postgres type that it is sent as.
+//! Values that are sent with a statement, each with its Postgres type.
 //!
-//! A statement whose types are all known needs no preparation: text, types and values go in one
+//! A statement with known types needs no preparation: text, types and values are sent in one
 //! message.
 
 use chrono::{DateTime, Utc};
@@ -13,13 +13,13 @@ pub(crate) type Bound<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// A Rust type with one Postgres type.
 pub(crate) trait Bind: ToSql + Sync {
-    /// What the value is sent as.
+    /// The Postgres type of the value.
     const TYPE: Type;
-    /// What an array of such values is sent as.
+    /// The Postgres type of an array of such values.
     const ARRAY: Type;
 }
 
-/// The value as a parameter.
+/// Returns the value as a parameter.
 pub(crate) fn bind<T: Bind>(value: &T) -> Bound<'_> {
     (value, T::TYPE)
 }
@@ -55,11 +55,11 @@ impl<T: Bind> Bind for Option<T> {
 
 impl<T: Bind> Bind for Vec<T> {
     const TYPE: Type = T::ARRAY;
-    // Postgres has no type for an array of arrays of another length each.
+    // Postgres has no type for an array of arrays with different lengths.
     const ARRAY: Type = T::ARRAY;
 }
 
-/// Text that Postgres can hold: a NUL, which it cannot, becomes the replacement character.
+/// Returns a string that Postgres can store: NUL, which it rejects, is replaced by U+FFFD.
 pub(crate) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -1,4 +1,4 @@
-//! The blocklist: what takedowns keep out of scans.
+//! The blocklist: patterns that takedowns exclude from scans.
 
 use chrono::{DateTime, Utc};
 
@@ -7,11 +7,11 @@ use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 /// An entry of the blocklist.
 #[derive(Debug, Clone)]
 pub struct BlockedPattern {
-    /// What the pattern is: hostname, suffix or title.
+    /// The kind of pattern: hostname, suffix, title or sha256.
     pub kind: String,
-    /// The hostname, the domain suffix, or a pattern for titles with % and _.
+    /// The hostname, the domain suffix, a pattern for titles with % and _, or an icon's SHA-256.
     pub pattern: String,
-    /// Why the pattern was added.
+    /// The reason why the pattern was added.
     pub reason: Option<String>,
     /// When the pattern was added.
     pub added_at: DateTime<Utc>,
@@ -24,11 +24,11 @@ from_row!(BlockedPattern { kind, pattern, reason, added_at });
 pub struct ImportedList {
     /// The name that the operator gave it.
     pub list: String,
-    /// Where it came from: a URL or a file.
+    /// Its source: a URL or a file.
     pub source: String,
-    /// When it was imported last.
+    /// Last import time.
     pub imported_at: DateTime<Utc>,
-    /// How many of its patterns are on the blocklist by it alone.
+    /// Number of patterns that are on the blocklist only because of this list.
     pub patterns: i64,
 }
 
@@ -38,7 +38,7 @@ impl Coordinator {
     /// Adds a pattern to the blocklist.
     ///
     /// # Errors
-    /// When Postgres refuses it.
+    /// Returns an error if Postgres rejects it.
     pub async fn block(
         &self,
         kind: &str,
@@ -50,20 +50,20 @@ impl Coordinator {
         self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 
-    /// Removes a pattern from the blocklist. False: it was not on it.
+    /// Removes a pattern from the blocklist. Returns false if it was not on it.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn unblock(&self, kind: &str, pattern: &str) -> Result<bool, Error> {
         let sql = "select coordinator.unblock($1, $2)";
         self.operator_value(sql, &[bind(&kind), bind(&pattern)]).await
     }
 
-    /// Replaces the patterns of an imported list; answers how many it has now. `kinds` and
-    /// `patterns` are of the same length, sorted, and name no pattern twice.
+    /// Replaces the patterns of an imported list. Returns how many it has now. `kinds` and
+    /// `patterns` have equal lengths, are sorted, and contain no pattern twice.
     ///
     /// # Errors
-    /// When Postgres refuses it.
+    /// Returns an error if Postgres rejects it.
     pub async fn import_list(
         &self,
         list: &str,
@@ -77,26 +77,26 @@ impl Coordinator {
         self.operator_value(sql, &parameters).await
     }
 
-    /// Removes an imported list with its patterns. False: there is no such list.
+    /// Removes an imported list with its patterns. Returns false if there is no such list.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn remove_list(&self, list: &str) -> Result<bool, Error> {
         self.operator_value("select coordinator.remove_list($1)", &[bind(&list)]).await
     }
 
-    /// The imported lists, by name.
+    /// Returns the imported lists, sorted by name.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn imported_lists(&self) -> Result<Vec<ImportedList>, Error> {
         self.operator_rows("select * from coordinator.imported_lists()", &[]).await
     }
 
-    /// What operators added to the blocklist, in order.
+    /// Returns the patterns that operators added to the blocklist, sorted by kind and pattern.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_blocked(&self) -> Result<Vec<BlockedPattern>, Error> {
         self.operator_rows("select * from coordinator.list_blocked()", &[]).await
     }

@@ -1,11 +1,12 @@
-//! One call to Postgres: a connection for its time alone, and no longer than its limit.
+//! One call to Postgres: it has a connection to itself, and a time limit.
 //!
-//! Invariants: a call ends, whatever becomes of the network or the server; a connection on which a
-//! call did not end well is closed, never used again, unless Postgres refused the call on purpose.
-//! A statement travels with its values in one message and leaves nothing in the session, so that a
-//! pooler in transaction mode may stand between. When a client vanishes in the middle of a
-//! transaction, Postgres ends the transaction by itself after the limit and frees its locks.
-//! Must not know: what is called.
+//! Invariants: a call ends, even if the network or the server fails. If a call fails, its
+//! connection is closed and never reused, unless Postgres refused the call on purpose. A statement
+//! is sent with its values in one message and leaves nothing in the session, so that it works
+//! through a pooler in transaction mode. When a client vanishes during a transaction, Postgres ends
+//! the transaction after the limit and frees its locks.
+//!
+//! Does not depend on the statements.
 
 use std::time::Duration;
 
@@ -20,12 +21,12 @@ use crate::{
     row::{ColumnValue, first},
 };
 
-/// Limit of a worker's call. Its statements take milliseconds; but when Postgres comes back after
-/// an outage, all workers complete jobs at the same time.
+/// Time limit of a worker's call. Its statements take milliseconds, but when Postgres comes back
+/// after an outage, all workers complete jobs at the same time.
 pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
-/// Limit of a renewal. It is worth nothing once the lease has expired, and it can be repeated.
+/// Time limit of a renewal. It is useless once the lease has expired, and it can be repeated.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
-/// Limit of an operator's call, which may read or drop a whole scan.
+/// Time limit of an operator's call, which may read or drop a whole scan.
 const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
 /// How long a transaction may be idle before Postgres ends it. The client does no work between two
 /// messages of a transaction, so only the network can delay the next one.
@@ -35,7 +36,7 @@ const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(IDLE_IN_TRANSACTION_TIME.as_secs() <= CALL_TIME.as_secs());
 const _: () = assert!(CALL_TIME.as_secs() <= OPERATOR_TIME.as_secs());
 
-/// A connection with a deadline, closed when dropped before the call has ended well.
+/// A connection with a deadline. Dropping it closes the connection, unless the call has succeeded.
 #[derive(Debug)]
 pub(crate) struct Call {
     connection: Pooled,
@@ -62,18 +63,18 @@ impl Call {
         }
     }
 
-    /// Runs one statement: a message there, a message back.
+    /// Runs one statement in one round trip.
     pub(crate) async fn rows(&self, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
         self.within(self.connection.client()?.query_typed(sql, values)).await
     }
 
-    /// Runs statements that have no values.
+    /// Runs statements without values.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), Error> {
         self.within(self.connection.client()?.batch_execute(sql)).await
     }
 
-    /// Ends the call, outside of a transaction: its connection may serve the next one if the call
-    /// has ended well or was refused on purpose. Returns what it gave.
+    /// Ends a call outside of a transaction and returns its result. The connection is kept for the
+    /// next call if the call succeeded or was refused on purpose.
     fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if result.as_ref().err().is_none_or(Error::is_refusal) {
             self.connection.keep();
@@ -82,19 +83,18 @@ impl Call {
     }
 }
 
-/// Runs one statement in a transaction of its own, and waits no longer than the pool's calls may
-/// take.
+/// Runs one statement in its own transaction, within the time limit of the pool's calls.
 pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, pool.call_time).await?;
     let rows = call.rows(sql, values).await;
     call.end(rows)
 }
 
-/// Runs two statements, each in a transaction of its own, sent one behind the other without
-/// waiting. `between` is called when the first has ended well; the second's rows are dropped.
+/// Runs two statements, each in its own transaction, without waiting between them. Calls `between`
+/// when the first has succeeded, and drops the second's rows.
 ///
 /// # Errors
-/// When either fails. A failure of the first does not keep Postgres from running the second.
+/// Returns an error if either fails. Postgres runs the second even if the first fails.
 pub(crate) async fn run_both(
     pool: &Pool,
     (first, values): (&str, &[Bound<'_>]),
@@ -109,7 +109,8 @@ pub(crate) async fn run_both(
             between();
             Ok(rows)
         };
-        // Requests leave in the order in which they are first polled, and so do answers arrive.
+        // Requests are sent in the order in which they are first polled, and replies arrive in this
+        // order.
         let (rows, _) = try_join(first, client.query_typed(second, &[])).await?;
         Ok(rows)
     };
@@ -117,7 +118,7 @@ pub(crate) async fn run_both(
     call.end(rows)
 }
 
-/// After how many milliseconds Postgres ends a statement, and a transaction that is idle.
+/// The milliseconds after which Postgres ends a statement, and an idle transaction.
 #[derive(Debug)]
 struct CallLimits {
     statement_ms: String,
@@ -130,8 +131,8 @@ impl CallLimits {
         Self { statement_ms: milliseconds(statement), idle_ms: milliseconds(idle.min(statement)) }
     }
 
-    /// Sets the limits for the open transaction. They end with it, so a pooler's next client never
-    /// sees them.
+    /// Sets the limits for the open transaction. They end with it, so that a pooler's next client
+    /// never sees them.
     async fn set(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
         let sql = "select set_config('statement_timeout', $1, true),
                           set_config('idle_in_transaction_session_timeout', $2, true)";
@@ -144,19 +145,19 @@ impl CallLimits {
 pub(crate) struct Transaction(Call);
 
 impl Transaction {
-    /// A transaction of a worker's call.
+    /// Begins a transaction for a worker's call.
     pub(crate) async fn begin(pool: &Pool) -> Result<Self, Error> {
         Self::begin_within(pool, "begin", pool.call_time, IDLE_IN_TRANSACTION_TIME).await
     }
 
-    /// A transaction of an operator's call.
+    /// Begins a transaction for an operator's call.
     pub(crate) async fn begin_long(pool: &Pool) -> Result<Self, Error> {
         Self::begin_within(pool, "begin", OPERATOR_TIME, IDLE_IN_TRANSACTION_TIME).await
     }
 
-    /// A transaction that reads one snapshot, and may be idle for its whole `limit` while other
-    /// sessions read the same snapshot. The table `kept` keeps its partitions for as long: it is
-    /// locked before the first statement that reads, which takes the snapshot.
+    /// Begins a transaction that reads one snapshot, and that may be idle for its whole `limit`
+    /// while other sessions read this snapshot. Locks the table `kept` before the first read takes
+    /// the snapshot, so that the table keeps its partitions.
     pub(crate) async fn begin_snapshot(
         pool: &Pool,
         limit: Duration,
@@ -178,13 +179,13 @@ impl Transaction {
         let call = Call::new(pool, limit).await?;
         let client = call.connection.client()?;
         let limits = CallLimits::new(limit, idle);
-        // Both are sent before the first answer is awaited: one round trip.
+        // Both are sent before the first reply is awaited, which takes one round trip.
         let both = try_join(client.batch_execute(begin), limits.set(client));
         call.within(both).await?;
         Ok(Self(call))
     }
 
-    /// Runs one statement in a worker's transaction of its own.
+    /// Runs one statement in its own transaction, with a worker's limits.
     pub(crate) async fn once(
         pool: &Pool,
         sql: &str,
@@ -193,7 +194,7 @@ impl Transaction {
         Self::once_within(pool, pool.call_time, sql, values).await
     }
 
-    /// Runs one statement in an operator's transaction of its own.
+    /// Runs one statement in its own transaction, with an operator's limits.
     pub(crate) async fn once_long(
         pool: &Pool,
         sql: &str,
@@ -211,8 +212,8 @@ impl Transaction {
         let call = Call::new(pool, limit).await?;
         let client = call.connection.client()?;
         let limits = CallLimits::new(limit, IDLE_IN_TRANSACTION_TIME);
-        // All four are sent before the first answer is awaited: one round trip. When the statement
-        // fails, Postgres takes the commit for a rollback.
+        // All four are sent before the first reply is awaited, which takes one round trip. If the
+        // statement fails, Postgres treats the commit as a rollback.
         let all = try_join4(
             client.batch_execute("begin"),
             limits.set(client),
@@ -228,7 +229,7 @@ impl Transaction {
         self.0.rows(sql, values).await
     }
 
-    /// Runs a statement that answers one value.
+    /// Runs a statement that returns one value.
     pub(crate) async fn value<T: ColumnValue>(
         &self,
         sql: &str,
@@ -237,7 +238,7 @@ impl Transaction {
         first(&self.rows(sql, values).await?)
     }
 
-    /// Runs statements that have no values.
+    /// Runs statements without values.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), Error> {
         self.0.script(sql).await
     }

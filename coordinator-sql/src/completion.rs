@@ -1,6 +1,6 @@
-//! The statement that completes jobs, and what Postgres answers for each of them.
+//! The statement that completes jobs, and Postgres's result for each of them.
 //!
-//! Must not know: which jobs are completed together, or in whose transaction.
+//! Does not depend on which jobs are completed together, or in which transaction.
 
 use serde_json::Value;
 use tokio_postgres::Row;
@@ -14,36 +14,36 @@ use crate::{
     pool::Pool,
 };
 
-/// How completing a job ended.
+/// The result of completing a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// The rows, the completion and what follows are committed.
+    /// The rows, the completion and the jobs that follow are committed.
     Recorded,
-    /// They already were: the reply of an earlier call got lost.
+    /// They were already committed: the reply of an earlier call was lost.
     AlreadyRecorded,
     /// The lease was lost; nothing was written.
     Lost,
 }
 
-/// Completes jobs and answers a result for each, in their order.
+/// Completes jobs and returns a result for each, in their order.
 const COMPLETE: &str = "
     select result from unnest(coordinator.complete($1, $2, $3, $4))
                        with ordinality completed (result, number)
      order by number";
-/// The same in a transaction whose commit does not wait for the disk, which [`FLUSH`] then does.
-/// Postgres reads `synchronous_commit` when it commits.
+/// Works like [`COMPLETE`] in a transaction whose commit does not wait for the disk; [`FLUSH`] does
+/// this later. Postgres reads `synchronous_commit` when it commits.
 const COMPLETE_UNFLUSHED: &str = "
     select result, set_config('synchronous_commit', 'off', true)
       from unnest(coordinator.complete($1, $2, $3, $4))
            with ordinality completed (result, number)
      order by number";
-/// Ends when everything committed before is on disk: a commit waits for its own place in the log,
-/// and the log has one order. A transaction that writes nothing would not wait, so this one writes
-/// a message, which changes nothing.
+/// Returns when all previous commits are on disk, because a commit waits for its own position in
+/// the log, and the log has one order. A transaction without writes would not wait, so this one
+/// writes a message, which changes nothing.
 const FLUSH: &str = "select pg_logical_emit_message(true, 'everytab', '')::text";
 
 /// Completes these jobs, which record no rows, in one transaction. Returns when it is on disk.
-/// `committed` is called earlier, when other transactions see the completions.
+/// Calls `committed` earlier, when other transactions see the completions.
 pub(crate) async fn complete_flushed(
     pool: &Pool,
     fences: &[Fence],

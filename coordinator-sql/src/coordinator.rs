@@ -1,7 +1,7 @@
-//! The client: one pool for work, and one connection for renewals, so that work cannot delay them.
+//! The client: a pool for work, and one connection for renewals, so that work cannot delay them.
 //!
-//! What it does is in the modules above this one (`verbs`, `load`, `scans`, `blocklist`, `backup`,
-//! `migrate`), each with its own `impl Coordinator`.
+//! Its calls are in the other modules (`verbs`, `load`, `scans`, `blocklist`, `backup`, `migrate`),
+//! each with its own `impl Coordinator`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,13 +16,13 @@ use crate::{
     server::PostgresServer,
 };
 
-/// How to connect.
+/// Connection settings.
 #[derive(Debug, Clone)]
 pub struct ConnectSettings {
-    /// Connections for work, besides one for renewals.
+    /// Maximum connections for work, in addition to one for renewals.
     pub max_connections: u32,
-    /// How long a call waits for a connection that other calls use. Connecting may take 10 seconds
-    /// of it.
+    /// How long a call waits for a connection that other calls use. Up to 10 seconds of this may be
+    /// spent connecting.
     pub acquire_timeout: Duration,
     /// How long a call may take, once it has a connection.
     pub call_time: Duration,
@@ -44,7 +44,7 @@ impl Default for ConnectSettings {
     }
 }
 
-/// The coordinator, as a client sees it. Cheap to clone.
+/// The coordinator's client. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
     pub(crate) work: Pool,
@@ -53,10 +53,10 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Connects and checks that a connection can be had.
+    /// Creates a client and checks that it can connect.
     ///
     /// # Errors
-    /// [`Error::Url`] for a URL that is none, [`Error::Connect`] with what to do otherwise.
+    /// Returns [`Error::Url`] for an invalid URL, else [`Error::Connect`] with what to do.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
         let server = Arc::new(PostgresServer::new(url, &settings.application_name)?);
         let pool = |size, call_time| {
@@ -74,13 +74,13 @@ impl Coordinator {
     /// Checks that the database was migrated to this program's schema.
     ///
     /// # Errors
-    /// [`Error::NoSchema`] or [`Error::Schema`] when it was not.
+    /// Returns [`Error::NoSchema`] or [`Error::Schema`] if it was not.
     pub async fn check_schema(&self) -> Result<(), Error> {
         let own = schema_digest();
         let found: Option<String> =
             match self.value("select coordinator.schema_digest()", &[]).await {
                 Ok(digest) => digest,
-                // No such schema, function or table.
+                // The schema, function or table does not exist.
                 Err(error) if matches!(error.sqlstate(), Some("3F000" | "42883" | "42P01")) => None,
                 Err(error) => return Err(error),
             };
@@ -97,18 +97,18 @@ impl Coordinator {
         self.renewals.close().await;
     }
 
-    /// The server's version as a number, such as 150018.
+    /// Returns the server's version as a number, such as 150018.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn server_version(&self) -> Result<i32, Error> {
         self.value("select current_setting('server_version_num')::integer", &[]).await
     }
 
-    /// Whether the connected role may create roles and schemas, as `migrate` must.
+    /// Returns whether the connected role may create roles and schemas, as `migrate` requires.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn may_migrate(&self) -> Result<bool, Error> {
         self.value(
             "select rolsuper or (rolcreaterole and has_database_privilege(current_database(), \
@@ -118,17 +118,17 @@ impl Coordinator {
         .await
     }
 
-    /// A transaction of a worker's call.
+    /// Begins a transaction for a worker's call.
     pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
         Transaction::begin(&self.work).await
     }
 
-    /// A transaction of an operator's call, which may read or drop a whole scan.
+    /// Begins a transaction for an operator's call, which may read or drop a whole scan.
     pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
         Transaction::begin_long(&self.work).await
     }
 
-    /// The one value of a statement, in a worker's call.
+    /// Returns the only value of a statement, in a worker's call.
     pub(crate) async fn value<T: ColumnValue>(
         &self,
         sql: &str,
@@ -137,7 +137,7 @@ impl Coordinator {
         first(&run(&self.work, sql, parameters).await?)
     }
 
-    /// The one value of a statement, in an operator's transaction.
+    /// Returns the only value of a statement, in an operator's transaction.
     pub(crate) async fn operator_value<T: ColumnValue>(
         &self,
         sql: &str,
@@ -146,7 +146,7 @@ impl Coordinator {
         first(&Transaction::once_long(&self.work, sql, parameters).await?)
     }
 
-    /// All rows of a statement, in an operator's transaction.
+    /// Returns all rows of a statement, in an operator's transaction.
     pub(crate) async fn operator_rows<T: FromRow>(
         &self,
         sql: &str,

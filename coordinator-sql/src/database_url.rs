@@ -1,5 +1,5 @@
-//! The database URL: what `tokio-postgres` reads of it, and what it leaves to its callers, namely
-//! how certificates are verified and the environment variables of libpq.
+//! Parses the database URL: the parts that `tokio-postgres` reads, and those that it leaves to its
+//! callers, which are certificate verification and the environment variables of libpq.
 //!
 //! Source: libpq's connection strings and environment variables
 //! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
@@ -14,10 +14,10 @@ use url::form_urlencoded;
 
 use crate::error::{Error, describe};
 
-/// Folders in which packaged servers keep their sockets, in the order in which they are tried.
+/// Socket directories of packaged servers, in the order in which they are tried.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/private/tmp", "/tmp"];
 
-/// The parameters of a URL that `tokio-postgres` reads. It refuses any other.
+/// The URL parameters that `tokio-postgres` reads. It rejects any other.
 const CLIENT_PARAMETERS: [&str; 18] = [
     "application_name",
     "channel_binding",
@@ -39,31 +39,29 @@ const CLIENT_PARAMETERS: [&str; 18] = [
     "user",
 ];
 
-/// A connection on which nothing was sent for so long is tried, so that a firewall or a NAT on the
-/// way does not forget it: AWS forgets one that was idle for 350 s, and terraform/ lets it forget
-/// after 120 s.
+/// Idle time after which a keepalive is sent, so that no firewall or NAT on the way drops the
+/// connection. AWS does so after 350 s of idle time, and terraform/ sets 120 s.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
-/// Time between two tries of an idle connection that were not answered.
+/// Time between unanswered keepalives.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// Tries without an answer after which the connection is broken.
+/// Number of unanswered keepalives after which the connection is broken.
 const KEEPALIVE_TRIES: u32 = 3;
 
-/// How a URL's connections are protected on their way to Postgres.
+/// How a URL's connections to Postgres are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// They stay on this machine.
+    /// They stay on this host.
     Local,
-    /// The server's certificate is verified with its hostname.
+    /// The server's certificate is verified for its hostname.
     Verified,
-    /// The URL asks for less than that: for no TLS, or for a certificate that is not verified with
-    /// its hostname.
+    /// The URL requests less: no TLS, or a certificate that is not verified for its hostname.
     Unverified,
 }
 
-/// How connections by this URL are protected.
+/// Returns how connections to this URL are protected.
 ///
 /// # Errors
-/// [`Error::Url`] when the URL cannot be read.
+/// Returns [`Error::Url`] if the URL cannot be parsed.
 pub fn transport(url: &str) -> Result<Transport, Error> {
     let DatabaseUrl { config, tls } = DatabaseUrl::parse(url)?;
     Ok(match tls.verification {
@@ -73,32 +71,32 @@ pub fn transport(url: &str) -> Result<Transport, Error> {
     })
 }
 
-/// A database URL, read.
+/// A parsed database URL.
 #[derive(Debug)]
 pub(crate) struct DatabaseUrl {
-    /// What `tokio-postgres` understands.
+    /// The settings for `tokio-postgres`.
     pub(crate) config: Config,
     /// How the server's certificate is verified.
     pub(crate) tls: TlsSettings,
 }
 
-/// How much of a server's certificate is verified.
+/// How a server's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TlsVerification {
-    /// Nothing: sslmode `disable`, `prefer` and `require`.
+    /// Not at all: sslmode `disable`, `prefer` and `require`.
     #[default]
     None,
-    /// That a trusted authority has signed it: sslmode `verify-ca`.
+    /// A trusted authority must have signed it: sslmode `verify-ca`.
     Authority,
-    /// That a trusted authority has signed it for this hostname: sslmode `verify-full`.
+    /// A trusted authority must have signed it for this hostname: sslmode `verify-full`.
     Hostname,
 }
 
-/// What TLS needs besides `tokio-postgres`' own settings.
+/// TLS settings in addition to those of `tokio-postgres`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsSettings {
     pub(crate) verification: TlsVerification,
-    /// PEM file of authorities that are trusted besides the system's.
+    /// PEM file of trusted authorities, in addition to the system's.
     pub(crate) root_certificates: Option<String>,
     /// PEM file of our own certificate.
     pub(crate) client_certificate: Option<String>,
@@ -107,10 +105,10 @@ pub(crate) struct TlsSettings {
 }
 
 impl DatabaseUrl {
-    /// Reads a URL; where it is silent the environment variables of libpq hold.
+    /// Parses a URL. Missing parts are taken from the environment variables of libpq.
     ///
     /// # Errors
-    /// [`Error::Url`], without the password.
+    /// Returns [`Error::Url`], without the password.
     pub(crate) fn parse(url: &str) -> Result<Self, Error> {
         let refuse = |reason: String| Error::url(url, reason);
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
@@ -140,7 +138,8 @@ impl DatabaseUrl {
     }
 }
 
-/// The URL with the parameters that `tokio-postgres` knows, and the others.
+/// Splits off the parameters that `tokio-postgres` does not know. Returns the URL without them, and
+/// the parameters.
 fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), Vec::new()) };
     let is_theirs = |pair: &&str| CLIENT_PARAMETERS.contains(&pair.split('=').next().unwrap_or(""));
@@ -150,8 +149,8 @@ fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     (url, own)
 }
 
-/// Sets what `options[NAME]=VALUE` says, which is `-c NAME=VALUE` of `options`. A parameter that
-/// nobody knows, such as those of other clients, is ignored with a warning.
+/// Applies `options[NAME]=VALUE`, which means `-c NAME=VALUE` in `options`. An unknown parameter,
+/// for example of another client, is ignored with a warning.
 fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
     for (name, value) in parameters {
         let setting = name.strip_prefix("options[").and_then(|name| name.strip_suffix(']'));
@@ -165,8 +164,8 @@ fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
     }
 }
 
-/// Whether every server of the URL is on this machine, where nobody can read or change what is
-/// sent.
+/// Returns whether every server of the URL is on this host, where nobody can read or change the
+/// traffic.
 fn is_local(config: &Config) -> bool {
     let is_loopback = |host: &Host| match host {
         Host::Unix(_) => true,
@@ -180,7 +179,7 @@ fn is_local(config: &Config) -> bool {
     }
 }
 
-/// Sets the keepalives that the URL is silent about.
+/// Sets the keepalives that the URL does not set.
 fn apply_keepalives(config: &mut Config, url: &str) {
     if !url.contains("keepalives_idle=") {
         config.keepalives_idle(KEEPALIVE_IDLE);
@@ -206,7 +205,7 @@ fn ssl_mode(mode: &str) -> Result<(SslMode, TlsVerification), String> {
     }
 }
 
-/// Fills in what the URL does not say.
+/// Fills in missing parts of the URL from the environment.
 fn apply_environment(config: &mut Config) -> Result<(), String> {
     if config.get_ports().is_empty()
         && let Some(port) = variable_of("PGPORT")
@@ -240,7 +239,7 @@ fn apply_environment(config: &mut Config) -> Result<(), String> {
     Ok(())
 }
 
-/// The folder of a running server's socket, or else `localhost`.
+/// Returns the directory of a running server's socket, or else `localhost`.
 fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
     let folder = SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).join(&socket).exists());

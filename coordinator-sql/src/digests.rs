@@ -1,4 +1,4 @@
-//! What a worker's output depends on besides its input, and the runs that want something else.
+//! The digests of a worker's code on which its output depends, and the runs that require others.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -11,44 +11,45 @@ use crate::{
     row::{FromRow as _, from_row},
 };
 
-/// What the output of a worker's jobs depends on besides their input. A run fixes the digests that
-/// it wants, and a worker that differs in one of them leases no jobs of the kinds that need it.
+/// Digests of a worker's code, on which its output depends in addition to the input. A run fixes
+/// the digests that it requires, and a worker with a different one leases no jobs of the kinds that
+/// need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digests {
-    /// The digest of the icons that the worker's encoder makes of the test vectors, in hexadecimal;
-    /// bundle-shard jobs need it.
+    /// The digest of the icons that the worker's encoder makes from the test vectors, in
+    /// hexadecimal; bundle-shard jobs need it.
     pub encoder: String,
 }
 
 impl Digests {
-    /// The digests as the JSON document that the SQL functions read.
+    /// Returns the digests as the JSON document that the SQL functions read.
     pub(crate) fn json(&self) -> Value {
         json!({"encoder": self.encoder})
     }
 }
 
-/// A run that wants another digest than the worker's.
+/// A run that requires a different digest than the worker's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithheldRun {
-    /// The id of the scan or the live crawl that the run is about.
+    /// The id of the run's scan or live crawl.
     pub scan_id: Uuid,
     /// The digest's name, such as `encoder`.
     pub digest: String,
-    /// The digest that the run wants.
+    /// The digest that the run requires.
     pub wanted: String,
-    /// The worker's digest; none where the worker does not know this name.
+    /// The worker's digest. `None` if the worker does not know this name.
     pub offered: Option<String>,
-    /// The kinds of job that the worker does not lease.
+    /// The kinds of jobs that the worker does not lease.
     pub kinds: Vec<String>,
 }
 
 from_row!(WithheldRun { scan_id, digest, wanted, offered, kinds });
 
 impl Coordinator {
-    /// The runs of which a worker with these digests leases no jobs of some kinds.
+    /// Returns the runs from which a worker with these digests does not lease jobs of some kinds.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn withheld_runs(&self, digests: &Digests) -> Result<Vec<WithheldRun>, Error> {
         let digests = digests.json();
         let sql = "select * from coordinator.withheld_runs($1)";

@@ -1,4 +1,4 @@
-//! What can go wrong between a worker and Postgres, as one clear line each.
+//! Errors between a worker and Postgres, each as one clear line.
 
 use std::{error::Error as _, io};
 
@@ -10,12 +10,12 @@ const REFUSAL_CLASS: &str = "ET";
 /// An error of the coordinator. `Display` is one line that names what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database URL is not one.
+    /// The database URL is invalid.
     #[error("database URL {url}: {reason}; expected postgres://user@host/database")]
     Url {
-        /// The URL with its password taken out.
+        /// The URL without its password.
         url: String,
-        /// Why it was refused.
+        /// Why it is invalid.
         reason: String,
     },
     /// No connection could be made.
@@ -23,9 +23,9 @@ pub enum Error {
     Connect {
         /// Host, port and database, without the password.
         place: String,
-        /// What the server or the network said, and what to do.
+        /// The message of the server or the network, and what to do.
         reason: String,
-        /// Whether trying again later may help.
+        /// Whether a retry may succeed.
         transient: bool,
     },
     /// The database was never migrated.
@@ -42,22 +42,22 @@ pub enum Error {
         /// The digest of this program.
         own: String,
     },
-    /// Postgres refused a statement, or the connection broke.
+    /// Postgres rejected a statement, or the connection broke.
     #[error("Postgres: {}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
-    /// The call took longer than it may; its connection was closed.
+    /// The call exceeded its time limit; its connection was closed.
     #[error("Postgres: no answer in time; the connection is closed")]
     TimedOut,
     /// The client was closed before the call.
     #[error("Postgres: the client has closed its connections")]
     Closed,
-    /// Postgres answered with a value that this program does not know.
+    /// Postgres returned a value that this program does not know.
     #[error("Postgres answered {0}, which this program does not know")]
     Unexpected(String),
 }
 
 impl Error {
-    /// Whether the same call may succeed later: broken connections, restarts, failovers,
+    /// Returns whether a repeated call may succeed: after broken connections, restarts, failovers,
     /// serialization failures and deadlocks.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -68,7 +68,7 @@ impl Error {
         }
     }
 
-    /// The SQLSTATE with which Postgres refused a statement.
+    /// Returns the SQLSTATE with which Postgres rejected a statement.
     pub fn sqlstate(&self) -> Option<&str> {
         match self {
             Self::Query(error) => error.code().map(SqlState::code),
@@ -87,8 +87,8 @@ impl Error {
         self.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code())
     }
 
-    /// Whether the database has another schema than this program was built with: a function or a
-    /// column is missing, has other parameters, or may not be used by this role.
+    /// Returns whether the database has a different schema than this program was built with: a
+    /// function or column is missing, has other parameters, or may not be used by this role.
     pub fn is_other_schema(&self) -> bool {
         match self {
             Self::NoSchema | Self::Schema { .. } => true,
@@ -100,8 +100,8 @@ impl Error {
         }
     }
 
-    /// Whether the same statement with the same values fails each time: Postgres refused a value
-    /// (SQLSTATE classes 22 and 23), or what it gave is not what this program reads.
+    /// Returns whether the same statement with the same values always fails: Postgres rejected a
+    /// value (SQLSTATE classes 22 and 23), or returned one that this program cannot read.
     pub fn is_fault_of_values(&self) -> bool {
         match self {
             Self::Unexpected(_) => true,
@@ -112,15 +112,15 @@ impl Error {
         }
     }
 
-    /// The error of a URL that cannot be used, without its password.
+    /// Creates the error for an unusable URL, without its password.
     pub(crate) fn url(url: &str, reason: String) -> Self {
         Self::Url { url: without_password(url), reason }
     }
 }
 
-/// Whether an error passes by itself: the connection broke, or Postgres answered with an SQLSTATE
-/// of a class that does (connection exception, insufficient resources, operator intervention), a
-/// lost race, a server that was demoted to a standby, or a transaction that was idle for too long.
+/// Returns whether an error is temporary: the connection broke, or Postgres returned an SQLSTATE of
+/// a temporary class (connection exception, insufficient resources, operator intervention), a lost
+/// race, a server that was demoted to a standby, or a transaction that was idle for too long.
 fn is_transient(error: &tokio_postgres::Error) -> bool {
     match error.code().map(SqlState::code) {
         Some(code) => {
@@ -132,7 +132,7 @@ fn is_transient(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// One line that says what Postgres or the network said.
+/// Returns one line with the message of Postgres or the network.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(refusal) = error.as_db_error() {
         return match refusal.detail() {
@@ -147,7 +147,7 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A database URL that may be shown: the password is replaced by three dots.
+/// Returns a database URL for display: the password is replaced by three dots.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
     match rest.rsplit_once('@') {

@@ -1,4 +1,4 @@
-//! Exclusions: what a running scan must ask nothing more of.
+//! Exclusions: hosts and networks to which a running scan must send no more requests.
 
 use chrono::{DateTime, Utc};
 
@@ -10,27 +10,27 @@ use crate::{
     row::{from_row, values},
 };
 
-/// Something that was excluded from a running scan.
+/// A pattern that was excluded from a running scan.
 #[derive(Debug, Clone)]
 pub struct ExclusionRow {
-    /// Counts the exclusions of a scan, in the order in which they were made.
+    /// Number of the exclusion within its scan, in the order of creation.
     pub version: i32,
-    /// What the pattern is: hostname, suffix or network.
+    /// The kind of pattern: hostname, suffix or network.
     pub kind: String,
     /// The hostname, the domain suffix, or the network as address/prefix.
     pub pattern: String,
-    /// When it was excluded.
+    /// Exclusion time.
     pub excluded_at: DateTime<Utc>,
 }
 
 from_row!(ExclusionRow { version, kind, pattern, excluded_at });
 
 impl Coordinator {
-    /// Excludes patterns, each with its kind, from a running scan. Returns how many were new; none:
-    /// the scan has ended.
+    /// Excludes patterns, each with its kind, from a running scan. Returns how many were new.
+    /// `None` if the scan has finished.
     ///
     /// # Errors
-    /// When Postgres refuses them.
+    /// Returns an error if Postgres rejects them.
     pub async fn exclude(
         &self,
         scan: i32,
@@ -42,21 +42,21 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
     }
 
-    /// What was excluded from a scan after the version `after`, in order. The call has the
-    /// connections of renewals: it must not wait behind a large completion.
+    /// Returns the exclusions of a scan after the version `after`, in order. Uses the connection
+    /// for renewals, so that it does not wait behind a large completion.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_exclusions(&self, scan: i32, after: i32) -> Result<Vec<ExclusionRow>, Error> {
         let sql = "select * from coordinator.load_exclusions($1, $2)";
         values(&run(&self.renewals, sql, &[bind(&scan), bind(&after)]).await?)
     }
 
-    /// Has the bundles that hold tabs of these hosts and domains written again, without them.
+    /// Schedules the bundles with tabs of these hosts and domains to be rewritten without them.
     /// Returns how many jobs are performed again.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn rebundle_excluded(
         &self,
         scan: i32,

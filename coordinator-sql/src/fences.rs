@@ -1,4 +1,4 @@
-//! Fences as parameters: three arrays, one element a job.
+//! Fences as parameters: three arrays with one element per job.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use crate::{
     job::Fence,
 };
 
-/// Job ids, lease numbers and tokens of the same jobs, in the same order.
+/// Job ids, lease numbers and tokens of the same jobs, in one order.
 #[derive(Debug)]
 pub(crate) struct Fences {
     job_ids: Vec<i64>,
@@ -26,7 +26,7 @@ impl From<&[Fence]> for Fences {
 }
 
 impl Fences {
-    /// The three arrays, followed by other parameters.
+    /// Returns the three arrays, followed by other parameters.
     pub(crate) fn and<'a>(&'a self, others: impl IntoIterator<Item = Bound<'a>>) -> Vec<Bound<'a>> {
         let mut parameters =
             vec![bind(&self.job_ids), bind(&self.lease_numbers), bind(&self.tokens)];
@@ -35,7 +35,7 @@ impl Fences {
     }
 }
 
-/// The fence of one job, followed by other parameters.
+/// Returns the fence of one job, followed by other parameters.
 pub(crate) fn fenced<'a>(
     fence: &'a Fence,
     others: impl IntoIterator<Item = Bound<'a>>,

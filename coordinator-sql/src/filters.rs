@@ -1,6 +1,6 @@
-//! Filters of live crawls, and the imported lists that they name, as operators keep them.
+//! Filters of live crawls, and the imported lists that they refer to, as operators manage them.
 //!
-//! Must not know: what a filter or a list means.
+//! Does not depend on the meaning of filters and lists.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -9,48 +9,48 @@ use uuid::Uuid;
 
 use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 
-/// Whose the filters are that operators write.
+/// The owner of the filters that operators write.
 pub const OPERATOR: &str = "operator";
 
-/// A filter that is kept.
+/// A stored filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredFilter {
-    /// Its id, which stays the same when it is changed.
+    /// Its id, which does not change with its version.
     pub id: Uuid,
-    /// Whose it is: `operator`, or `key:` and the id of a key.
+    /// Its owner: `operator`, or `key:` and the id of a key.
     pub owner: String,
     /// Its name, unique among those of its owner.
     pub name: String,
-    /// How often it was written.
+    /// Number of times that it was written.
     pub version: i32,
     /// The filter as JSON.
     pub body: Value,
-    /// When it was written last.
+    /// Last change time.
     pub changed_at: DateTime<Utc>,
 }
 
 from_row!(StoredFilter { id, owner, name, version, body, changed_at });
 
-/// A list that was imported.
+/// A list to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFilterList {
     /// Its name.
     pub name: String,
-    /// What it has: `names` or `countries`.
+    /// The kind of its entries: `names` or `countries`.
     pub kind: String,
-    /// The store that has its object.
+    /// The store of its object.
     pub store: String,
-    /// The object.
+    /// The name of its object.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
-    /// Its names or ranges.
+    /// Number of its names or ranges.
     pub entries: i64,
     /// Length of the object in bytes.
     pub bytes: i64,
     /// Number of names by category.
     pub categories: Value,
-    /// Where it came from.
+    /// The source of the import.
     pub source: String,
 }
 
@@ -59,25 +59,25 @@ pub struct NewFilterList {
 pub struct StoredFilterList {
     /// Its name.
     pub name: String,
-    /// How often it was imported with other content.
+    /// Number of imports with different contents.
     pub version: i32,
-    /// What it has: `names` or `countries`.
+    /// The kind of its entries: `names` or `countries`.
     pub kind: String,
-    /// The store that has its object.
+    /// The store of its object.
     pub store: String,
-    /// The object.
+    /// The name of its object.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
-    /// Its names or ranges.
+    /// Number of its names or ranges.
     pub entries: i64,
     /// Length of the object in bytes.
     pub bytes: i64,
     /// Number of names by category.
     pub categories: Value,
-    /// Where it came from.
+    /// The source of the import.
     pub source: String,
-    /// When.
+    /// Import time.
     pub imported_at: DateTime<Utc>,
 }
 
@@ -96,10 +96,11 @@ from_row!(StoredFilterList {
 });
 
 impl Coordinator {
-    /// Notes that a list was imported; answers its version, that of before where nothing changed.
+    /// Records an imported list. Returns its version, which does not change if the contents did
+    /// not.
     ///
     /// # Errors
-    /// When Postgres refuses it.
+    /// Returns an error if Postgres rejects it.
     pub async fn add_filter_list(&self, list: &NewFilterList) -> Result<i32, Error> {
         let sql = "select coordinator.add_filter_list($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let sha256 = list.sha256.as_slice();
@@ -117,10 +118,11 @@ impl Coordinator {
         self.operator_value(sql, &parameters).await
     }
 
-    /// The newest versions of imported lists by name: of all, or of those that are named.
+    /// Returns the newest versions of imported lists, sorted by name: of all, or of those with
+    /// `names`.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn filter_lists(
         &self,
         names: Option<&[&str]>,
@@ -129,10 +131,10 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&names.map(<[&str]>::to_vec))]).await
     }
 
-    /// Writes a filter of an owner: a new one, or the next version of the one of this name.
+    /// Writes a filter of an owner: a new one, or the next version of the one with this name.
     ///
     /// # Errors
-    /// When Postgres refuses it.
+    /// Returns an error if Postgres rejects it.
     pub async fn put_filter(
         &self,
         owner: &str,
@@ -146,10 +148,10 @@ impl Coordinator {
         rows.pop().ok_or_else(|| Error::Unexpected("no filter".into()))
     }
 
-    /// The filters of an owner by name: all, or those that are named.
+    /// Returns the filters of an owner, sorted by name: all, or those with `names`.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_filters(
         &self,
         owner: &str,
@@ -159,10 +161,10 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&owner), bind(&names.map(<[&str]>::to_vec))]).await
     }
 
-    /// Removes a filter of an owner. False: it has none of this name.
+    /// Removes a filter of an owner. Returns false if there is none with this name.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn remove_filter(&self, owner: &str, name: &str) -> Result<bool, Error> {
         let sql = "select coordinator.remove_filter($1, $2)";
         self.operator_value(sql, &[bind(&owner), bind(&name)]).await

@@ -1,8 +1,8 @@
-//! The live crawl's part of the coordinator: slots and their leases, crawls, links on their way,
-//! and the checkpoints by which a slot's holder records what it did.
+//! The live crawl's part of the coordinator: slots and their leases, crawls, links in transit, and
+//! the checkpoints by which a slot's holder records its work.
 //!
-//! Every write of a slot shows the fence of its lease, and Postgres refuses it once the lease is
-//! lost. Must not know: what a link or a chunk holds, how a URL is fetched.
+//! Every write of a slot shows the fence of its lease, and Postgres rejects it once the lease is
+//! lost. Does not depend on the contents of links and chunks, or on how a URL is fetched.
 
 pub(crate) mod changes;
 pub(crate) mod checkpoint;

@@ -1,17 +1,16 @@
-//! Group commit: completions of one process that overlap in time share a transaction.
+//! Group commit: overlapping completions of one process share a transaction.
 //!
-//! Every completion changes its stage's counter, whose row is locked until the commit. A completion
-//! that arrives while another one holds that row waits, and the next transaction carries all that
-//! arrived meanwhile. A completion that arrives alone starts immediately; none is delayed to wait
-//! for others.
+//! Every completion changes its stage's counter, whose row is locked until the commit. While one
+//! completion holds this row, later ones wait, and the next transaction carries all of them. A
+//! completion that arrives alone starts immediately; none is delayed to wait for others.
 //!
-//! The row is not locked while the disk is written: the transaction commits without waiting for the
-//! disk, and then the log is flushed. No caller is answered before the flush. Transactions that saw
-//! the unflushed commit are safe: the log keeps its order, so theirs cannot survive a crash that
-//! loses this one.
+//! The row is not locked during the disk write: the transaction commits without waiting for the
+//! disk, and then the log is flushed. No caller gets a reply before the flush. Transactions that
+//! saw the unflushed commit are safe: the log keeps its order, so theirs cannot survive a crash
+//! that loses this one.
 //!
 //! If the transaction of a group fails, or the call that sent it is cancelled, each other caller
-//! completes its own job again. The fence makes that safe: a job is not completed twice.
+//! completes its own job again. The fence makes this safe: a job is not completed twice.
 
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard, oneshot};
@@ -23,10 +22,10 @@ use crate::{
     pool::Pool,
 };
 
-/// Largest number of jobs in one transaction; 500 take about 30 ms of Postgres' processor.
+/// Maximum jobs in one transaction; 500 take about 30 ms of Postgres' CPU.
 const MAX_GROUP_JOBS: usize = 500;
 
-/// The completions of a coordinator's clones that wait for the next transaction.
+/// Completions from a coordinator's clones that wait for the next transaction.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     waiting: parking_lot::Mutex<Vec<Waiting>>,
@@ -41,7 +40,7 @@ struct Waiting {
 }
 
 impl GroupCommit {
-    /// Completes a job that records no rows, in one transaction with others that wait.
+    /// Completes a job that records no rows, in one transaction with other waiting ones.
     pub(crate) async fn complete(
         &self,
         pool: &Pool,
@@ -63,7 +62,7 @@ impl GroupCommit {
         };
         match answered {
             Ok(completion) => Ok(completion),
-            // The call that led the group has failed, and reports that to its own caller only.
+            // The call that led the group failed, and reports that to its own caller only.
             Err(_) => {
                 let mut alone = complete_flushed(pool, &[fence], &[stats], || ()).await?;
                 alone.pop().ok_or(Error::Unexpected("no completion".into()))
@@ -81,7 +80,7 @@ impl GroupCommit {
         self.waiting.lock().iter().any(|waiting| waiting.fence == fence)
     }
 
-    /// Completes what waits, up to [`MAX_GROUP_JOBS`]. The next call leads as soon as this one has
+    /// Completes the waiting jobs, up to [`MAX_GROUP_JOBS`]. The next call leads once this one has
     /// released the counter, while the log is flushed.
     async fn lead(&self, pool: &Pool, leading: MutexGuard<'_, ()>) -> Result<(), Error> {
         let together: Vec<Waiting> = {
@@ -101,7 +100,8 @@ impl GroupCommit {
                 }
                 Ok(())
             }
-            // The error of a single job is its caller's; in a group it may be another job's fault.
+            // The error of a single job is returned to its caller; in a group it may be another
+            // job's fault.
             Err(error) if together.len() == 1 => Err(error),
             Err(_) => Ok(()),
         }

@@ -1,15 +1,15 @@
-//! Which job asked for a host's icons, and what attempts left no record.
+//! Finds the job that fetched a host's icons, and attempts whose requests were not recorded.
 
 use crate::{
     bind::bind, coordinator::Coordinator, error::Error, job::JobKind, record::signed_hash,
 };
 
 impl Coordinator {
-    /// The number of the job of a kind that works on a host's shard, by the hash of the host's
-    /// name. None: the scan's hosts are not counted yet, or it leaves this one out.
+    /// Returns the job of a kind that works on a host's shard, by the hash of the hostname. `None`
+    /// if the scan's hosts are not counted yet, or its limit excludes this one.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn find_host_job(
         &self,
         scan: i32,
@@ -23,11 +23,11 @@ impl Coordinator {
         Ok(rows.pop().and_then(|(job,)| job))
     }
 
-    /// How many attempts at a scan's jobs of a kind ended before they were completed, or were
-    /// performed again after it.
+    /// Returns how many attempts at a scan's jobs of a kind ended before completion, or were
+    /// repeated after it.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn count_early_ends(&self, scan: i32, kind: JobKind) -> Result<i64, Error> {
         let sql = "select coordinator.count_early_ends($1, $2::everytab.job_kind)";
         let kind = kind.as_str();

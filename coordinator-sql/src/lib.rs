@@ -1,12 +1,12 @@
 //! Postgres as the only coordinator: the Rust side.
 //!
-//! The functions in `functions/` are the coordinator; this crate calls them and holds no
-//! scheduling logic. It is the only place with SQL text in Rust. It knows what a lease, a fence
-//! and a recorded row are, and not what a job does.
+//! The functions in `functions/` are the coordinator. This crate calls them and holds no scheduling
+//! logic. It is the only place with SQL text in Rust. It knows leases, fences and recorded rows,
+//! but not the work of a job.
 //!
-//! Every call has a limit and is one short transaction without a named statement, so that it works
-//! through a pooler in transaction mode and ends on a dead network. [`Error::is_transient`] tells
-//! errors that pass by themselves (a restart, a broken connection) from those that do not.
+//! Every call has a time limit and is one short transaction without a named statement, so that it
+//! works through a pooler in transaction mode and ends on a dead network. [`Error::is_transient`]
+//! tells temporary errors (a restart, a broken connection) from permanent ones.
 //! `examples/one_job.rs` shows a job from its lease to its completion.
 
 mod api;

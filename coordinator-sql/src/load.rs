@@ -1,4 +1,4 @@
-//! Loading a job's input: what the completed jobs before it recorded.
+//! Loads a job's input, which previous jobs recorded.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ use crate::{
     transient::retry_transient,
 };
 
-/// How long a load is repeated after transient errors: a restart of Postgres or a broken connection
-/// must not cost a job an attempt.
+/// How long a load is retried after transient errors, so that a restart of Postgres or a broken
+/// connection does not cost a job an attempt.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What every job needs to know of its scan.
+/// The properties of a scan that every job needs.
 #[derive(Debug, Clone)]
 pub struct ScanInfo {
     /// The scan's id, which names its objects.
@@ -27,16 +27,16 @@ pub struct ScanInfo {
     pub crawl: String,
     /// The settings, frozen at scan start.
     pub settings: Value,
-    /// Shards, once the hosts are counted.
+    /// Number of shards. `None` until the hosts are counted.
     pub shards: Option<i32>,
-    /// Bundles a shard, once the hosts are counted.
+    /// Number of bundles per shard. `None` until the hosts are counted.
     pub bundles_per_shard: Option<i32>,
-    /// When the scan was started.
+    /// Time of the scan's start.
     pub started_at: chrono::DateTime<chrono::Utc>,
 }
 
 impl ScanInfo {
-    /// Number of the scan's bundles; 0 until the hosts are counted.
+    /// Returns the number of the scan's bundles. 0 until the hosts are counted.
     pub fn bundles(&self) -> u64 {
         let number = |number: Option<i32>| u64::from(number.unwrap_or(0).unsigned_abs());
         number(self.shards) * number(self.bundles_per_shard)
@@ -48,11 +48,11 @@ impl ScanInfo {
 pub struct CrawlFile {
     /// The parquet file, below the crawl's source.
     pub path: String,
-    /// Most captures wanted of the file; none means all.
+    /// Maximum captures wanted from the file. `None` for all.
     pub max_captures: Option<i64>,
 }
 
-/// A host of a warc job, with the capture that was picked.
+/// A host of a warc job, with the selected capture.
 #[derive(Debug, Clone)]
 pub struct WarcHost {
     /// Number of the host in its shard, from 0.
@@ -63,22 +63,23 @@ pub struct WarcHost {
     pub https: bool,
     /// The WARC file, below the crawl's source.
     pub warc_path: String,
-    /// Where the record's gzip member begins, in bytes.
+    /// Offset of the record's gzip member, in bytes.
     pub warc_offset: i64,
     /// The member's length, in bytes.
     pub warc_length: i64,
     /// Whether the blocklist names the host.
     pub blocked: bool,
-    /// Number of other captures of the same hostname, which are not read.
+    /// Other captures of the same hostname, which are not read.
     pub duplicates: i32,
 }
 
-/// A host, or all hosts below a domain, that receives no request.
+/// A blocklist pattern that applies to a scan.
 #[derive(Debug, Clone)]
 pub struct BlockedHost {
-    /// What the pattern is: `hostname` or `suffix`.
+    /// The kind of pattern: `hostname` or `suffix`, or, from [`Coordinator::load_later_blocks`],
+    /// any kind.
     pub kind: String,
-    /// The hostname or the domain.
+    /// The hostname, the domain, or the pattern of another kind.
     pub pattern: String,
 }
 
@@ -102,13 +103,13 @@ pub struct BundleHost {
     pub hostname: String,
     /// Whether its page was read over https.
     pub https: bool,
-    /// Whether an https page of another origin may frame it.
+    /// Whether an https page of another origin may embed it in a frame.
     pub frameable: bool,
     /// The title as a tab shows it.
     pub title: Option<String>,
-    /// Whether the blocklist names the host. Its title is compared by the job.
+    /// Whether the blocklist names the host. The job itself checks the title.
     pub blocked: bool,
-    /// The lease number that names the shard's archive; none where icons were discarded.
+    /// The lease number in the archive's name. `None` if the icon job was discarded.
     pub archive_lease_number: Option<i32>,
     /// URLs of the icons.
     pub icon_urls: Vec<String>,
@@ -118,14 +119,14 @@ pub struct BundleHost {
     pub archive_lengths: Vec<i64>,
 }
 
-/// One number of a stage, summed over its completed jobs.
+/// One count of a stage, summed over its completed jobs.
 #[derive(Debug, Clone)]
 pub struct OutcomeCount {
     /// The stage.
     pub kind: String,
-    /// Section of the number: inputs, outcomes or counts.
+    /// Section of the count: inputs, outcomes or counts.
     pub key: String,
-    /// Name of what was counted.
+    /// Name of the count.
     pub name: String,
     /// The sum.
     pub amount: i64,
@@ -160,54 +161,54 @@ from_row!(BundleHost {
 from_row!(OutcomeCount { kind, key, name, amount });
 
 impl Coordinator {
-    /// What every job needs to know of its scan.
+    /// Loads the properties of a scan that every job needs.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or has no such scan.
+    /// Returns an error if Postgres cannot be reached, or has no such scan.
     pub async fn load_scan(&self, scan: i32) -> Result<ScanInfo, Error> {
         let mut rows = self.rows("select * from coordinator.load_scan($1)", scan, None).await?;
         rows.pop().ok_or_else(|| Error::Unexpected(format!("no scan number {scan}")))
     }
 
-    /// The input of an index job.
+    /// Loads the input of an index job.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or has no such file.
+    /// Returns an error if Postgres cannot be reached, or has no such file.
     pub async fn load_index(&self, scan: i32, file: i32) -> Result<CrawlFile, Error> {
         let sql = "select * from coordinator.load_index($1, $2)";
         let mut rows = self.rows(sql, scan, Some(file)).await?;
         rows.pop().ok_or_else(|| Error::Unexpected(format!("no index file number {file}")))
     }
 
-    /// The input of a warc job.
+    /// Loads the input of a warc job.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_warc(&self, scan: i32, shard: i32) -> Result<Vec<WarcHost>, Error> {
         self.rows("select * from coordinator.load_warc($1, $2)", scan, Some(shard)).await
     }
 
-    /// The input of an icon job.
+    /// Loads the input of an icon job.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_icon(&self, scan: i32, shard: i32) -> Result<Vec<IconHost>, Error> {
         self.rows("select * from coordinator.load_icon($1, $2)", scan, Some(shard)).await
     }
 
-    /// Hosts that were on the blocklist when the scan started.
+    /// Returns the hosts and domains that were on the blocklist when the scan started.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_blocklist(&self, scan: i32) -> Result<Vec<BlockedHost>, Error> {
         self.rows("select * from coordinator.load_blocklist($1)", scan, None).await
     }
 
-    /// The hostnames and suffixes of the given patterns and of the blocklist that were not on the
-    /// blocklist when the scan started. `kinds` and `patterns` are of the same length.
+    /// Returns those of the given patterns and of the blocklist's that were not on the blocklist
+    /// when the scan started. `kinds` and `patterns` have equal lengths.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_later_blocks(
         &self,
         scan: i32,
@@ -218,52 +219,52 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
     }
 
-    /// The input of a bundle-shard job.
+    /// Loads the input of a bundle-shard job.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_bundle_shard(&self, scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error> {
         self.rows("select * from coordinator.load_bundle_shard($1, $2)", scan, Some(shard)).await
     }
 
-    /// The patterns of titles that were on the blocklist when the scan started.
+    /// Returns the title patterns that were on the blocklist when the scan started.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_title_patterns(&self, scan: i32) -> Result<Vec<String>, Error> {
         let sql = "select pattern from coordinator.load_title_patterns($1) pattern";
         let rows = self.rows::<(String,)>(sql, scan, None).await?;
         Ok(rows.into_iter().map(|(pattern,)| pattern).collect())
     }
 
-    /// The shards whose bundles are written, ascending.
+    /// Returns the shards whose bundles are written, in ascending order.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn bundled_shards(&self, scan: i32) -> Result<Vec<i32>, Error> {
         let sql = "select shard from coordinator.bundled_shards($1) shard";
         Ok(self.rows::<(i32,)>(sql, scan, None).await?.into_iter().map(|(shard,)| shard).collect())
     }
 
-    /// The most tabs that a bundle of the scan has.
+    /// Returns the maximum number of tabs in a bundle of the scan.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn most_tabs(&self, scan: i32) -> Result<i32, Error> {
         let sql = "select tabs from coordinator.most_tabs($1) tabs";
         let rows = self.rows::<(i32,)>(sql, scan, None).await?;
         Ok(rows.first().map_or(0, |(tabs,)| *tabs))
     }
 
-    /// Inputs, outcomes and other counts of each stage.
+    /// Returns inputs, outcomes and other counts of each stage.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn run_outcomes(&self, run: i32) -> Result<Vec<OutcomeCount>, Error> {
         self.rows("select * from coordinator.run_outcomes($1)", run, None).await
     }
 
-    /// The rows that a statement reads, for a scan and possibly a part of it.
+    /// Returns the rows of a statement, for a scan and optionally one of its parts.
     pub(crate) async fn rows<T: FromRow>(
         &self,
         sql: &str,

@@ -1,4 +1,4 @@
-//! Migrating: tables by append-only files, then every function's and view's current text again.
+//! Migrates the database: applies new migrations, then recreates all functions and views.
 
 use crate::{
     bind::bind,
@@ -8,15 +8,15 @@ use crate::{
     schema::{FUNCTIONS, GRANTS, MIGRATIONS, schema_digest},
 };
 
-/// Notes that a migration was applied by a program with this digest.
+/// Records that a program with this digest applied a migration.
 const APPLIED: &str = "
     insert into everytab.migrations (name, digest) values ($1, $2)
     on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at";
 
-/// Makes the roles of workers.
+/// Creates the roles of workers.
 const ROLES: &str = include_str!("../roles.sql");
 
-/// Makes the schemas, and removes the functions of an earlier version.
+/// Creates the schemas, and removes the functions of an earlier version.
 const PRELUDE: &str = "
 -- Functions are made in the order of their names, and may call one that comes later.
 set local check_function_bodies = off;
@@ -40,12 +40,13 @@ create table if not exists everytab.migrations (
 ";
 
 impl Coordinator {
-    /// Brings the database to this program's schema, in one transaction. Answers the names of the
-    /// migrations that were new. Where the schema is this program's already nothing is touched, so
-    /// that a machine may migrate while others work.
+    /// Migrates the database to this program's schema in one transaction. Returns the names of the
+    /// new migrations. Changes nothing if the schema is already this program's, so that a host may
+    /// migrate while others work.
     ///
     /// # Errors
-    /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
+    /// Returns an error if a statement fails, or the role may not create roles and schemas. Nothing
+    /// is changed then.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";

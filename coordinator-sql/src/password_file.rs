@@ -1,4 +1,4 @@
-//! The password file of libpq: `PGPASSFILE`, else `~/.pgpass`.
+//! Reads the password file of libpq: `PGPASSFILE`, else `~/.pgpass`.
 //!
 //! Source: <https://www.postgresql.org/docs/current/libpq-pgpass.html>. A line is
 //! `hostname:port:database:username:password`; `*` matches anything, a backslash escapes.
@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The password of the first line that matches, in the file that `PGPASSFILE` names and then in
-/// the home folder's.
+/// Returns the password in the first matching line of the file that `PGPASSFILE` names, else of the
+/// one in the home directory.
 pub(crate) fn password_from_files(
     host: &str,
     port: u16,
@@ -24,7 +24,7 @@ pub(crate) fn password_from_files(
     named.into_iter().chain(own).find_map(|path| password_in(&read(&path)?, &wanted))
 }
 
-/// The file's text, unless others may read it too.
+/// Returns the file's contents. `None` if it does not exist, or other users may access it.
 fn read(path: &Path) -> Option<String> {
     let text = fs::metadata(path).and_then(|metadata| {
         if metadata.permissions().mode() & 0o077 != 0 {
@@ -63,8 +63,8 @@ struct Field {
     is_any: bool,
 }
 
-/// The five fields of a line. The last one is the rest of the line: libpq accepts a password with
-/// colons that are not escaped.
+/// Splits a line into five fields. The last one is the rest of the line, because libpq accepts a
+/// password with unescaped colons.
 fn fields(line: &str) -> Vec<Field> {
     let mut fields = vec![Field::default()];
     let mut escaped = false;
@@ -108,7 +108,7 @@ mod tests {
     fn colons_and_backslashes_of_a_password_may_be_escaped() {
         let text = r"db.example:5432:everytab:worker:a\:b\\c";
         assert_eq!(password_in(text, &WANTED).as_deref(), Some(r"a:b\c"));
-        // A token of a cloud provider holds colons; libpq takes the rest of the line.
+        // A cloud provider's token contains colons; libpq takes the rest of the line.
         let text = "*:*:*:worker:host:5432/?Action=connect&Token=a*";
         assert_eq!(
             password_in(text, &WANTED).as_deref(),

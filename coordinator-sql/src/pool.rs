@@ -1,12 +1,13 @@
 //! A few connections to one server, made when needed and kept for the next call.
 //!
 //! The pool is `deadpool`'s. Invariants added here: no caller waits longer than its time for a
-//! connection; a connection that was idle is tried with a limit before it is used. A call that
-//! Postgres refused on purpose keeps its connection. Any other call that did not end well closes
-//! its own connection only, and each idle one is tried before its next use, because what broke one
-//! may have broken them all. The idle ones are closed if one of them does not answer its try, or
-//! if the server has become read-only: they would answer, and be connected to the wrong server.
-//! Must not know: what is called.
+//! connection. An idle connection is tested within a time limit before it is used. A call that
+//! Postgres refused on purpose keeps its connection. Any other failed call closes only its own
+//! connection, but each idle one is tested before its next use, because the same cause may have
+//! broken all. The idle ones are closed if one of them fails its test, or if the server has become
+//! read-only: they would pass, but are connected to the wrong server.
+//!
+//! Does not depend on the statements.
 
 use std::{
     sync::{
@@ -25,22 +26,23 @@ use crate::{
     server::{PostgresServer, ServerConnection},
 };
 
-/// A connection idle for longer is closed: a pooler or a firewall may have forgotten it.
+/// A connection that is idle for longer is closed, because a pooler or a firewall may have dropped
+/// it.
 const MAX_IDLE: Duration = Duration::from_secs(60);
-/// A connection used within this time is taken without a try, which would cost a round trip.
+/// A connection used within this time is taken without a test, which would cost a round trip.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long an idle connection may take to answer its try; a round trip takes milliseconds.
+/// Time limit of an idle connection's test; a round trip takes milliseconds.
 const TRY_TIME: Duration = Duration::from_secs(3);
-/// Maximum time that a call spends with connecting, while a server starts. A call that waits for a
-/// connection that others use may wait longer.
+/// Maximum time that a call spends connecting, while a server starts. A call may wait longer for a
+/// connection that others use.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Pause before the second try to connect; doubled for each further try, up to
+/// Pause before the second attempt to connect; doubled for each further attempt, up to
 /// [`MAX_CONNECT_PAUSE`].
 const MIN_CONNECT_PAUSE: Duration = Duration::from_millis(50);
-/// Longest pause between two tries to connect, so that a server that has come up is found soon.
+/// Maximum pause between two attempts to connect, so that a server is found soon after it starts.
 const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// A connection in the pool, and when a call over it last ended well.
+/// A connection in the pool, and the time of its last successful call.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) connection: ServerConnection,
@@ -52,7 +54,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 struct Manager {
     server: Arc<PostgresServer>,
-    /// Calls so far that did not end well.
+    /// Number of failed calls so far.
     failures: AtomicU64,
 }
 
@@ -76,7 +78,7 @@ impl managed::Manager for Manager {
     }
 }
 
-/// Connections to one server, and how long a call over one of them may take.
+/// Connections to one server, and the time limit of their calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
     connections: managed::Pool<Manager>,
@@ -84,7 +86,7 @@ pub(crate) struct Pool {
     pub(crate) call_time: Duration,
 }
 
-/// A connection that belongs to one call. Unless the call ends well, dropping it closes it.
+/// A connection that belongs to one call. Dropping it closes it, unless the call succeeds.
 #[derive(Debug)]
 pub(crate) struct Pooled {
     pool: Pool,
@@ -112,7 +114,7 @@ impl Pool {
         self.get(Instant::now() + self.acquire_time).await.map(drop)
     }
 
-    /// A connection that works as far as one can know. Waits for one that is in use, and for a
+    /// Returns a connection that has passed its test. Waits for one that is in use, and for a
     /// server that is starting.
     pub(crate) async fn acquire(&self) -> Result<Pooled, Error> {
         let give_up = Instant::now() + self.acquire_time;
@@ -125,7 +127,7 @@ impl Pool {
                     if pooled.answers().await {
                         return Ok(pooled);
                     }
-                    // Otherwise each of them could take its own limit to be found dead.
+                    // Otherwise each dead one could take the full time limit of its test.
                     self.close_idle();
                 }
                 Err(error)
@@ -148,8 +150,8 @@ impl Pool {
         }
     }
 
-    /// Why no connection could be had in time. A connection counts once it was made, so where one
-    /// is missing, Postgres did not answer.
+    /// Returns the error for a connection that was not available in time. A connection counts once
+    /// it was made, so if the pool is not full, Postgres did not respond.
     fn none_in_time(&self) -> Error {
         let managed::Status { size, max_size, .. } = self.connections.status();
         let server = &self.connections.manager().server;
@@ -161,7 +163,7 @@ impl Pool {
         }
     }
 
-    /// Closes the connections that no call uses, without a farewell.
+    /// Closes the connections that no call uses, without telling the server.
     fn close_idle(&self) {
         self.connections.retain(|_, _| false);
     }
@@ -170,8 +172,7 @@ impl Pool {
         &self.connections.manager().failures
     }
 
-    /// Closes the connections that no call uses. Calls that are under way end; later ones are
-    /// refused.
+    /// Closes the connections that no call uses. Calls in progress finish; later ones fail.
     pub(crate) async fn close(&self) {
         let idle = self.connections.retain(|_, _| false).removed;
         self.connections.close();
@@ -182,16 +183,17 @@ impl Pool {
 }
 
 impl Pooled {
-    /// The client to make requests with.
+    /// Returns the client for sending requests.
     ///
     /// # Errors
-    /// [`Error::Closed`]: never, since only `keep` and `drop` take the connection away.
+    /// Never returns [`Error::Closed`] in practice, because only `keep` and `drop` take the
+    /// connection.
     pub(crate) fn client(&self) -> Result<&Client, Error> {
         self.object.as_ref().map(|kept| &kept.connection.client).ok_or(Error::Closed)
     }
 
-    /// Keeps the connection for the next call, because this one has ended and has left nothing in
-    /// its session.
+    /// Keeps the connection for the next call, because this one is complete and left nothing in its
+    /// session.
     pub(crate) fn keep(mut self) {
         if let Some(mut object) = self.object.take() {
             object.used_at = Instant::now();
@@ -200,15 +202,15 @@ impl Pooled {
     }
 
     /// Closes the idle connections if the error says that this server is no longer the primary:
-    /// they would answer a try, but calls over them could not write.
+    /// they would pass a test, but calls over them could not write.
     pub(crate) fn note(&self, error: &Error) {
         if error.is_read_only() {
             self.pool.close_idle();
         }
     }
 
-    /// Returns true if the connection was used a moment ago and no call has failed since, or if it
-    /// answers now.
+    /// Returns true if the connection was used within [`FRESH`] and no call has failed since, or if
+    /// it passes a test now.
     async fn answers(&self) -> bool {
         let Some(kept) = &self.object else { return false };
         let is_trusted = kept.failures == self.pool.failures().load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Writing a job's rows: one fenced chunk a call, by the SQL function of its kind.
+//! Writes a job's rows: one fenced chunk per call, through the SQL function of its kind.
 
 use crate::{
     bind::{Bound, bind},
@@ -9,14 +9,14 @@ use crate::{
     rows::{BundleRow, HostRow, IconRow, PageRow, RowChunk},
 };
 
-/// One column of the rows, as an array.
+/// Collects one column of the rows into an array.
 macro_rules! column {
     ($rows:expr, |$row:ident| $value:expr) => {
         $rows.iter().map(|$row| $value).collect::<Vec<_>>()
     };
 }
 
-/// Records a chunk of rows, the `number`-th of its lease. False: the lease is lost.
+/// Records a chunk of rows, the `number`-th of its lease. Returns false if the lease is lost.
 pub(crate) async fn record(
     transaction: &Transaction,
     fence: Fence,
@@ -33,7 +33,7 @@ pub(crate) async fn record(
     }
 }
 
-/// Where a chunk belongs.
+/// The lease and position of a chunk.
 #[derive(Debug)]
 struct ChunkOf<'a> {
     transaction: &'a Transaction,
@@ -136,12 +136,13 @@ async fn bundles(chunk: &ChunkOf<'_>, row: &BundleRow) -> Result<bool, Error> {
         .await
 }
 
-/// The hash as Postgres holds it: the sign bit flipped, so that signed order is unsigned order.
+/// Returns a hash as Postgres stores it: with the sign bit flipped, so that signed order is
+/// unsigned order.
 pub(crate) fn signed_hash(hash: u64) -> i64 {
     (hash ^ (1 << 63)).cast_signed()
 }
 
-/// The hash that Postgres holds so.
+/// Returns the hash that Postgres stores as `hash`.
 pub(crate) fn unsigned_hash(hash: i64) -> u64 {
     hash.cast_unsigned() ^ (1 << 63)
 }

@@ -1,4 +1,4 @@
-//! A host whose rows and archived icons are removed from scans that have ended.
+//! Removes a host's rows from finished scans, and finds its archived icons.
 
 use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 
@@ -7,22 +7,22 @@ use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 pub struct HostRecord {
     /// The shard whose archive holds it.
     pub shard: i32,
-    /// The lease in the archive's name.
+    /// The lease number in the archive's name.
     pub lease_number: i32,
-    /// Where in the archive the record begins. `None`: only the shard is known.
+    /// Offset of the record in the archive. `None` if only the shard is known.
     pub archive_offset: Option<i64>,
-    /// Whether another host's icon is the same record.
+    /// Whether the record is also another host's icon.
     pub shared: bool,
 }
 
 from_row!(HostRecord { shard, lease_number, archive_offset, shared });
 
 impl Coordinator {
-    /// The archived icons of a host in a scan, and the shards that may name it. Reads all rows of
-    /// the scan, which takes minutes.
+    /// Returns the archived icons of a host in a scan, and the shards that may name it. Reads all
+    /// rows of the scan, which takes minutes.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn records_of_host(
         &self,
         scan: i32,
@@ -32,10 +32,11 @@ impl Coordinator {
         self.operator_rows(sql, &[bind(&scan), bind(&hostname)]).await
     }
 
-    /// Deletes the rows of a host from a scan: (captures, pages, icons). `None`: the scan runs.
+    /// Deletes the rows of a host from a scan. Returns their numbers: (captures, pages, icons).
+    /// `None` if the scan is running.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn remove_host(
         &self,
         scan: i32,

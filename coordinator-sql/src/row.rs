@@ -1,19 +1,19 @@
-//! Rows of answers as values, by column name.
+//! Reads rows of results as values, by column name.
 
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::error::Error;
 
-/// A value that one row of an answer holds.
+/// A value that is read from one row of a result.
 pub(crate) trait FromRow: Sized {
     /// Reads the row's columns.
     ///
     /// # Errors
-    /// When a column is missing or has another type.
+    /// Returns an error if a column is missing or has another type.
     fn from_row(row: &Row) -> Result<Self, Error>;
 }
 
-/// Reads each field of a struct from the column of the same name.
+/// Reads each field of a struct from the column with its name.
 macro_rules! from_row {
     ($type:ident { $($field:ident),* $(,)? }) => {
         impl crate::row::FromRow for $type {
@@ -43,24 +43,24 @@ impl<A: ColumnValue, B: ColumnValue, C: ColumnValue> FromRow for (A, B, C) {
     }
 }
 
-/// A value that one column holds and that does not borrow from its row.
+/// A value of one column that does not borrow from its row.
 pub(crate) trait ColumnValue: for<'r> FromSql<'r> {}
 
 impl<T: for<'r> FromSql<'r>> ColumnValue for T {}
 
-/// Every row as a value.
+/// Converts every row to a value.
 pub(crate) fn values<T: FromRow>(rows: &[Row]) -> Result<Vec<T>, Error> {
     rows.iter().map(T::from_row).collect()
 }
 
-/// The first column of the first row.
+/// Returns the first column of the first row.
 pub(crate) fn first<T: ColumnValue>(rows: &[Row]) -> Result<T, Error> {
     let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
     Ok(row.try_get(0)?)
 }
 
-/// One value for each of `count` things that a statement was asked about: true for those whose
-/// number, counted from 1, is the first column of a row.
+/// Returns a flag for each of `count` things that a statement was queried about: true for those
+/// whose number, counted from 1, is the first column of a row.
 pub(crate) fn flags(rows: &[Row], count: usize) -> Result<Vec<bool>, Error> {
     let mut flags = vec![false; count];
     for (number,) in values::<(i64,)>(rows)? {

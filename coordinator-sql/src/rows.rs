@@ -1,12 +1,13 @@
 //! The rows that jobs record, and the chunks in which they are sent.
 //!
-//! Must not know: how they are written.
+//! Does not depend on how they are written.
 
 use chrono::{DateTime, Utc};
 
-/// Most rows in one chunk, so that its transaction stays well under a second.
+/// Maximum rows in one chunk, so that its transaction takes well under a second.
 const MAX_CHUNK_ROWS: usize = 5_000;
-/// Most bytes of text in one chunk, so that a message stays small beside the client's memory.
+/// Maximum bytes of strings in one chunk, so that a message is small compared with the client's
+/// memory.
 const MAX_CHUNK_BYTES: usize = 8 << 20;
 
 /// A capture of a home page.
@@ -14,21 +15,21 @@ const MAX_CHUNK_BYTES: usize = 8 << 20;
 pub struct HostRow {
     /// First 8 bytes, big-endian, of SHA-256 of the hostname.
     pub hash: u64,
-    /// The hostname, at most 253 bytes.
+    /// The hostname, up to 253 bytes.
     pub hostname: String,
     /// Whether the page was read over https.
     pub https: bool,
-    /// When it was captured.
+    /// Capture time.
     pub fetch_time: DateTime<Utc>,
     /// The WARC file, below the crawl's source.
     pub warc_path: String,
-    /// Where the record's gzip member begins, in bytes.
+    /// Offset of the record's gzip member, in bytes.
     pub warc_offset: i64,
     /// The member's length, in bytes.
     pub warc_length: i64,
 }
 
-/// What a warc job read of a home page.
+/// The result of reading a home page in a warc job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRow {
     /// Number of the host in its shard, from 0.
@@ -37,11 +38,11 @@ pub struct PageRow {
     pub hostname: String,
     /// Whether the page was read over https.
     pub https: bool,
-    /// Whether an https page of another origin may frame it.
+    /// Whether an https page of another origin may embed it in a frame.
     pub frameable: bool,
-    /// The rule that decided whether the page may be framed.
+    /// The rule that decides whether the page may be framed.
     pub framing_rule: String,
-    /// The page's encoding, by its WHATWG name; none when there is no page.
+    /// The page's encoding by its WHATWG name. `None` if there is no page.
     pub charset: Option<String>,
     /// State of the title: ok, empty, absent or truncated.
     pub title_state: String,
@@ -60,37 +61,37 @@ pub struct IconRow {
     pub host_no: i32,
     /// Number of the candidate among those of its host, from 0.
     pub candidate_no: i16,
-    /// Whether it was declared as an apple-touch-icon.
+    /// Whether it is declared as an apple-touch-icon.
     pub touch: bool,
-    /// Width in pixels of the entry that suits 32 px best, if the body is an image.
+    /// Width in pixels of the image entry that fits 32 px best. `None` if the body is not an image.
     pub width: Option<i32>,
     /// Height in pixels of that entry.
     pub height: Option<i32>,
-    /// Size of the body in bytes, if there is one.
+    /// Size of the body in bytes. `None` if there is none.
     pub bytes: Option<i32>,
-    /// How long the fetch took, in milliseconds.
+    /// Duration of the fetch, in milliseconds.
     pub duration_ms: i32,
     /// Offset in the shard's archive of the record with the body, in bytes.
     pub archive_offset: Option<i64>,
     /// Length of that record, in bytes.
     pub archive_length: Option<i64>,
-    /// SHA-256 of the body, if there is one.
+    /// SHA-256 of the body. `None` if there is none.
     pub sha256: Option<Vec<u8>>,
-    /// Where the candidate comes from: favicon_ico or link_rel.
+    /// The candidate's source: favicon_ico or link_rel.
     pub source: String,
     /// Outcome of the fetch.
     pub outcome: String,
-    /// Media type by the content, if it is an image.
+    /// Media type of the content. `None` if it is not an image.
     pub content_type: Option<String>,
     /// Media type that the page declares.
     pub declared_type: Option<String>,
     /// Sizes that the page declares.
     pub declared_sizes: Option<String>,
-    /// The URL, at most 2,048 bytes.
+    /// The URL, up to 2,048 bytes.
     pub url: String,
 }
 
-/// What a bundle-shard job wrote.
+/// The result of a bundle-shard job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleRow {
     /// Number of the shard's first bundle.
@@ -99,7 +100,7 @@ pub struct BundleRow {
     pub bundles: i32,
     /// Number of tabs in them.
     pub tabs: i32,
-    /// Number of tabs with an icon.
+    /// Tabs with an icon.
     pub with_icon: i32,
     /// Size of the bundles in bytes.
     pub bytes: i64,
@@ -107,7 +108,7 @@ pub struct BundleRow {
     pub digest: [u8; 32],
 }
 
-/// What a job adds to the data tables.
+/// The rows that a job adds to the data tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// The captures that an index job picked.
@@ -133,7 +134,7 @@ pub(crate) enum RowChunk<'a> {
 }
 
 impl Output {
-    /// The output in order, in chunks of bounded rows and bytes; never empty.
+    /// Splits the output, in order, into chunks of bounded rows and bytes. Never empty.
     pub(crate) fn chunks(&self) -> Vec<RowChunk<'_>> {
         let chunks: Vec<RowChunk<'_>> = match self {
             Self::Hosts(rows) => split(rows, |row| row.hostname.len() + row.warc_path.len() + 64)

@@ -1,4 +1,4 @@
-//! What an operator does with scans and jobs, as the owner of the schema.
+//! The operator's calls for scans and jobs, made as the owner of the schema.
 
 use std::time::Duration;
 
@@ -24,15 +24,16 @@ pub struct NewScan {
     pub scan_id: Uuid,
     /// The crawl.
     pub crawl: String,
-    /// Settings that every worker obeys until the scan ends.
+    /// Settings that apply to every worker until the scan finishes.
     pub settings: Value,
-    /// How long a lease lasts, in milliseconds.
+    /// Duration of a lease, in milliseconds.
     pub lease_ms: i32,
-    /// The fleet's requests a second to the source; none without a limit.
+    /// The fleet's requests per second to the source. `None` if unlimited.
     pub archive_rate: Option<i32>,
-    /// The digests that workers must share to perform the jobs that need them.
+    /// The digests that a worker needs to perform jobs that depend on them.
     pub digests: Digests,
-    /// The index files, below the crawl's source, and how many captures are wanted of each.
+    /// The index files, below the crawl's source, and the number of captures wanted from each.
+    /// `None` for all.
     pub files: Vec<(String, Option<i64>)>,
 }
 
@@ -43,28 +44,28 @@ pub struct ScanSummary {
     pub scan_id: Uuid,
     /// The crawl.
     pub crawl: String,
-    /// How far it has come.
+    /// Its state.
     pub state: ScanState,
-    /// Number of jobs that have not ended.
+    /// Unfinished jobs.
     pub outstanding: i64,
-    /// Number of jobs discarded.
+    /// Discarded jobs.
     pub discarded: i64,
-    /// When it was started.
+    /// Start time.
     pub started_at: DateTime<Utc>,
-    /// When it ended.
+    /// End time. `None` while it is open.
     pub finished_at: Option<DateTime<Utc>>,
 }
 
 /// One event of a job's history.
 #[derive(Debug, Clone)]
 pub struct JobEvent {
-    /// When it happened.
+    /// Event time.
     pub at: DateTime<Utc>,
     /// Its name: completed, retry, release, expired, discard, reopened or revoked.
     pub event: String,
-    /// Number of the lease that it concerns.
+    /// Number of the lease that it refers to.
     pub lease_number: i32,
-    /// The worker that held the lease; none where no lease was held.
+    /// The worker that held the lease. `None` if no lease was held.
     pub worker_id: Option<String>,
     /// The reason, or a completed job's statistics.
     pub message: Option<String>,
@@ -74,10 +75,10 @@ from_row!(ScanSummary { scan_id, crawl, state, outstanding, discarded, started_a
 from_row!(JobEvent { at, event, lease_number, worker_id, message });
 
 impl Coordinator {
-    /// Writes a scan and its index jobs in one transaction; answers its number.
+    /// Writes a scan and its index jobs in one transaction. Returns its number.
     ///
     /// # Errors
-    /// When there are no files, or Postgres refuses.
+    /// Returns an error if there are no files, or Postgres rejects them.
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
         let transaction = self.begin_long().await?;
         let number = insert_scan(&transaction, scan).await?;
@@ -85,11 +86,11 @@ impl Coordinator {
         Ok(number)
     }
 
-    /// As [`Coordinator::start_scan`], unless there is or was a scan of the crawl (none: of any);
-    /// then it answers none. Of many concurrent calls one starts the scan.
+    /// Works like [`Coordinator::start_scan`], but returns `None` if there is or was a scan of the
+    /// crawl (without `crawl`: of any). Of many concurrent calls, one starts the scan.
     ///
     /// # Errors
-    /// When there are no files, or Postgres refuses.
+    /// Returns an error if there are no files, or Postgres rejects them.
     pub async fn start_scan_once(
         &self,
         scan: &NewScan,
@@ -108,19 +109,19 @@ impl Coordinator {
         Ok(number)
     }
 
-    /// The number of a scan by its id, or of the newest one.
+    /// Returns the number of a scan by its id, or of the newest one. `None` if there is none.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn scan_number(&self, scan_id: Option<Uuid>) -> Result<Option<i32>, Error> {
         let sql = "select coordinator.scan_number($1)";
         self.operator_value(sql, &[bind(&scan_id)]).await
     }
 
-    /// All that `scan status` shows.
+    /// Returns the status that `scan status` shows.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or has no such scan.
+    /// Returns an error if Postgres cannot be reached, or has no such scan.
     pub async fn scan_status(&self, scan: i32) -> Result<ScanStatus, Error> {
         let sql = "select coordinator.scan_status($1)";
         let document: Value = self.operator_value(sql, &[bind(&scan)]).await?;
@@ -128,35 +129,35 @@ impl Coordinator {
             .map_err(|error| Error::Unexpected(format!("a status of another form ({error})")))
     }
 
-    /// All scans, newest first.
+    /// Returns all scans, newest first.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_scans(&self) -> Result<Vec<ScanSummary>, Error> {
         self.operator_rows("select * from coordinator.list_scans()", &[]).await
     }
 
-    /// Where a run's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
-    /// unless there is a bug.
+    /// Returns where a run's counters and rows disagree: kind, outstanding jobs, unfinished rows.
+    /// Empty unless there is a bug.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn audit_run(&self, run: i32) -> Result<Vec<(String, i32, i32)>, Error> {
         self.rows("select * from coordinator.audit_run($1)", run, None).await
     }
 
-    /// Ends a run. False: it has ended already.
+    /// Cancels a run. Returns false if it has already finished.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn cancel_run(&self, run: i32) -> Result<bool, Error> {
         self.operator_value("select coordinator.cancel_run($1)", &[bind(&run)]).await
     }
 
-    /// Pauses or resumes a run, or one stage of it. False: there is nothing to change.
+    /// Pauses or resumes a run, or one stage of it. Returns false if nothing changes.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn pause_run(
         &self,
         run: i32,
@@ -168,30 +169,30 @@ impl Coordinator {
             .await
     }
 
-    /// Sets the fleet's icon requests a second. False: the scan has ended.
+    /// Sets the fleet's icon requests per second. Returns false if the scan has finished.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn set_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
         let sql = "select coordinator.set_rate($1, $2)";
         self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
     }
 
-    /// Sets the fleet's requests a second to the source; none takes the limit away. False: the scan
-    /// has ended.
+    /// Sets the fleet's requests per second to the source. `None` removes the limit. Returns false
+    /// if the scan has finished.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn set_archive_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
         let sql = "select coordinator.set_archive_rate($1, $2)";
         self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
     }
 
-    /// Sets the longest that performing any job of a scan may take; none means by kind. False: the
-    /// scan has ended.
+    /// Sets the maximum time for performing any job of a scan. `None` means the default of its
+    /// kind. Returns false if the scan has finished.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn set_deadline(&self, scan: i32, deadline: Option<Duration>) -> Result<bool, Error> {
         let milliseconds =
             deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
@@ -199,11 +200,11 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&scan), bind(&milliseconds)]).await
     }
 
-    /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of the shards that hold
-    /// an icon of `outcome`. Answers how many.
+    /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of shards with an icon of
+    /// `outcome`. Returns their number.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn retry_jobs(
         &self,
         scan: i32,
@@ -219,51 +220,52 @@ impl Coordinator {
         .await
     }
 
-    /// Takes back every lease, counting no crash: what `local` does with those of its own folder.
+    /// Revokes every lease without counting a crash. `local` does this with those of its own
+    /// directory.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn revoke_leases(&self, scan: Option<i32>, reason: &str) -> Result<i32, Error> {
         let sql = "select coordinator.revoke_leases($1, $2)";
         self.operator_value(sql, &[bind(&scan), bind(&reason)]).await
     }
 
-    /// A job's history, in time order.
+    /// Returns a job's history, in time order.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn job_history(&self, job_id: i64) -> Result<Vec<JobEvent>, Error> {
         self.operator_rows("select * from coordinator.job_history($1)", &[bind(&job_id)]).await
     }
 
-    /// The archives that a scan's rows refer to, as (shard, lease number).
+    /// Returns the archives that a scan's rows refer to, as (shard, lease number).
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn referenced_archives(&self, scan: i32) -> Result<Vec<(i32, i32)>, Error> {
         self.rows("select * from coordinator.referenced_archives($1)", scan, None).await
     }
 
-    /// Forgets a scan that has ended. False: it runs.
+    /// Drops a finished scan. Returns false if it is running.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_scan(&self, scan: i32) -> Result<bool, Error> {
         self.operator_value("select coordinator.drop_scan($1)", &[bind(&scan)]).await
     }
 
-    /// Gives back up to `limit` expired leases; any worker does this in passing.
+    /// Returns up to `limit` expired leases to the queue; workers also do this while leasing.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn sweep(&self, limit: i32) -> Result<i32, Error> {
         self.operator_value("select coordinator.sweep($1)", &[bind(&limit)]).await
     }
 
-    /// Whether a fence still holds its job.
+    /// Returns whether a fence still holds its job.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn holds(&self, worker_id: &str, fence: Fence) -> Result<bool, Error> {
         Ok(self.renew(worker_id, &[fence]).await?.held.contains(&fence.job_id))
     }

@@ -1,13 +1,13 @@
 //! The SQL files of this program, embedded when it is built, and their digest.
 //!
-//! Must not know: how they are applied.
+//! Does not depend on how they are applied.
 
 use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
-/// Digest of every SQL file of this program, as 16 hexadecimal digits. Two programs with the same
-/// digest can share a database.
+/// Returns the digest of all SQL files of this program, as 16 hexadecimal digits. Programs with
+/// equal digests can share a database.
 pub fn schema_digest() -> String {
     let mut digest = Sha256::new();
     for (name, text) in MIGRATIONS.iter().chain(FUNCTIONS) {
@@ -20,7 +20,7 @@ pub fn schema_digest() -> String {
     hex::encode(&digest.finalize()[..8])
 }
 
-/// The names of the migrations that this program knows, in the order in which they are applied.
+/// Returns the names of this program's migrations, in the order in which they are applied.
 pub fn migrations() -> Vec<&'static str> {
     MIGRATIONS.iter().map(|(name, _)| *name).collect()
 }

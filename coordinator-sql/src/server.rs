@@ -1,8 +1,9 @@
-//! One Postgres server: how to connect to it, and what a failure to connect means.
+//! One Postgres server: connecting to it, and explaining a failure to connect.
 //!
 //! Invariant: nothing here waits longer than its caller allows. The password is looked up for each
-//! connection, since a token that serves as password is replaced every few minutes.
-//! Must not know: how many connections there are, or what is called over them.
+//! connection, because a token that serves as password is replaced every few minutes.
+//!
+//! Does not depend on the number of connections, or on the calls over them.
 
 use std::{
     fmt,
@@ -21,9 +22,10 @@ use crate::{
     tls,
 };
 
-/// Port of Postgres where the URL and the environment name none.
+/// Port of Postgres if neither URL nor environment sets one.
 const DEFAULT_PORT: u16 = 5432;
-/// How long closing a connection may take; over a dead network the farewell never leaves.
+/// Time limit for closing a connection, because over a dead network the terminate message is never
+/// sent.
 const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 /// A server, by its URL.
@@ -44,7 +46,7 @@ impl fmt::Debug for PostgresServer {
 }
 
 /// A connection and the task that reads and writes its socket. Dropping it closes the socket
-/// immediately, without a farewell that a dead network would delay.
+/// immediately, without a terminate message that a dead network would delay.
 #[derive(Debug)]
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
@@ -61,10 +63,10 @@ impl Drop for Driver {
 }
 
 impl ServerConnection {
-    /// Takes leave of the server, so that it ends the session without a wait.
+    /// Sends a terminate message, so that the server ends the session immediately.
     pub(crate) async fn close(self) {
         let Self { client, mut driver } = self;
-        // The driver ends when it has sent the farewell of a client that is gone.
+        // The driver stops when it has sent the terminate message of a dropped client.
         drop(client);
         let _ = timeout(CLOSE_TIME, &mut driver.0).await;
     }
@@ -74,7 +76,7 @@ impl PostgresServer {
     /// Reads the URL, the environment variables of libpq and the certificates.
     ///
     /// # Errors
-    /// [`Error::Url`] when the URL or a certificate file cannot be read.
+    /// Returns [`Error::Url`] if the URL or a certificate file cannot be read.
     pub(crate) fn new(url: &str, application_name: &str) -> Result<Self, Error> {
         let DatabaseUrl { mut config, tls } = DatabaseUrl::parse(url)?;
         config.application_name(application_name);
@@ -89,7 +91,7 @@ impl PostgresServer {
     /// Connects once.
     ///
     /// # Errors
-    /// [`Error::Connect`] with what to do.
+    /// Returns [`Error::Connect`] with what to do.
     pub(crate) async fn connect(&self) -> Result<ServerConnection, Error> {
         let mut config = self.config.clone();
         if config.get_password().is_none()
@@ -111,14 +113,14 @@ impl PostgresServer {
         }
     }
 
-    /// The error of a connection that was not made within `seconds`.
+    /// Returns the error for a connection that was not made within `seconds`.
     pub(crate) fn no_answer(&self, seconds: f32) -> Error {
         let reason =
             format!("no answer in {seconds} s; is it running, and is --database-url right?");
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
-    /// The error of a call for which none of this client's connections became free.
+    /// Returns the error for a call for which none of this client's connections became free.
     pub(crate) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
         let reason = format!(
             "none of the {connections} connections of this process became free in {seconds} s; \
@@ -148,7 +150,7 @@ impl PostgresServer {
         self.config.get_user().unwrap_or_default()
     }
 
-    /// Host, port and database, or the folder of the socket and the database.
+    /// Returns host, port and database, or the socket's directory and the database.
     fn place(&self) -> String {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => format!("{host}:{}", self.port()),
@@ -158,8 +160,8 @@ impl PostgresServer {
         format!("{host}/{}", self.config.get_dbname().unwrap_or_default())
     }
 
-    /// What a failure to connect means. A server that has accepted us before and refuses us now
-    /// will accept us again: the password is being changed, or a token has expired before the next
+    /// Explains a failure to connect. If a server that has accepted us before rejects us now, the
+    /// error is transient: the password is being changed, or a token has expired before the next
     /// one was written.
     fn refusal(&self, error: &tokio_postgres::Error) -> Error {
         let was_accepted = self.has_accepted.load(Ordering::Relaxed);

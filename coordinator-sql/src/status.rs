@@ -1,7 +1,7 @@
-//! The document that `coordinator.scan_status` answers, as types.
+//! The document of `coordinator.scan_status`, as types.
 //!
-//! Writing a status gives the same JSON as Postgres gave, so `scan status --json` prints the
-//! document unchanged.
+//! Serializing a status gives the JSON that Postgres returned, so that `scan status --json` prints
+//! the document unchanged.
 
 use std::{collections::BTreeMap, error::Error as StdError, fmt, str::FromStr};
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{error::Error, job::JobKind};
 
-/// How far a scan has come.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScanState {
@@ -21,11 +21,11 @@ pub enum ScanState {
     Running,
     /// Its jobs are not leased until it is resumed.
     Paused,
-    /// Every job is completed.
+    /// Every job was completed.
     Finished,
-    /// Every job has ended, and some were discarded.
+    /// Every job has finished, and some were discarded.
     FinishedWithDiscards,
-    /// An operator has ended it.
+    /// An operator cancelled it.
     Cancelled,
 }
 
@@ -34,7 +34,7 @@ impl ScanState {
     pub const ALL: [Self; 5] =
         [Self::Running, Self::Paused, Self::Finished, Self::FinishedWithDiscards, Self::Cancelled];
 
-    /// The state's name in SQL and JSON.
+    /// Returns the state's name in SQL and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -45,7 +45,7 @@ impl ScanState {
         }
     }
 
-    /// Whether the scan's jobs may still change: it is running or paused.
+    /// Returns whether the scan's jobs may still change, because it is running or paused.
     pub fn is_open(self) -> bool {
         match self {
             Self::Running | Self::Paused => true,
@@ -53,7 +53,8 @@ impl ScanState {
         }
     }
 
-    /// Whether every job of the scan has ended by itself, so that its site can be published.
+    /// Returns whether every job of the scan has finished by itself, so that its site can be
+    /// published.
     pub fn is_publishable(self) -> bool {
         match self {
             Self::Finished | Self::FinishedWithDiscards => true,
@@ -93,32 +94,33 @@ impl<'a> FromSql<'a> for ScanState {
 pub struct Timestamp(String);
 
 impl Timestamp {
-    /// The time; none for `infinity`.
+    /// Returns the time. `None` for `infinity`.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         self.0.parse().ok()
     }
 
-    /// The text, as Postgres wrote it.
+    /// Returns the text, as written by Postgres.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A store for which jobs of a kind were given back, none of which was completed since.
+/// A store because of which jobs of a kind were released. No such job that was leased later has
+/// completed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
-    /// When the last of them was given back.
+    /// Last release time.
     pub at: Timestamp,
     /// The kind of the jobs.
     pub kind: JobKind,
     /// The worker that gave it back.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// Which store, and what it answered.
+    /// The store, and its response.
     pub message: Option<String>,
 }
 
-/// All that `scan status` shows of one scan.
+/// The status of one scan, as shown by `scan status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScanStatus {
     /// The scan's id.
@@ -126,26 +128,26 @@ pub struct ScanStatus {
     pub scan_id: Uuid,
     /// The crawl that it reads.
     pub crawl: String,
-    /// How far it has come.
+    /// Its state.
     pub state: ScanState,
     /// Its settings, frozen when it was started.
     pub settings: Value,
-    /// The fleet's icon requests a second, if limited.
+    /// The fleet's icon requests per second, if limited.
     pub rate: Option<i32>,
-    /// The fleet's requests a second to the source, if limited.
+    /// The fleet's requests per second to the source, if limited.
     #[serde(default)]
     pub archive_rate: Option<i32>,
-    /// Shards, once the hosts are counted.
+    /// Number of shards. `None` until the hosts are counted.
     pub shards: Option<i32>,
-    /// Bundles of each shard, once the hosts are counted.
+    /// Number of bundles per shard. `None` until the hosts are counted.
     pub bundles_per_shard: Option<i32>,
-    /// When it was started.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When it ended; none while it is open.
+    /// End time. `None` while it is open.
     pub finished_at: Option<Timestamp>,
-    /// The time of this status on Postgres' clock.
+    /// The time of this status by Postgres' clock.
     pub now: Timestamp,
-    /// Jobs that have not ended.
+    /// Unfinished jobs.
     pub outstanding: Option<i64>,
     /// Its stages, in pipeline order.
     pub stages: Vec<StageStatus>,
@@ -154,16 +156,16 @@ pub struct ScanStatus {
     pub troubles: Vec<StoreTrouble>,
     /// Sums over the completed jobs of each stage that has any.
     pub outcomes: BTreeMap<JobKind, StageOutcomes>,
-    /// Workers that hold a lease or have ended a job in the last five minutes, by id.
+    /// Workers that hold a lease or have finished a job in the last five minutes, by id.
     pub workers: Vec<WorkerStatus>,
-    /// Jobs with poison-item isolation, at most ten, those with the most crashes first.
+    /// Up to ten jobs with poison-item isolation, those with the most crashes first.
     #[serde(rename = "careful")]
     pub isolated_jobs: Vec<IsolatedJob>,
-    /// The last failures, at most ten, newest first.
+    /// Up to ten last failures, newest first.
     pub errors: Vec<JobFailure>,
-    /// How many events of each name there were.
+    /// Number of events by name.
     pub events: BTreeMap<String, i64>,
-    /// Stages whose counter disagrees with their rows; empty, unless there is a bug.
+    /// Stages whose counter disagrees with their rows. Empty unless there is a bug.
     pub drift: Vec<StageDrift>,
 }
 
@@ -172,26 +174,26 @@ pub struct ScanStatus {
 pub struct StageStatus {
     /// The kind of its jobs.
     pub kind: JobKind,
-    /// Jobs that have not ended.
+    /// Unfinished jobs.
     pub outstanding: u64,
-    /// Jobs completed.
+    /// Completed jobs.
     pub done: u64,
-    /// Jobs discarded.
+    /// Discarded jobs.
     pub discarded: u64,
-    /// Whether its jobs are not leased.
+    /// Whether leasing its jobs is paused.
     pub paused: bool,
-    /// When its first job was leased.
+    /// Time when its first job was leased.
     pub started_at: Option<Timestamp>,
-    /// When its last job ended.
+    /// Time when its last job finished.
     pub finished_at: Option<Timestamp>,
     /// Jobs leased now.
     pub leased: u64,
-    /// Jobs that wait for a time before they can be leased.
+    /// Jobs that cannot be leased before a set time.
     pub delayed: u64,
 }
 
 impl StageStatus {
-    /// How long the finished stage took, in seconds; none while it is not finished.
+    /// Returns the duration of the finished stage in seconds. `None` until it has finished.
     pub fn duration_seconds(&self) -> Option<f64> {
         let duration = self.finished_at.as_ref()?.time()? - self.started_at.as_ref()?.time()?;
         Some(duration.as_seconds_f64().max(0.0))
@@ -202,13 +204,13 @@ impl StageStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageOutcomes {
-    /// What the jobs were given, such as hosts.
+    /// The jobs' inputs, such as hosts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, i64>,
-    /// How each input ended.
+    /// The outcomes of the inputs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, i64>,
-    /// What else was counted.
+    /// Other counts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, i64>,
 }
@@ -223,17 +225,17 @@ pub struct WorkerStatus {
     pub leases: u64,
     /// The kinds of the jobs that it holds.
     pub kinds: Vec<JobKind>,
-    /// When the oldest of its leases began.
+    /// Start time of its oldest lease.
     pub oldest_lease: Option<Timestamp>,
     /// Jobs completed.
     pub jobs: u64,
     /// Inputs of those jobs.
     pub items: u64,
-    /// Inputs of those jobs a second.
+    /// Inputs of those jobs per second.
     pub items_per_second: Number,
-    /// Jobs that failed, were given back or lost their lease; a job counts each time.
+    /// Jobs that failed, were released or lost their lease, counted each time.
     pub errors: u64,
-    /// Why the last of them did.
+    /// The reason for the last of them.
     pub last_error: Option<String>,
 }
 
@@ -248,22 +250,22 @@ pub struct IsolatedJob {
     pub part: i32,
     /// pending or leased.
     pub state: String,
-    /// Leases of it that ran out.
+    /// Number of its expired leases.
     pub crashes: i32,
     /// The worker that holds it, or held it last.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// The item that is handled now.
+    /// The item being handled.
     #[serde(rename = "in_hand")]
     pub current_item: Option<i64>,
-    /// When it may be leased.
+    /// Time before which it cannot be leased.
     pub not_before: Option<Timestamp>,
 }
 
-/// A lease that ended without output: its job failed or was given back, or it ran out.
+/// A lease that ended without output: its job failed or was released, or the lease expired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobFailure {
-    /// When.
+    /// Event time.
     pub at: Timestamp,
     /// retry, discard, expired or release.
     pub event: String,
@@ -276,7 +278,7 @@ pub struct JobFailure {
     /// The worker that held it.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// Why.
+    /// The reason.
     pub message: Option<String>,
 }
 
@@ -285,19 +287,19 @@ pub struct JobFailure {
 pub struct StageDrift {
     /// The stage.
     pub kind: JobKind,
-    /// Jobs outstanding by its counter.
+    /// Outstanding jobs by its counter.
     pub outstanding: i32,
-    /// Jobs not ended by its rows.
+    /// Unfinished jobs by its rows.
     pub unfinished: i32,
 }
 
 impl ScanStatus {
-    /// A stage's sums; empty before the first of its jobs is completed.
+    /// Returns a stage's sums. Empty before its first job is completed.
     pub fn outcomes_of(&self, kind: JobKind) -> StageOutcomes {
         self.outcomes.get(&kind).cloned().unwrap_or_default()
     }
 
-    /// How many events of that name there were.
+    /// Returns the number of events with this name.
     pub fn events_of(&self, event: &str) -> i64 {
         self.events.get(event).copied().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! TLS to Postgres: which certificates are accepted, by sslmode.
 //!
-//! `prefer` and `require` encrypt and verify nothing, as libpq's do without a file of authorities.
-//! Must not know: when TLS is used.
+//! `prefer` and `require` encrypt without verification, as in libpq without a file of authorities.
+//! Does not depend on when TLS is used.
 
 use std::{fs, sync::Arc};
 
@@ -18,10 +18,10 @@ use rustls::{
 
 use crate::database_url::{TlsSettings, TlsVerification};
 
-/// The client's TLS settings.
+/// Returns the client's TLS settings.
 ///
 /// # Errors
-/// Why a certificate file cannot be used, in words.
+/// Returns a message that says why a certificate file cannot be used.
 pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match settings.verification {
@@ -47,7 +47,7 @@ pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, Stri
     }
 }
 
-/// Verifies certificates by the system's authorities and those of the given file.
+/// Returns a verifier that trusts the system's authorities and those in the given file.
 fn authorities(
     settings: &TlsSettings,
     provider: &Arc<CryptoProvider>,
@@ -76,7 +76,7 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Accepts any certificate, but only if the server proves that it has the key. The fetcher's
-/// `AnyHandshake` does not ask for that proof.
+/// `AnyHandshake` does not require this proof.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -117,7 +117,7 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// Accepts a certificate of a trusted authority whatever hostname it is for.
+/// Accepts a certificate of a trusted authority for any hostname.
 #[derive(Debug)]
 struct AnyHostname(Arc<WebPkiServerVerifier>);
 

@@ -1,4 +1,4 @@
-//! Retrying calls after errors that pass by themselves.
+//! Retries calls after transient errors.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use crate::error::Error;
 
 /// Pause before the first retry; each later pause is twice as long, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Longest pause between two tries, so that a call goes on soon after an outage of minutes.
+/// Maximum pause between two attempts, so that a call continues soon after an outage of minutes.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs `step` again, with growing pauses, as long as its errors are transient and the next try
-/// begins before `until`.
+/// Runs `step` again, with growing pauses, while its errors are transient and the next attempt
+/// starts before `until`.
 pub(crate) async fn retry_transient<T, F>(
     until: Instant,
     mut step: impl FnMut() -> F,

@@ -1,5 +1,5 @@
-//! What a worker calls. Every call that changes a job shows the fence of its lease, and Postgres
-//! refuses it once the lease is lost.
+//! The calls of a worker. Every call that changes a job shows the fence of its lease, and Postgres
+//! rejects it once the lease is lost.
 
 pub(crate) mod complete;
 pub(crate) mod end;

@@ -1,4 +1,4 @@
-//! Who calls, and why Postgres refuses a call.
+//! The caller of the HTTP service, and Postgres's reasons to refuse a call.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// The SQLSTATE of refusals: the message is the code, the detail a JSON document or empty.
+/// SQLSTATE of refusals: the message is the code, the detail a JSON document or empty.
 const REFUSED: &str = "ET010";
 
-/// A key and the proof that the caller has it.
+/// A key and the proof that the caller has its secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ApiCaller {
     /// The key's public id, 12 characters of lower-case base32.
     pub key: String,
-    /// SHA-256 of the secret's text.
+    /// SHA-256 of the secret, as text.
     pub secret_sha256: [u8; 32],
 }
 
@@ -24,26 +24,26 @@ impl fmt::Debug for ApiCaller {
     }
 }
 
-/// A call that Postgres refused, with nothing changed.
+/// A refusal by Postgres, which changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("refused: {code}")]
 pub struct ApiRefusal {
-    /// One of: `unauthorized` (the key is unknown, its secret wrong, or it was revoked),
-    /// `not_found` (also where it belongs to another key), `throttled` (detail `retry_after_s`),
-    /// `quota_urls`, `quota_pages`, `quota_bytes`, `quota_crawls` (detail `limit` and `used`, those
-    /// of a day also `retry_after_s`), `crawl_ended`, `idempotency_mismatch`.
+    /// One of: `unauthorized` (the key is unknown or revoked, or its secret is wrong), `not_found`
+    /// (also if it belongs to another key), `throttled` (detail `retry_after_s`), `quota_urls`,
+    /// `quota_pages`, `quota_bytes`, `quota_crawls` (detail `limit` and `used`, daily ones also
+    /// `retry_after_s`), `crawl_ended`, `idempotency_mismatch`.
     pub code: String,
-    /// A JSON object that belongs to the code; null where there is none.
+    /// A JSON object that depends on the code, or null.
     pub detail: Value,
 }
 
-/// The reason why a call for a key gave nothing.
+/// Why a call on behalf of a key failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// Postgres refused it.
     #[error(transparent)]
     Refused(#[from] ApiRefusal),
-    /// Postgres could not be asked.
+    /// Postgres cannot be reached.
     #[error(transparent)]
     Database(Error),
 }

@@ -1,4 +1,4 @@
-//! Finding what is kept of a URL.
+//! Finds the stored captures of a URL.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -16,11 +16,11 @@ use crate::{
 };
 
 impl Coordinator {
-    /// The capture of a URL whose record is kept: the one nearest to `at`, or the newest; in one
-    /// crawl, or in all crawls of the key. Takes one request.
+    /// Returns a URL's capture with a stored record: the one nearest to `at`, or the newest, in one
+    /// crawl or in all crawls of the key. `None` if there is none. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found` (the crawl).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
     pub async fn api_find_capture(
         &self,
         caller: &ApiCaller,
@@ -37,11 +37,11 @@ impl Coordinator {
         Ok(rows.first().map(ApiFetch::from_row).transpose()?)
     }
 
-    /// Whether captures may be read for a key: their records are kept and not forgotten, and their
-    /// hosts are not blocked. In the order in which they are given. Takes one request each.
+    /// Returns for each capture, in the given order, whether the key may read it: its record is
+    /// stored and not forgotten, and its host is not blocked. Charges one request each.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit_captures(
         &self,
         caller: &ApiCaller,

@@ -1,4 +1,4 @@
-//! What a key changes of its crawls while they run, and asks of those that have ended.
+//! Changes a key's running crawls, and lists failures of finished ones.
 
 use uuid::Uuid;
 
@@ -19,11 +19,11 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Changes the includes and excludes of a key's crawl: [`PatternsChanged::Changed`],
-    /// [`PatternsChanged::Unchanged`] or [`PatternsChanged::Moved`]. Takes one request.
+    /// Changes the includes and excludes of a key's crawl. Returns [`PatternsChanged::Changed`],
+    /// [`PatternsChanged::Unchanged`] or [`PatternsChanged::Moved`]. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`.
     pub async fn api_change_patterns(
         &self,
         caller: &ApiCaller,
@@ -45,10 +45,10 @@ impl Coordinator {
         Ok(PatternsChanged::parse(&word))
     }
 
-    /// As [`Coordinator::failed_urls`], of a key's crawl that has ended. Takes one request.
+    /// Works like [`Coordinator::failed_urls`] for a key's finished crawl. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
     pub async fn api_failed_urls(
         &self,
         caller: &ApiCaller,
@@ -62,11 +62,11 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Adds URLs that failed in the crawl which a key's crawl repeats. The last call says so. Takes
-    /// one request, however many URLs. Returns false if the crawl has ended.
+    /// Adds URLs that failed in the crawl that a key's crawl repeats. The last call sets `is_last`.
+    /// Charges one request for any number of URLs. Returns false if the crawl has finished.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
     /// `quota_bytes`.
     pub async fn api_add_failed(
         &self,

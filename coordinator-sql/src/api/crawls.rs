@@ -1,4 +1,4 @@
-//! The crawls of a key.
+//! Starts, lists and changes the crawls of a key.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -30,17 +30,17 @@ pub struct ApiStarted {
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Whether an earlier request with the same idempotency key had started it; then this one
+    /// Whether an earlier request with the same idempotency key started it, so that this one
     /// changed nothing.
     pub is_repeated: bool,
 }
 
-/// How far a crawl has come, for requests that wait for its end.
+/// The state of a crawl, for requests that wait for its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiCrawlState {
     /// running, paused or ended.
     pub state: String,
-    /// What ended it.
+    /// The reason why it ended. `None` while it is open.
     pub ended_by: Option<String>,
 }
 
@@ -48,13 +48,13 @@ from_row!(ApiStarted { crawl, crawl_id, crawl_name, is_repeated });
 from_row!(ApiCrawlState { state, ended_by });
 
 impl Coordinator {
-    /// Starts a crawl of a key with its seeds, for one request, and one more each hundred seeds.
-    /// The crawl's owner is the key, whatever `crawl` says. Further seeds come by
-    /// [`Coordinator::api_add_links`] unless these are the last. A request that was seen in the
-    /// last 24 hours under the same idempotency key gets the same answer.
+    /// Starts a crawl of a key with its first seeds. Charges one request, and one more per hundred
+    /// seeds. The crawl's owner is the key, regardless of `crawl`. Unless `is_last`, further seeds
+    /// are added by [`Coordinator::api_add_links`]. A request that was repeated with its
+    /// idempotency key within 24 hours gets the first reply.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
+    /// Returns a refusal: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
     /// `quota_crawls`, `idempotency_mismatch`.
     pub async fn api_start_crawl(
         &self,
@@ -94,11 +94,11 @@ impl Coordinator {
         Ok(ApiStarted::from_row(row)?)
     }
 
-    /// Crawls of a key, newest first: the one of `id`, or at most `limit` with a number below
-    /// `before`. Takes one request.
+    /// Returns crawls of a key, newest first: the one with `id`, or up to `limit` with numbers
+    /// below `before`. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_crawls(
         &self,
         caller: &ApiCaller,
@@ -112,11 +112,11 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// The states of many crawls, for all requests that wait: takes no request from any bucket. In
-    /// the order in which they are asked; none where the key is not valid or the crawl is not its.
+    /// Returns the states of many crawls for all waiting requests, in the given order. Does not
+    /// charge any key. `None` if the key is invalid or does not own the crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn api_crawl_states(
         &self,
         asked: &[(&ApiCaller, Uuid)],
@@ -145,11 +145,11 @@ impl Coordinator {
         Ok(states)
     }
 
-    /// Pauses, resumes or cancels a key's crawl. Answers its state and what ended it; what has
-    /// ended stays so. Takes one request.
+    /// Pauses, resumes or cancels a key's crawl. Returns its state and the reason for its end. A
+    /// finished crawl does not change. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_move_crawl(
         &self,
         caller: &ApiCaller,
@@ -165,11 +165,11 @@ impl Coordinator {
         Ok(ApiCrawlState::from_row(row)?)
     }
 
-    /// At most `limit` hosts of a key's crawl that have something due, soonest first, behind the
-    /// host with this time and hash. Takes one request.
+    /// Returns up to `limit` hosts of a key's crawl with due URLs, soonest first, after the host
+    /// with this time and hash. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_crawl_hosts(
         &self,
         caller: &ApiCaller,

@@ -16,17 +16,17 @@ use crate::{
     row::FromRow as _,
 };
 
-/// How far a reader of a feed has come. It has read the rows of earlier epochs, those that are
-/// visible in `snapshot`, and, while `ceiling` says up to where it is reading on, those before
-/// (`xid`, `id`) of the others that are visible there. A transaction that commits late is not
-/// visible in a snapshot that was taken before, and so its rows are not passed over.
+/// A reader's position in a feed. It has read the rows of earlier epochs and those visible in
+/// `snapshot`. With a `ceiling`, it is reading the other rows visible there, and has read those
+/// before (`xid`, `id`). A transaction that commits late is not visible in an earlier snapshot, so
+/// that its rows are not skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPosition {
     /// The epoch that snapshot, ceiling and transaction ids belong to.
     pub epoch: i16,
-    /// A `pg_snapshot`: the rows that are visible in it were read.
+    /// A `pg_snapshot` whose visible rows have been read.
     pub snapshot: String,
-    /// A `pg_snapshot`: the rows that are visible in it are being read.
+    /// A `pg_snapshot` whose visible rows are being read.
     pub ceiling: Option<String>,
     /// The transaction of the last row that was read.
     pub xid: i64,
@@ -35,30 +35,30 @@ pub struct FeedPosition {
 }
 
 impl Default for FeedPosition {
-    /// Before the first row.
+    /// Returns the position before the first row.
     fn default() -> Self {
         Self { epoch: 0, snapshot: "1:1:".to_owned(), ceiling: None, xid: 0, id: 0 }
     }
 }
 
-/// A part of a feed.
+/// A page of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPage {
     /// The fetches, in the order of recording.
     pub fetches: Vec<ApiFetch>,
-    /// The position behind each of them, where a reader goes on that takes no more of the page.
-    /// Empty in a page of the newest fetches.
+    /// The position after each fetch, for a reader that uses only a part of the page. Empty in a
+    /// page of the newest fetches.
     pub positions: Vec<FeedPosition>,
-    /// Where to go on.
+    /// The position of the next page.
     pub next: FeedPosition,
-    /// Whether more may be there already.
+    /// Whether there may already be more.
     pub has_more: bool,
-    /// The crawl's state: running, paused or ended. Of a crawl that had ended nothing comes after a
+    /// The crawl's state: running, paused or ended. The feed of an ended crawl is complete after a
     /// page without more.
     pub crawl_state: String,
 }
 
-/// A part of a feed from its rows, of which the last is the position.
+/// Builds a page from its rows, of which the last is the position.
 fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     let (last, fetches) =
         rows.split_last().ok_or_else(|| Error::Unexpected("no position".into()))?;
@@ -77,8 +77,8 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     })
 }
 
-/// The position behind each row. Rows name snapshot and ceiling where they differ from those of the
-/// row before.
+/// Returns the position after each row. Rows contain snapshot and ceiling only if they differ from
+/// those of the previous row.
 fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
     let mut positions: Vec<FeedPosition> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -95,13 +95,13 @@ fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
 }
 
 impl Coordinator {
-    /// At most `limit` fetches of a key's crawl after a position that the filter asks for; a page
-    /// may have fewer, or none, though there is more. Takes `cost` requests: 1, or 0 where the same
-    /// request had waited and asks again.
+    /// Returns up to `limit` fetches of a key's crawl that match the filter, after a position. A
+    /// page may have fewer, or none, although there are more. Charges `cost` requests: 1, or 0 if a
+    /// waiting request queries again.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (no position of this
-    /// database).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (no position
+    /// of this database).
     pub async fn api_feed(
         &self,
         caller: &ApiCaller,
@@ -133,11 +133,11 @@ impl Coordinator {
         Ok(page_of(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// The newest `limit` fetches of a key's crawl, in the order of recording, and the position
-    /// behind them. Takes one request.
+    /// Returns the newest `limit` fetches of a key's crawl, in the order of recording, and the
+    /// position after them. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_feed_tail(
         &self,
         caller: &ApiCaller,
@@ -154,12 +154,12 @@ impl Coordinator {
         Ok(page)
     }
 
-    /// Whether feeds have something after a position, or their crawl has ended, for all requests
-    /// that wait: takes no request from any bucket. In the order in which they are asked; false
-    /// also where the key is not valid or the crawl is not its.
+    /// Returns for each feed, in the given order, whether there are fetches after a position or its
+    /// crawl has finished, for all waiting requests. Does not charge any key. Also false if the key
+    /// is invalid or does not own the crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn api_feed_news(
         &self,
         asked: &[(&ApiCaller, Uuid, &FeedPosition)],

@@ -1,4 +1,4 @@
-//! The URLs of a key's crawls: whether they are fetched, and how that ended.
+//! Reads the states and fetches of URLs in a key's crawls.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::{
     row::{FromRow as _, from_row},
 };
 
-/// A URL of a crawl.
+/// The id of a URL in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FetchId {
     /// The crawl's number.
@@ -24,8 +24,8 @@ pub struct FetchId {
     pub url_hash: u64,
 }
 
-/// A URL of a crawl, and its fetch where it was fetched. While it is due, what the fetch says is
-/// absent.
+/// A URL of a crawl, with its fetch if there was one. While it is due, the fetch's values are
+/// `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFetch {
     /// The crawl's number.
@@ -34,9 +34,9 @@ pub struct ApiFetch {
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Where the crawl's records are kept.
+    /// The store of the crawl's records.
     pub store: String,
-    /// Where media of the crawl are kept, if elsewhere.
+    /// The store of the crawl's media, if it is separate.
     pub media_store: Option<String>,
     /// Hash of the hostname, as Postgres holds it.
     pub host_hash: i64,
@@ -44,21 +44,21 @@ pub struct ApiFetch {
     pub url_hash: i64,
     /// due, captured, failed, refused or left.
     pub state: String,
-    /// What ended the crawl, where the URL is left because of it.
+    /// The reason why the crawl ended, if the URL was left because of it.
     pub reason: Option<String>,
-    /// The URL as it was fetched.
+    /// The URL as fetched.
     pub url: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub at: Option<DateTime<Utc>>,
-    /// How long the answer took, in milliseconds; none where nothing was asked.
+    /// Milliseconds until the response was complete. `None` if no request was sent.
     pub duration_ms: Option<i32>,
-    /// Links from a seed to the URL.
+    /// Number of links from a seed to the URL.
     pub depth: Option<i16>,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// One word: how it ended.
+    /// The outcome of the fetch, as one word.
     pub outcome: Option<String>,
-    /// Bytes of the body as it is kept.
+    /// Bytes of the body as stored.
     pub bytes: Option<i32>,
     /// SHA-256 of that body.
     pub sha256: Option<Vec<u8>>,
@@ -70,25 +70,25 @@ pub struct ApiFetch {
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     pub redirect: Option<String>,
     /// The object that holds the record.
     pub object: Option<String>,
-    /// Where the record begins in it, in bytes.
+    /// Offset of the record in the object, in bytes.
     pub record_offset: Option<i64>,
-    /// Its length, in bytes.
+    /// Length of the record, in bytes.
     pub record_length: Option<i32>,
-    /// The object that holds the body, where another record has it.
+    /// The object that holds the body, if it is in another record.
     pub body_object: Option<String>,
-    /// Where that record begins.
+    /// Offset of that record, in bytes.
     pub body_offset: Option<i64>,
-    /// Its length.
+    /// Length of that record, in bytes.
     pub body_length: Option<i32>,
-    /// Why the body is not whole.
+    /// Why the body is truncated.
     pub truncated: Option<String>,
     /// The URL whose link or redirect led to it.
     pub via: Option<String>,
-    /// What is wrong with the certificate of its server.
+    /// Why the server's certificate is invalid.
     pub certificate: Option<String>,
 }
 
@@ -127,7 +127,7 @@ from_row!(ApiFetch {
 });
 
 impl ApiFetch {
-    /// Which URL of which crawl it is.
+    /// Returns the id of the URL and its crawl.
     #[must_use]
     pub fn id(&self) -> FetchId {
         FetchId {
@@ -139,11 +139,11 @@ impl ApiFetch {
 }
 
 impl Coordinator {
-    /// The state of one URL of a key's crawl. Takes one request. A URL that was never submitted is
-    /// due as well while the crawl is open: that it was submitted is what its id proves.
+    /// Returns the state of one URL in a key's crawl. Charges one request. While the crawl is open,
+    /// a URL that was never submitted is also due, because its id proves the submission.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_fetch(&self, caller: &ApiCaller, id: FetchId) -> Result<ApiFetch, ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let (host, url) = (signed_hash(id.host_hash), signed_hash(id.url_hash));
@@ -155,11 +155,11 @@ impl Coordinator {
         Ok(ApiFetch::from_row(row)?)
     }
 
-    /// The states of many URLs, for all requests that wait: takes no request from any bucket. In
-    /// the order in which they are asked; none where the key is not valid or the crawl is not its.
+    /// Returns the states of many URLs for all waiting requests, in the given order. Does not
+    /// charge any key. `None` if the key is invalid or does not own the crawl.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn api_fetch_states(
         &self,
         asked: &[(&ApiCaller, FetchId)],

@@ -1,4 +1,4 @@
-//! Filters of keys, and the lists that they may name.
+//! Filters of keys, and the lists that they may refer to.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -17,12 +17,13 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Writes a new filter of a key; the caller has checked it. True: an earlier request with the
-    /// same idempotency key had written it; then this one changed nothing. Takes one request.
+    /// Writes a new filter of a key, which the caller has checked. Also returns true if an earlier
+    /// request with the same idempotency key wrote it, so that this one changed nothing. Charges
+    /// one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`, `not_allowed` (a
-    /// classifier, or too many filters).
+    /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,
+    /// `not_allowed` (a classifier, or too many filters).
     pub async fn api_add_filter(
         &self,
         caller: &ApiCaller,
@@ -49,10 +50,11 @@ impl Coordinator {
         Ok((one(values(&rows)?)?, is_repeated))
     }
 
-    /// Writes the next version of a filter of a key; the caller has checked it. Takes one request.
+    /// Writes the next version of a key's filter, which the caller has checked. Charges one
+    /// request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `not_allowed` (a classifier).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (a classifier).
     pub async fn api_change_filter(
         &self,
         caller: &ApiCaller,
@@ -65,11 +67,11 @@ impl Coordinator {
         one(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Filters of a key by name: the one of `id`, those that are named, or all, with null for their
-    /// bodies; one that is missing is left out. Takes one request.
+    /// Returns filters of a key, sorted by name: the one with `id`, those with `names`, or all of
+    /// them with null as bodies. Missing names are skipped. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found` (an id).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (an id).
     pub async fn api_filters(
         &self,
         caller: &ApiCaller,
@@ -82,10 +84,10 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Removes a filter of a key. Takes one request.
+    /// Removes a filter of a key. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_remove_filter(&self, caller: &ApiCaller, id: Uuid) -> Result<(), ApiError> {
         let sql = "select api.remove_filter($1, $2, $3) is null";
         let secret = caller.secret_sha256.as_slice();
@@ -93,11 +95,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The newest versions of imported lists by name: of all, or of those that are named. Takes one
-    /// request.
+    /// Returns the newest versions of imported lists, sorted by name: of all, or of those with
+    /// `names`. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_filter_lists(
         &self,
         caller: &ApiCaller,

@@ -1,4 +1,4 @@
-//! What a key may do, and what it has used.
+//! The limits of a key, and its use of them.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -15,42 +15,42 @@ use crate::{
     row::{FromRow as _, first, flags, from_row, values},
 };
 
-/// A key: what the operator allows it, and its use today.
+/// A key: the limits that the operator set, and its use today.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ApiKey {
     /// The key's public id.
     pub key: String,
     /// The name that the operator gave it.
     pub name: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: DateTime<Utc>,
-    /// When it was revoked; none while it is valid.
+    /// Revocation time. `None` while the key is valid.
     pub revoked_at: Option<DateTime<Utc>>,
-    /// Requests a second, over a longer time.
+    /// Maximum requests per second, as an average over a longer time.
     pub requests_per_second: f64,
-    /// Requests at most in one moment.
+    /// Maximum requests in one moment.
     pub burst: i32,
-    /// URLs submitted a day (UTC); none: any number.
+    /// Maximum URLs submitted per day (UTC). `None` if unlimited.
     pub urls_a_day: Option<i64>,
-    /// Pages captured a day (UTC); none: any number.
+    /// Maximum pages captured per day (UTC). `None` if unlimited.
     pub pages_a_day: Option<i64>,
-    /// Bytes that its crawls keep; none: any number.
+    /// Maximum bytes that its crawls store. `None` if unlimited.
     pub max_bytes: Option<i64>,
-    /// Crawls that have not ended, besides those of single URLs; none: any number.
+    /// Maximum open crawls, excluding those of single URLs. `None` if unlimited.
     pub max_crawls: Option<i32>,
-    /// Requests a second that all its crawls together make to the web; none: any number.
+    /// Maximum requests per second to the web by all its crawls together. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The least delay between two requests to a host, in milliseconds.
+    /// Minimum delay between two requests to a host, in milliseconds.
     pub min_delay_ms: i32,
-    /// The ports that its URLs may name.
+    /// The ports that its URLs may use.
     pub ports: Vec<i32>,
     /// URLs submitted today.
     pub urls_today: i64,
     /// Pages captured today, as counted some seconds ago.
     pub pages_today: i64,
-    /// Bytes kept, as counted some seconds ago.
+    /// Bytes stored, as counted some seconds ago.
     pub bytes_kept: i64,
-    /// Crawls that have not ended, besides those of single URLs.
+    /// Open crawls, excluding those of single URLs.
     pub open_crawls: i32,
 }
 
@@ -75,19 +75,20 @@ from_row!(ApiKey {
 });
 
 impl Coordinator {
-    /// Checks a key and takes one request from its bucket: for requests that ask Postgres for
-    /// nothing else, or by a call that takes nothing.
+    /// Checks a key and charges one request, for requests that make no other call, or only one that
+    /// does not charge.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit(&self, caller: &ApiCaller) -> Result<(), ApiError> {
         self.api_admit_urls(caller, 0).await
     }
 
-    /// The same, for a request with so many URLs, which takes more.
+    /// Works like [`Coordinator::api_admit`] for a request with this many URLs, which is charged
+    /// more.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit_urls(&self, caller: &ApiCaller, urls: usize) -> Result<(), ApiError> {
         let (secret, urls) = (caller.secret_sha256.as_slice(), urls as i64);
         let sql = "select api.admit($1, $2, $3)";
@@ -95,11 +96,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Checks a key before a request that the client perhaps gave a name, and that takes from its
-    /// bucket by itself. Whether the key was answered to that request before.
+    /// Checks a key before a request whose call charges it, and which the client may have named.
+    /// Returns whether an identical request got a reply before.
     ///
     /// # Errors
-    /// Refused: `unauthorized`.
+    /// Returns a refusal: `unauthorized`.
     pub async fn api_admit_named(
         &self,
         caller: &ApiCaller,
@@ -138,10 +139,10 @@ impl Coordinator {
         Ok(first(&rows)?)
     }
 
-    /// A key's limits and use. Takes one request.
+    /// Returns a key's limits and use. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_key(&self, caller: &ApiCaller) -> Result<ApiKey, ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let sql = "select * from api.own_key($1, $2)";

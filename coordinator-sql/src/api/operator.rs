@@ -1,41 +1,42 @@
-//! Keys as the operator makes, lists and revokes them. Only the database's owner may.
+//! Creates, lists and revokes keys. Only the database's owner may do this.
 
 use crate::{api::key::ApiKey, bind::bind, coordinator::Coordinator, error::Error};
 
-/// A key to make. Its secret is shown once to whom it is given; Postgres has the digest alone.
+/// A key to create. Its secret is shown once to its owner, and Postgres only stores the digest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewApiKey {
     /// The key's public id, 12 characters of lower-case base32.
     pub key: String,
-    /// SHA-256 of the secret's text.
+    /// SHA-256 of the secret, as text.
     pub secret_sha256: [u8; 32],
     /// A name for people, unique among the keys that are not revoked.
     pub name: String,
-    /// Requests a second, over a longer time.
+    /// Maximum requests per second, as an average over a longer time.
     pub requests_per_second: f64,
-    /// Requests at most in one moment.
+    /// Maximum requests in one moment.
     pub burst: i32,
-    /// URLs submitted a day (UTC); none: any number.
+    /// Maximum URLs submitted per day (UTC). `None` if unlimited.
     pub urls_a_day: Option<i64>,
-    /// Pages captured a day (UTC); none: any number.
+    /// Maximum pages captured per day (UTC). `None` if unlimited.
     pub pages_a_day: Option<i64>,
-    /// Bytes that its crawls keep; none: any number.
+    /// Maximum bytes that its crawls store. `None` if unlimited.
     pub max_bytes: Option<i64>,
-    /// Crawls that have not ended, besides those of single URLs; none: any number.
+    /// Maximum open crawls, excluding those of single URLs. `None` if unlimited.
     pub max_crawls: Option<i32>,
-    /// Requests a second that all its crawls together make to the web; none: any number.
+    /// Maximum requests per second to the web by all its crawls together. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The least delay between two requests to a host, in milliseconds.
+    /// Minimum delay between two requests to a host, in milliseconds.
     pub min_delay_ms: i32,
-    /// The ports that its URLs may name, 1 to 64.
+    /// The ports that its URLs may use, 1 to 64.
     pub ports: Vec<i32>,
 }
 
 impl Coordinator {
-    /// Makes a key.
+    /// Creates a key.
     ///
     /// # Errors
-    /// When Postgres refuses: a name that another key has, a limit out of its bounds.
+    /// Returns an error if Postgres rejects it: another key has its name, or a limit is out of
+    /// bounds.
     pub async fn add_key(&self, key: &NewApiKey) -> Result<(), Error> {
         let sql = "select coordinator.add_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
                                            $12) is null";
@@ -57,18 +58,18 @@ impl Coordinator {
         self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 
-    /// All keys, oldest first, also those that were revoked.
+    /// Returns all keys, oldest first, including revoked ones.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn list_keys(&self) -> Result<Vec<ApiKey>, Error> {
         self.operator_rows("select * from coordinator.list_keys()", &[]).await
     }
 
-    /// Revokes a key, by its id. False: there is no such key, or it was revoked before.
+    /// Revokes a key by its id. Returns false if there is no such key, or it was revoked before.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn revoke_key(&self, key: &str) -> Result<bool, Error> {
         self.operator_value("select coordinator.revoke_key($1)", &[bind(&key)]).await
     }

@@ -1,4 +1,4 @@
-//! What an installation does, in numbers that every key may see.
+//! Numbers about an installation that every key may see.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Workers, slots and scans in numbers, and of a crawl of the key the pace that politeness
-    /// allows, as the document that `functions/api/overview.sql` makes. Takes one request.
+    /// Returns the numbers of workers, slots and scans, and the pace that politeness allows a crawl
+    /// of the key, as the document of `functions/api/overview.sql`. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found` (the crawl).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
     pub async fn api_overview(
         &self,
         caller: &ApiCaller,

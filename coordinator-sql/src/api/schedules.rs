@@ -22,9 +22,9 @@ use crate::{
 pub struct ApiScheduled {
     /// Its id.
     pub id: Uuid,
-    /// When it fires first.
+    /// Time at which it fires first.
     pub next_at: DateTime<Utc>,
-    /// Whether an earlier request with the same idempotency key had added it; then this one changed
+    /// Whether an earlier request with the same idempotency key added it, so that this one changed
     /// nothing.
     pub is_repeated: bool,
 }
@@ -32,12 +32,12 @@ pub struct ApiScheduled {
 from_row!(ApiScheduled { id, next_at, is_repeated });
 
 impl Coordinator {
-    /// Adds a schedule of a key; the owner is the key, whatever `schedule` says. Takes one request,
-    /// and one more each hundred seeds.
+    /// Adds a schedule of a key. Its owner is the key, regardless of `schedule`. Charges one
+    /// request, and one more per hundred seeds.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`, `not_allowed`
-    /// (the key has 100).
+    /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,
+    /// `not_allowed` (the key has 100).
     pub async fn api_add_schedule(
         &self,
         caller: &ApiCaller,
@@ -74,11 +74,11 @@ impl Coordinator {
         Ok(ApiScheduled::from_row(row)?)
     }
 
-    /// The schedules of a key, the next one first; the one of `id`, if it is given. Takes one
-    /// request.
+    /// Returns a key's schedules, ordered by their next time, or only the one with `id`. Charges
+    /// one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_list_schedules(
         &self,
         caller: &ApiCaller,
@@ -90,10 +90,10 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Drops a schedule of a key; crawls that it started stay. Takes one request.
+    /// Drops a schedule of a key; crawls that it started remain. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_schedule(&self, caller: &ApiCaller, id: Uuid) -> Result<(), ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let sql = "select api.drop_schedule($1, $2, $3)";

@@ -1,4 +1,4 @@
-//! Full-text search over what a key's crawls have captured.
+//! Full-text search in the captures of a key's crawls.
 
 use uuid::Uuid;
 
@@ -15,32 +15,32 @@ use crate::{
     row::FromRow as _,
 };
 
-/// A page that has the words of a query.
+/// A page that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiFound {
-    /// How well it answers; only to be compared with others of the same query.
+    /// Relevance, comparable only with results of the same query.
     pub rank: f32,
-    /// The part of its text with the words, which are between U+0002 and U+0003.
+    /// A part of its text with the words, each between U+0002 and U+0003.
     pub snippet: String,
     /// Its fetch.
     pub fetch: ApiFetch,
 }
 
-/// The place of a page among those that answer a query.
+/// The position of a page among the results of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundPlace {
-    /// How well it answers.
+    /// Relevance.
     pub rank: f32,
-    /// Its URL, which orders pages of one rank.
+    /// Its URL's id, which orders pages of equal relevance.
     pub id: FetchId,
 }
 
 impl Coordinator {
-    /// At most `limit` pages of the key's crawls, or of one of them, that have the words of a
-    /// query, the best first, behind the one of `after`. Takes one request.
+    /// Returns up to `limit` pages that match a query, the best first, after the position `after`.
+    /// Searches one of the key's crawls, or its newest ones. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found` (the crawl).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
     pub async fn api_search(
         &self,
         caller: &ApiCaller,

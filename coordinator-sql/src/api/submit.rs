@@ -1,4 +1,4 @@
-//! Submitting URLs: one by one, several keys' together, or as a batch of one key.
+//! Submits URLs: single ones of several keys together, or a batch of one key.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -18,37 +18,37 @@ use crate::{
     row::{FromRow as _, from_row},
 };
 
-/// How a key's standing crawl is started, where a new one is needed. Postgres gives it id and name.
+/// Parameters for starting a key's standing crawl, if needed. Postgres assigns its id and name.
 #[derive(Debug, Clone)]
 pub struct StandingCrawl {
-    /// Where its records go.
+    /// The store of its records.
     pub store: String,
     /// Its settings: scope page, depth 0.
     pub settings: Value,
 }
 
-/// One URL that was submitted.
+/// A submitted URL.
 #[derive(Debug, Clone)]
 pub struct ApiSubmission {
-    /// Who submits it.
+    /// The key that submits it.
     pub caller: ApiCaller,
-    /// One of the key's crawls; none: its standing crawl.
+    /// One of the key's crawls. `None` for its standing crawl.
     pub crawl: Option<Uuid>,
     /// Hash of the hostname.
     pub host_hash: u64,
     /// Hash of the normalized key.
     pub url_hash: u64,
-    /// A capture that is at most so many seconds old answers; if there is none the URL is fetched,
-    /// again where need be. None: what the crawl knows of the URL answers.
+    /// Maximum age in seconds of a capture that is returned instead of a fetch; without one, the
+    /// URL is fetched, again if necessary. `None` to use the crawl's existing state of the URL.
     pub max_age_s: Option<i32>,
     /// The URL as one row of links that is not urgent.
     pub link: LinksRow,
-    /// The same packed as an urgent link, for the urgent lane, which is taken while the key has
-    /// submitted few urgent ones; none: it is not urgent.
+    /// The URL packed as an urgent link, for the urgent lane, which is used while the key has
+    /// submitted few urgent URLs. `None` if it is not urgent.
     pub urgent_data: Option<Vec<u8>>,
 }
 
-/// Where a URL that was submitted is to be found.
+/// The location of a submitted URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiAccepted {
     /// The crawl's number, which is part of the URL's id.
@@ -57,9 +57,9 @@ pub struct ApiAccepted {
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Whether it went through the urgent lane.
+    /// Whether it used the urgent lane.
     pub is_urgent: bool,
-    /// The capture that answers it at once, where one is young enough: nothing is fetched.
+    /// A capture that is recent enough, so that the URL is not fetched.
     pub capture: Option<ApiFetch>,
 }
 
@@ -76,7 +76,7 @@ pub struct ApiTarget {
 
 from_row!(ApiTarget { crawl, crawl_id, crawl_name });
 
-/// The columns of links, as SQL takes them.
+/// The columns of links, as SQL parameters.
 pub(super) struct LinkColumns<'a> {
     pub(super) groups: Vec<i16>,
     pub(super) masks: Vec<i32>,
@@ -98,12 +98,12 @@ impl<'a> LinkColumns<'a> {
 }
 
 impl Coordinator {
-    /// Submits URLs of one or several keys in one transaction, each for one request. Each gets its
-    /// own answer, in order; one that is refused does not spoil the others: `unauthorized`,
+    /// Submits URLs of one or several keys in one transaction, and charges one request each. Each
+    /// URL gets its own result, in order, and a refusal does not affect the others: `unauthorized`,
     /// `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`, `quota_bytes`.
     ///
     /// # Errors
-    /// When Postgres cannot be asked: none is submitted.
+    /// Returns an error if Postgres cannot be reached; then none is submitted.
     pub async fn api_submit(
         &self,
         standing: &StandingCrawl,
@@ -113,11 +113,11 @@ impl Coordinator {
         self.accepted(&rows, submissions).await
     }
 
-    /// Submits one URL as [`Coordinator::api_submit`] does. A request that was seen in the last 24
-    /// hours under the same idempotency key changes nothing and gets the same answer.
+    /// Submits one URL like [`Coordinator::api_submit`]. A request that was repeated with its
+    /// idempotency key within 24 hours changes nothing and gets the first reply.
     ///
     /// # Errors
-    /// Refused: as [`Coordinator::api_submit`], and `idempotency_mismatch`.
+    /// Returns a refusal as [`Coordinator::api_submit`] does, or `idempotency_mismatch`.
     pub async fn api_submit_named(
         &self,
         standing: &StandingCrawl,
@@ -130,7 +130,7 @@ impl Coordinator {
         Ok(accepted.ok_or_else(|| Error::Unexpected("no answer".into()))??)
     }
 
-    /// Reads what Postgres has answered to each submission.
+    /// Reads Postgres's reply to each submission.
     async fn accepted(
         &self,
         rows: &[tokio_postgres::Row],
@@ -220,13 +220,13 @@ impl Coordinator {
         run(&self.work, sql, &values).await
     }
 
-    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction; for one
-    /// request, and one more each hundred URLs. The last call for a crawl says so, also without
-    /// links: then it may end; a standing crawl does not. A request that was seen in the last 24
-    /// hours under the same idempotency key adds nothing and gets the same answer.
+    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction. Charges
+    /// one request, and one more per hundred URLs. The last call for a crawl sets `is_last`, even
+    /// without links, so that the crawl may finish; a standing crawl never does. A request that was
+    /// repeated with its idempotency key within 24 hours adds nothing and gets the first reply.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
     /// `quota_pages`, `quota_bytes`, `idempotency_mismatch`.
     pub async fn api_add_links(
         &self,

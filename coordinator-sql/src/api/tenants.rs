@@ -1,4 +1,4 @@
-//! What a key limits of its own crawls: rates, delays, stricter rules for robots.
+//! The limits that a key sets for its own crawls: rates, delays, stricter robots rules.
 
 use uuid::Uuid;
 
@@ -12,12 +12,12 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Changes how often hosts are asked for a key's crawl, or for all its crawls together. Takes
+    /// Changes the request rate to hosts for a key's crawl, or for all its crawls together. Charges
     /// one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed` (beyond what
-    /// the operator allows the key; detail `limit`).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`
+    /// (beyond what the operator allows the key; detail `limit`).
     pub async fn api_set_rate(
         &self,
         caller: &ApiCaller,
@@ -33,11 +33,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Adds what a key's crawls obey beside robots.txt; the owner is the key, whatever `row` says.
-    /// Takes one request.
+    /// Adds a robots override that a key's crawls obey in addition to robots.txt. Its owner is the
+    /// key, regardless of `row`. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_allowed` (the key has 64).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has 64).
     pub async fn api_add_robots(
         &self,
         caller: &ApiCaller,
@@ -58,10 +58,10 @@ impl Coordinator {
         Ok(())
     }
 
-    /// What a key's crawls obey beside robots.txt. Takes one request.
+    /// Returns a key's robots overrides. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`.
+    /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_list_robots(
         &self,
         caller: &ApiCaller,
@@ -71,10 +71,10 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &[bind(&caller.key), bind(&secret)]).await?)?)
     }
 
-    /// Drops an override of a key. Takes one request.
+    /// Drops a robots override of a key. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_robots(&self, caller: &ApiCaller, id: Uuid) -> Result<(), ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let sql = "select api.drop_robots($1, $2, $3)";

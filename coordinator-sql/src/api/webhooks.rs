@@ -17,34 +17,35 @@ use crate::{
 pub struct NewWebhook {
     /// Its id, unique over all keys.
     pub id: Uuid,
-    /// Where events go.
+    /// The URL that receives events.
     pub url: String,
-    /// The types of events that it is told of.
+    /// The types of events that it receives.
     pub events: Vec<&'static str>,
-    /// What its owner says of it, 1 to 200 characters.
+    /// Its owner's description, 1 to 200 characters.
     pub description: Option<String>,
-    /// The secret that events are signed with, 24 to 64 bytes.
+    /// The secret that signs events, 24 to 64 bytes.
     pub secret: Vec<u8>,
 }
 
-/// What changes of a webhook; `None` leaves a part as it is.
+/// Changes to a webhook; `None` keeps a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookChange {
-    /// Where events go.
+    /// The URL that receives events.
     pub url: Option<String>,
-    /// The types of events that it is told of.
+    /// The types of events that it receives.
     pub events: Option<Vec<&'static str>>,
-    /// What its owner says of it; an empty text takes it away.
+    /// Its owner's description; an empty string removes it.
     pub description: Option<String>,
-    /// Whether it is sent events.
+    /// Whether it receives events.
     pub enabled: Option<bool>,
 }
 
 impl Coordinator {
-    /// Adds a webhook of a key. Takes one request.
+    /// Adds a webhook of a key. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_allowed` (the key has as many as it may).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has as many as it
+    /// may).
     pub async fn api_add_webhook(
         &self,
         caller: &ApiCaller,
@@ -64,11 +65,10 @@ impl Coordinator {
         one(&run(&self.work, sql, &parameters).await?)
     }
 
-    /// Returns the webhooks of a key, oldest first; the one of `id`, if it is given. Takes one
-    /// request.
+    /// Returns a key's webhooks, oldest first, or only the one with `id`. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_list_webhooks(
         &self,
         caller: &ApiCaller,
@@ -80,10 +80,10 @@ impl Coordinator {
         Ok(values(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Changes a webhook of a key. Takes one request.
+    /// Changes a webhook of a key. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_change_webhook(
         &self,
         caller: &ApiCaller,
@@ -104,11 +104,11 @@ impl Coordinator {
         one(&run(&self.work, sql, &parameters).await?)
     }
 
-    /// Gives a webhook of a key another secret; the one before signs too for 24 hours. Takes one
-    /// request.
+    /// Replaces the secret of a key's webhook. The previous one also signs for 24 hours. Charges
+    /// one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_rotate_webhook(
         &self,
         caller: &ApiCaller,
@@ -122,11 +122,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Has a webhook of a key sent the event `webhook.test`, whose id is returned. Takes one
+    /// Sends the event `webhook.test` to a key's webhook, and returns the event's id. Charges one
     /// request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`, `not_allowed` (it is disabled).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (it is disabled).
     pub async fn api_test_webhook(&self, caller: &ApiCaller, id: Uuid) -> Result<Uuid, ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let sql = "select api.test_webhook($1, $2, $3)";
@@ -134,10 +134,10 @@ impl Coordinator {
         Ok(first(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Drops a webhook of a key, and its events. Takes one request.
+    /// Drops a webhook of a key, and its events. Charges one request.
     ///
     /// # Errors
-    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_webhook(&self, caller: &ApiCaller, id: Uuid) -> Result<(), ApiError> {
         let secret = caller.secret_sha256.as_slice();
         let sql = "select api.drop_webhook($1, $2, $3)";
@@ -146,7 +146,7 @@ impl Coordinator {
     }
 }
 
-/// The one webhook of an answer.
+/// Returns the only webhook of a reply.
 fn one(rows: &[tokio_postgres::Row]) -> Result<WebhookState, ApiError> {
     let row = rows.first().ok_or_else(|| Error::Unexpected("no webhook".into()))?;
     Ok(WebhookState::from_row(row)?)

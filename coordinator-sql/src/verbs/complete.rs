@@ -15,12 +15,13 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Completes a job: records `output` in fenced chunks, the last of them in one transaction with
-    /// the completion and what follows. Transient errors are retried until `trust_until`, when
-    /// the lease may no longer be trusted; a call whose reply was lost is not recorded twice.
+    /// Completes a job: records `output` in fenced chunks, the last one in the same transaction as
+    /// the completion and the jobs that follow. Retries transient errors until `trust_until`, after
+    /// which the lease may have expired. A repeated call whose first reply was lost records nothing
+    /// twice.
     ///
     /// # Errors
-    /// When Postgres could not be asked in time, or refused the rows.
+    /// Returns an error if Postgres cannot be reached in time, or rejects the rows.
     pub async fn complete(
         &self,
         lease: Lease,
@@ -59,7 +60,7 @@ impl Coordinator {
             transaction.commit().await?;
             return Ok(None);
         }
-        // Where the lease is not held, complete knows whether it was lost or has completed.
+        // If the lease is not held, `complete` knows whether it was lost or the job was completed.
         let completion = complete_in(&transaction, fence, stats).await?;
         if completion == Completion::Recorded {
             transaction.commit().await?;

@@ -1,4 +1,4 @@
-//! `retry`, `discard` and `release`: they end a lease and record no output.
+//! `retry`, `discard` and `release`, which end a lease without output.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ const RETRY: &str = "select coordinator.retry($1, $2, $3, $4)";
 const DISCARD: &str = "select coordinator.discard($1, $2, $3, $4)";
 const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 
-/// What `retry`, `discard` or `release` did to a job.
+/// The effect of `retry`, `discard` or `release` on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerbResult {
     /// The job will be performed again, after a pause.
@@ -29,10 +29,11 @@ pub enum VerbResult {
 }
 
 impl Coordinator {
-    /// Ends a failed attempt at a job: it is tried again later, or discarded if this was the last.
+    /// Ends a failed attempt at a job. The job is retried later, or discarded if this was its last
+    /// attempt.
     ///
     /// # Errors
-    /// When Postgres could not be asked until `trust_until`; the lease then runs out by itself.
+    /// Returns an error if Postgres cannot be reached until `trust_until`; the lease then expires.
     pub async fn retry(
         &self,
         lease: Lease,
@@ -42,10 +43,10 @@ impl Coordinator {
         retry_transient(trust_until, || self.end(RETRY, lease.fence, error)).await
     }
 
-    /// Ends a job that cannot succeed.
+    /// Discards a job that cannot succeed.
     ///
     /// # Errors
-    /// As [`Coordinator::retry`].
+    /// Returns an error as [`Coordinator::retry`] does.
     pub async fn discard(
         &self,
         lease: Lease,
@@ -55,10 +56,10 @@ impl Coordinator {
         retry_transient(trust_until, || self.end(DISCARD, lease.fence, error)).await
     }
 
-    /// Gives a job back immediately, and its attempt too.
+    /// Releases a job immediately, without counting the attempt.
     ///
     /// # Errors
-    /// As [`Coordinator::retry`].
+    /// Returns an error as [`Coordinator::retry`] does.
     pub async fn release(
         &self,
         lease: Lease,

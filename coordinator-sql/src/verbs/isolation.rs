@@ -1,4 +1,4 @@
-//! Poison-item isolation: which item of a job is being handled, so that a crash names it.
+//! Poison-item isolation: records which item of a job is being handled, so that a crash names it.
 
 use std::time::Instant;
 
@@ -8,11 +8,11 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Writes down which item of a job the worker handles next. Errors that pass are retried until
-    /// `trust_until`. False: the lease is lost.
+    /// Records which item of a job the worker handles next. Retries transient errors until
+    /// `trust_until`. Returns false if the lease is lost.
     ///
     /// # Errors
-    /// When Postgres could not be asked in time.
+    /// Returns an error if Postgres cannot be reached in time.
     pub async fn checkpoint_item(
         &self,
         fence: Fence,
@@ -24,11 +24,11 @@ impl Coordinator {
         retry_transient(trust_until, || self.value(sql, &parameters)).await
     }
 
-    /// The suspect items of a job, each of which a worker was handling when it died, with the
-    /// number of those deaths.
+    /// Returns a job's suspect items, which a worker was handling when it died, with the number of
+    /// these deaths.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn load_suspects(&self, job_id: i64) -> Result<Vec<(i64, i32)>, Error> {
         let sql = "select item, deaths from coordinator.load_suspects($1)";
         values(&run(&self.work, sql, &[bind(&job_id)]).await?)

@@ -1,4 +1,4 @@
-//! `lease` and `renew`: the right to work on jobs, for a time.
+//! `lease` and `renew`: the right to work on jobs, for a limited time.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -15,25 +15,25 @@ use crate::{
     job::{Fence, JobKind, Lease},
 };
 
-/// What a renewal tells.
+/// The result of a renewal.
 #[derive(Debug, Clone, Default)]
 pub struct Renewal {
     /// The jobs whose leases still hold.
     pub held: HashSet<i64>,
-    /// Holders of any lease: the live workers.
+    /// Number of workers that hold any lease, which are the live ones.
     pub live_workers: u32,
-    /// The fleet's icon requests a second, if limited.
+    /// The fleet's icon requests per second, if limited.
     pub rate: Option<i32>,
-    /// The fleet's requests a second to the source, if limited.
+    /// The fleet's requests per second to the source, if limited.
     pub archive_rate: Option<i32>,
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` jobs of `kinds`, of the oldest run and the furthest stage first.
-    /// `digests` are this worker's; `cursors` say where to begin looking.
+    /// Leases up to `wanted` jobs of `kinds`, from the oldest run and its latest stage first.
+    /// `digests` are this worker's; `cursors` are the start positions of the search.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn lease(
         &self,
         worker_id: &str,
@@ -52,10 +52,10 @@ impl Coordinator {
         run(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
-    /// Renews the leases of a worker in one call, over a connection of its own.
+    /// Renews the leases of a worker in one call, over its own connection.
     ///
     /// # Errors
-    /// When Postgres cannot be asked; the leases then run on until they expire.
+    /// Returns an error if Postgres cannot be reached. The leases then remain until they expire.
     pub async fn renew(&self, worker_id: &str, fences: &[Fence]) -> Result<Renewal, Error> {
         let fences = Fences::from(fences);
         let parameters = [vec![bind(&worker_id)], fences.and([])].concat();

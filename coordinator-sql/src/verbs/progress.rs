@@ -1,25 +1,25 @@
-//! Where the work stands, for a worker that leaves when it is done.
+//! The progress of runs, for a worker that exits when the work is done.
 
 use crate::{bind::bind, coordinator::Coordinator, error::Error, job::JobKind};
 
-/// Where the work stands, for a worker that leaves when it is done.
+/// The progress of runs, for a worker that exits when the work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// No scan was ever started here.
+    /// No run with these kinds of jobs was ever started.
     NoScan,
-    /// A scan runs or is paused.
+    /// A run with these kinds is running or paused.
     Running,
-    /// The newest scan has finished without discarded jobs, or was cancelled.
+    /// The newest such run has finished without discarded jobs, or was cancelled.
     Ended,
-    /// The newest scan has ended with discarded jobs.
+    /// The newest such run has finished with discarded jobs.
     EndedWithDiscards,
 }
 
 impl Coordinator {
-    /// Where the work of some kinds of job stands.
+    /// Returns the progress of the runs with these kinds of jobs.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub async fn progress(&self, kinds: &[JobKind]) -> Result<Progress, Error> {
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let sql = "select coordinator.run_progress($1)";
