@@ -1,8 +1,8 @@
-//! Whose account of AWS the credentials are of, and how many cores it may run.
+//! Finds the AWS account of the credentials, and how many cores it may run.
 //!
-//! Owns two calls: `GetCallerIdentity` of STS and `GetServiceQuota` of Service Quotas. A new
-//! account has quotas of a few cores, and an Auto Scaling group that may not start a machine says
-//! so nowhere but in its activities.
+//! Makes two calls: `GetCallerIdentity` of STS and `GetServiceQuota` of Service Quotas. A new
+//! account has quotas of a few cores, and an Auto Scaling group that may not start an instance
+//! reports this only in its activities.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -27,19 +27,20 @@ const SERVICE_QUOTAS: AwsService = AwsService {
     endpoint: "https://servicequotas.{region}.amazonaws.com",
 };
 
-/// Who the credentials are.
+/// The identity behind the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The account's number, 12 digits.
     pub account: String,
-    /// The region whose endpoint was asked.
+    /// The region whose endpoint was called.
     pub region: String,
 }
 
-/// Asks whose account the credentials are of.
+/// Returns the account that the credentials belong to.
 ///
 /// # Errors
-/// When there are no credentials or no region, or STS refuses or cannot be reached.
+/// Returns an error if there are no credentials or no region, or STS denies access or cannot be
+/// reached.
 pub async fn caller(settings: &AwsSettings) -> Result<Caller, StorageError> {
     const ACTION: &str = "ask";
     const PLACE: &str = "STS for the account";
@@ -64,10 +65,11 @@ pub async fn caller(settings: &AwsSettings) -> Result<Caller, StorageError> {
     }
 }
 
-/// Asks for the value of a quota, such as `L-34B43A08` of `ec2`.
+/// Returns the value of a quota, such as `L-34B43A08` of `ec2`.
 ///
 /// # Errors
-/// When there are no credentials or no region, or Service Quotas refuses or cannot be reached.
+/// Returns an error if there are no credentials or no region, or Service Quotas denies access or
+/// cannot be reached.
 pub async fn quota(
     service: &str,
     quota: &str,
@@ -90,7 +92,7 @@ pub async fn quota(
     let answer: Value = serde_json::from_str(&text).unwrap_or_default();
     let value = answer["Quota"]["Value"].as_f64().filter(|_| status.is_success());
     value.ok_or_else(|| {
-        // A type may have its namespace before it: `com.amazonaws...#NoSuchResourceException`.
+        // A type may be preceded by its namespace: `com.amazonaws...#NoSuchResourceException`.
         let kind = answer["__type"].as_str().unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or_default();
         let message = answer["message"].as_str().or(answer["Message"].as_str());

@@ -1,8 +1,8 @@
-//! Signed requests to APIs of AWS whose SDKs are not compiled in: credentials, endpoint, signature
-//! and tries.
+//! Signed requests to AWS APIs whose SDKs are not compiled in: credentials, endpoint, signature and
+//! retries.
 //!
 //! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
-//! [`AwsSettings`] has them. Must not know: what an answer means.
+//! [`AwsSettings`] sets them. Does not depend on the meaning of responses.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,38 +21,38 @@ use crate::{
     settings::AwsSettings,
 };
 
-/// Tries of one request: with their waits of up to 3 s they outlast a short overload.
+/// Maximum attempts of one request. With their waits of up to 3 s they outlast a short overload.
 const MAX_TRIES: u32 = 5;
-/// Time to a connection to an API.
+/// Time limit for connecting to an API.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for one try, answer included.
+/// Time limit of one attempt, including the response.
 const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A service of AWS.
+/// An AWS service.
 pub(crate) struct AwsService {
     /// Its name in the SDK's variables and profiles, such as `CloudFront`.
     pub(crate) id: &'static str,
     /// Its name in signatures.
     pub(crate) signed_as: &'static str,
-    /// The one region of a global service.
+    /// The only region of a global service.
     pub(crate) region: Option<&'static str>,
-    /// Its endpoint, with `{region}` in place of the region.
+    /// Its endpoint, with `{region}` as a placeholder.
     pub(crate) endpoint: &'static str,
 }
 
-/// A POST.
+/// A POST request.
 pub(crate) struct AwsRequest<'a> {
-    /// The path, which begins with a slash.
+    /// The path, which starts with a slash.
     pub(crate) path: &'a str,
     /// Header fields, all of which are signed.
     pub(crate) headers: &'a [(&'static str, &'static str)],
     pub(crate) body: String,
-    /// What is done and to what, for errors.
+    /// The action and its object, for errors.
     pub(crate) action: &'static str,
     pub(crate) place: &'a str,
 }
 
-/// Who asks, and where.
+/// The client of one service: credentials, endpoint and region.
 pub(crate) struct AwsApi {
     credentials: Credentials,
     endpoint: String,
@@ -61,7 +61,7 @@ pub(crate) struct AwsApi {
 }
 
 impl AwsApi {
-    /// Credentials, region and endpoint from the settings, else from the SDK's chain.
+    /// Loads credentials, region and endpoint from the settings, else from the SDK's chain.
     pub(crate) async fn load(
         service: &AwsService,
         settings: &AwsSettings,
@@ -92,16 +92,17 @@ impl AwsApi {
         Ok(Self { credentials, endpoint, region, signed_as: service.signed_as })
     }
 
-    /// The region whose endpoint is asked.
+    /// Returns the region whose endpoint is called.
     pub(crate) fn region(&self) -> &str {
         &self.region
     }
 
-    /// Sends a request, again while the service is overloaded, and returns status and text of the
-    /// answer.
+    /// Sends a request, and repeats it while the service is overloaded. Returns status and body of
+    /// the response.
     ///
     /// # Errors
-    /// When the service cannot be reached. A refusal is an answer.
+    /// Returns an error if the service cannot be reached. A response with an error status is not an
+    /// error here.
     pub(crate) async fn post(
         &self,
         request: &AwsRequest<'_>,
@@ -179,8 +180,8 @@ async fn answer(sending: RequestBuilder) -> Result<(StatusCode, String), String>
     Ok((status, response.text().await.map_err(|error| broken(&error))?))
 }
 
-/// The endpoint by `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL`, in the order
-/// of Amazon's own SDK.
+/// Returns the endpoint from `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL`, in
+/// the order of Amazon's own SDK.
 fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id(service.id)
@@ -192,8 +193,8 @@ fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<Strin
     of_service.or_else(|| config.endpoint_url().map(str::to_owned))
 }
 
-/// The text of the first element of this name in XML of AWS, which has no entities in the ids and
-/// codes that are asked for.
+/// Returns the text of the first element with this name in AWS's XML. Decodes no entities, because
+/// the requested ids and codes contain none.
 pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)

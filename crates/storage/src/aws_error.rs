@@ -1,11 +1,11 @@
-//! What an error code of AWS means for a store or the CDN, and what the operator can do.
+//! Maps AWS error codes to storage errors, with advice for the operator.
 
 use crate::error::{ACCESS_DENIED, StorageError, StorageErrorKind};
 
-/// S3's answer to a conditional put that ran beside another one.
+/// S3's error code for a conditional put that conflicts with a concurrent one.
 pub(crate) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
 
-/// No credentials in any place where the SDK looks for them.
+/// Returns the error for missing credentials in all places where the SDK searches.
 pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,
@@ -16,7 +16,7 @@ pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError 
     )
 }
 
-/// Classifies an error code, or the bare status where there is no code (answers to HEAD).
+/// Classifies an error code, or only the status if there is no code (responses to HEAD).
 pub(crate) fn from_code(
     action: &'static str,
     place: &str,

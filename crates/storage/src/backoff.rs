@@ -1,20 +1,20 @@
-//! How long to wait before another try: exponential back-off with full jitter and a limit.
+//! Waits between attempts: exponential back-off with full jitter and a limit.
 
 use std::time::Duration;
 
-/// Longest wait before the first retry: about twice the time of an ordinary request.
+/// Maximum wait before the first retry: about twice the time of an ordinary request.
 const FIRST: Duration = Duration::from_millis(200);
-/// Longest wait before any retry, as the AWS SDK's default has it.
+/// Maximum wait before any retry, as in the AWS SDK's default.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// The upper bound of the wait before a retry; the first retry has number 1.
+/// Returns the upper bound of the wait before a retry; the first retry has number 1.
 pub(crate) fn bound(retry: u32) -> Duration {
     let doublings = retry.saturating_sub(1).min(16);
     FIRST.saturating_mul(1_u32 << doublings).min(LONGEST)
 }
 
-/// A random wait between zero and [`bound`], so that clients that failed together do not try again
-/// together ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+/// Returns a random wait between zero and [`bound`], so that clients that failed together do not
+/// retry together ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
 pub(crate) fn jittered(retry: u32) -> Duration {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
     // 16 random bits suffice; the top bits of a UUID hold no version or variant.

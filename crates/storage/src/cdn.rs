@@ -1,7 +1,7 @@
-//! Invalidating paths of a CDN (CloudFront), so that it asks the site for them again.
+//! Invalidates paths in a CDN (CloudFront), so that it fetches them from the site again.
 //!
-//! Owns that one call; the caller decides which paths and when. The request is signed by
-//! `aws-sigv4` and sent by reqwest, because all of CloudFront's SDK would be compiled for it
+//! Contains only this call; the caller decides about paths and times. The request is signed by
+//! `aws-sigv4` and sent by reqwest, because CloudFront's whole SDK would be compiled for it
 //! (`docs/decisions/0033-cdn-without-its-sdk.md`).
 
 use reqwest::StatusCode;
@@ -13,24 +13,24 @@ use crate::{
     error::{StorageError, StorageErrorKind},
 };
 
-/// One global service, whose requests are signed for this region.
+/// A global service, whose requests are signed for this region.
 const CLOUDFRONT: AwsService = AwsService {
     id: "CloudFront",
     signed_as: "cloudfront",
     region: Some("us-east-1"),
     endpoint: "https://cloudfront.amazonaws.com",
 };
-/// The version of CloudFront's API that the request is written for.
+/// The version of CloudFront's API that the request uses.
 const API_VERSION: &str = "2020-05-31";
 const ACTION: &str = "invalidate";
 
-/// Invalidates `paths` (each begins with `/`, may end with `*`, percent-encoded) and returns the
-/// id of the invalidation. `caller_reference` makes it idempotent: the same reference with the
-/// same paths starts no second one. Returns when CloudFront has accepted it, not when it is done.
+/// Invalidates `paths` (each starts with `/`, may end with `*`, percent-encoded) and returns the id
+/// of the invalidation. `caller_reference` makes it idempotent: repeating a reference with its
+/// paths starts no second one. Returns when CloudFront has accepted it, not when it is complete.
 ///
 /// # Errors
-/// When the distribution's id or a path is malformed, there are no credentials, or CloudFront
-/// refuses or cannot be reached.
+/// Returns an error if the distribution's id or a path is malformed, there are no credentials, or
+/// CloudFront denies access or cannot be reached.
 pub async fn invalidate(
     distribution_id: &str,
     paths: &[String],
@@ -78,7 +78,7 @@ fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {
     StorageError::new(kind, ACTION, place, remedy)
 }
 
-/// The XML of an invalidation.
+/// Returns the XML of an invalidation.
 fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
     let items: String =
         paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();

@@ -1,10 +1,10 @@
 //! A store in a directory: an object is a file, its key the path below the root.
 //!
-//! Invariants: a file appears under its key only when it is whole (`staging`); no key and no
-//! symbolic link leads outside the root; every change of a key happens under that key's lock, so
-//! that a conditional write is atomic for all other writers of this crate, in any process.
-//! The version of an object is a hash of its bytes up to 1 MiB, and of its size, times and inode
-//! beyond. Must not know: other stores.
+//! Invariants: a file appears under its key only when it is complete (`staging`); no key and no
+//! symbolic link leads outside the root; every change of a key holds that key's lock, so that a
+//! conditional write is atomic for all other writers of this crate, in any process. The version of
+//! an object up to 1 MiB is a hash of its bytes; for larger ones it is a hash of size, time and
+//! inode. Does not depend on other stores.
 
 mod commit;
 mod io_error;
@@ -40,7 +40,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Removes the unfinished files of writers that were killed; creates nothing.
+    /// Opens the store, and removes the unfinished files of killed writers. Creates nothing.
     pub(crate) fn open(path: PathBuf, settings: &StoreSettings) -> Result<Self, StorageError> {
         let absolute =
             std::path::absolute(&path).map_err(|error| io_error::from_io("open", &path, &error))?;
@@ -61,8 +61,8 @@ impl Directory {
         Ok(Self { url: format!("file://{}", root.path.display()), root: Arc::new(root) })
     }
 
-    /// Runs blocking work on a thread for it. Work that has begun is finished even if the caller
-    /// stops waiting; in both cases no half-written object is visible.
+    /// Runs blocking work on a separate thread. Work that has started completes even if the caller
+    /// stops waiting. No half-written object is visible in either case.
     async fn blocking<T: Send + 'static>(
         &self,
         key: &str,

@@ -1,35 +1,35 @@
-//! The one error of this crate: its kind, whether another try may help, and one line for a person.
+//! The only error type of this crate: its kind, whether a retry may help, and one line for people.
 //!
 //! Invariants: kinds are stable strings; the line names the object or store and what to do.
 
 use std::fmt;
 
-/// S3's answer to a request that the credentials do not allow. It is also the answer for a missing
-/// object if they do not allow to list the bucket.
+/// S3's error code for a request that the credentials do not allow. It is also returned for a
+/// missing object if they do not allow listing the bucket.
 #[cfg(any(feature = "s3", feature = "cdn"))]
 pub(crate) const ACCESS_DENIED: &str = "AccessDenied";
 
-/// What went wrong, from a closed list.
+/// The kind of an error, from a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageErrorKind {
-    /// There is no such object.
+    /// The object does not exist.
     NotFound,
-    /// The store refuses this user, or does not accept the credentials.
+    /// The store denies access to this user, or rejects the credentials.
     Denied,
     /// A condition of the request did not hold.
     PreconditionFailed,
     /// The disk or the quota is full.
     NoSpace,
-    /// No usable answer came: network, timeout, overload. Only this kind is worth another try.
+    /// No usable response: network, timeout, overload. Only this kind may be retried.
     Unreachable,
-    /// The URL, key, range, bucket or setting is wrong and stays wrong.
+    /// The URL, key, range, bucket or setting is invalid and will remain so.
     Invalid,
     /// Anything else.
     Other,
 }
 
 impl StorageErrorKind {
-    /// The stable name, for logs and counters.
+    /// Returns the stable name, for logs and counters.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
@@ -49,7 +49,7 @@ impl fmt::Display for StorageErrorKind {
     }
 }
 
-/// Why a store did not do what the caller asked: one line that names the object and what to do.
+/// Why a store request failed: one line that names the object and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {place}: {cause}")]
 pub struct StorageError {
@@ -60,18 +60,19 @@ pub struct StorageError {
     demand: Demand,
 }
 
-/// What a refusing server demands of later requests.
+/// Demand of a server for later requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     Nothing,
-    /// Fewer requests a second.
+    /// Fewer requests per second.
     SlowDown,
-    /// A pause, then fewer requests a second.
+    /// A pause, then fewer requests per second.
     Pause,
 }
 
 impl StorageError {
-    /// `action` completes "cannot ..."; `place` is a URL or path; `cause` ends with the remedy.
+    /// Creates an error. `action` completes "cannot ..."; `place` is a URL or path; `cause` ends
+    /// with the remedy.
     pub(crate) fn new(
         kind: StorageErrorKind,
         action: &'static str,
@@ -87,67 +88,67 @@ impl StorageError {
         }
     }
 
-    /// The same error of a server that is asked for more than it bears.
+    /// Returns the error of an overloaded server, which demands fewer requests.
     #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
     pub(crate) fn demanding_less(self) -> Self {
         Self { demand: Demand::SlowDown, ..self }
     }
 
-    /// The same error of a server that wants no request for a while.
+    /// Returns the error of a server that demands a pause.
     #[cfg(feature = "https")]
     pub(crate) fn demanding_a_pause(self) -> Self {
         Self { demand: Demand::Pause, ..self }
     }
 
-    /// True if the server said that it is asked for more than it bears.
+    /// Returns true if the server said that it is overloaded.
     pub(crate) fn demands_less(&self) -> bool {
         self.demand != Demand::Nothing
     }
 
-    /// True if the server is busy: no answer but one that says "too fast" or "try again later".
+    /// Returns true if the server is busy: its only response was "too fast" or "try again later".
     pub fn is_overload(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable && self.demands_less()
     }
 
-    /// True if the server wants no request for a while.
+    /// Returns true if the server demands a pause.
     pub(crate) fn demands_a_pause(&self) -> bool {
         self.demand == Demand::Pause
     }
 
-    /// The URL or path of the object or store.
+    /// Returns the URL or path of the object or store.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// What went wrong.
+    /// Returns the kind of error.
     pub fn kind(&self) -> StorageErrorKind {
         self.kind
     }
 
-    /// True if the same call may succeed later although nothing is changed.
+    /// Returns true if the same call may succeed later without any change.
     pub fn is_retryable(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable
     }
 
-    /// True if S3 denied one object rather than the credentials.
+    /// Returns true if S3 denied one object rather than the credentials.
     #[cfg(feature = "s3")]
     pub(crate) fn is_access_denied(&self) -> bool {
         self.cause.starts_with(ACCESS_DENIED)
     }
 
-    /// True if there is no such object.
+    /// Returns true if the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.kind == StorageErrorKind::NotFound
     }
 }
 
-/// Why a store at this URL is not opened: the URL or a setting is wrong.
+/// Returns the error for a store that cannot be opened because its URL or a setting is invalid.
 pub(crate) fn refused(url: &str, cause: impl fmt::Display) -> StorageError {
     StorageError::new(StorageErrorKind::Invalid, "open", url, cause)
 }
 
-/// The messages of an error and of its causes, each once, joined by colons. The text is cut at
-/// 400 characters, because servers may send long ones.
+/// Joins the messages of an error and its causes by colons, without duplicates. Truncates the text
+/// to 400 characters, because servers may send long ones.
 #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
 pub(crate) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();

@@ -1,11 +1,11 @@
-//! A read-only store behind HTTPS or HTTP: the mirror of Common Crawl.
+//! A read-only store over HTTPS or HTTP: the mirror of Common Crawl.
 //!
-//! Invariants: a request is tried again on 5xx, 429, timeouts and broken connections, with back-off
-//! and jitter, and no sooner than `Retry-After` says (up to 30 s); at most 50 requests of this
-//! process are in flight to all such stores together. Common Crawl asks for fewer than ten requests
-//! a second to its mirror, and answers 403 to those who ask faster: where the settings have a pace,
-//! every try needs its permit, and a 403 pauses all of them (`pace`).
-//! Must not be used for addresses that came from a page: it does not check them.
+//! Invariants: a request is retried on 5xx, 429, timeouts and broken connections, with back-off and
+//! jitter, and no sooner than `Retry-After` says (up to 30 s). At most 50 requests of this process
+//! are in flight to all such stores together. Common Crawl allows fewer than ten requests per
+//! second to its mirror, and responds with 403 to faster clients. If the settings have a pace,
+//! every attempt needs its permit, and a 403 pauses all of them (`pace`). Must not be used for URLs
+//! from a page, because it does not check addresses.
 
 mod answer;
 
@@ -38,14 +38,14 @@ use crate::{
 };
 use answer::{ObjectAnswer, Wanted};
 
-/// Requests in flight to all HTTPS stores of this process; each has a connection.
+/// Limits requests in flight to all HTTPS stores of this process; each has a connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
-/// Longest wait that a server's `Retry-After` may ask for: a longer one would look like a stall.
+/// Maximum wait for a server's `Retry-After`, because a longer one would look like a stall.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-/// Most redirects that are followed, as many as mirrors use and far from a loop.
+/// Maximum redirects that are followed: as many as mirrors use, and far from a loop.
 const MAX_REDIRECTS: usize = 5;
 
-/// A read-only store behind HTTPS.
+/// A read-only store over HTTPS.
 #[derive(Debug)]
 pub(crate) struct HttpsStore {
     client: Client,
@@ -56,7 +56,7 @@ pub(crate) struct HttpsStore {
     pace: Option<Arc<Pace>>,
 }
 
-/// A try that failed, with the wait that the server asked for.
+/// A failed attempt, with the wait that the server demands.
 struct FailedTry {
     error: StorageError,
     wait: Option<Duration>,
@@ -111,7 +111,7 @@ impl HttpsStore {
         Ok(address)
     }
 
-    /// Sends requests until one answer is whole, or all tries are used.
+    /// Sends requests until one response is complete, or all attempts are used.
     async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectAnswer, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
@@ -144,7 +144,7 @@ impl HttpsStore {
 
     async fn ask(&self, address: &Url, wanted: &Wanted) -> Result<Response, FailedTry> {
         let method = if *wanted == Wanted::Head { Method::HEAD } else { Method::GET };
-        // Ranges count the bytes as they are stored, so they must not be compressed on the way.
+        // Ranges count stored bytes, so the transfer must not be compressed.
         let mut request =
             self.client.request(method, address.clone()).header(ACCEPT_ENCODING, "identity");
         if let Wanted::Range(range) = wanted {
@@ -255,7 +255,7 @@ fn refusal(address: &Url, response: &Response) -> FailedTry {
             "; Common Crawl's mirror says so to clients that ask too fast or for missing objects",
         ),
         300..=399 => (StorageErrorKind::Invalid, "; it redirects too often or away from https"),
-        // 501 and 505 are permanent refusals.
+        // 501 and 505 are permanent errors.
         429 | 500 | 502..=504 | 506..=599 => (StorageErrorKind::Unreachable, "; try again later"),
         _ => (StorageErrorKind::Other, ""),
     };

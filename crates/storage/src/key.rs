@@ -1,25 +1,25 @@
-//! Which names an object may have: a key never leads outside its store.
+//! Valid object names: a key never leads outside its store.
 
 use crate::error::{StorageError, StorageErrorKind};
 
-/// S3's limit on a whole key, in bytes; our prefix counts too, so a store checks the sum.
+/// S3's limit on a whole key in bytes. Our prefix also counts, so a store checks the sum.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// The folder in which a directory store keeps its locks and unfinished files.
+/// The directory in which a directory store keeps its locks and unfinished files.
 pub(crate) const RESERVED_FOLDER: &str = ".everytab-store";
 
-/// Refuses a key that is empty, absolute, too long, or has an empty, `.`, `..` or reserved segment
-/// or a control character.
+/// Returns an error if a key is empty, absolute, too long, or has a control character or a segment
+/// that is empty, `.`, `..` or reserved.
 pub(crate) fn check_key(store_url: &str, key: &str) -> Result<(), StorageError> {
     fault(key).map_or(Ok(()), |fault| Err(invalid(store_url, key, fault)))
 }
 
-/// As [`check_key`], for a prefix, which may be empty or end within a segment.
+/// Works like [`check_key`] for a prefix, which may be empty or end within a segment.
 pub(crate) fn check_prefix(store_url: &str, prefix: &str) -> Result<(), StorageError> {
     let whole = format!("{prefix}x");
     let found = match prefix.strip_suffix('/') {
         Some(folder) => fault(folder),
-        // A prefix cut inside `..` names nothing that a key may be called.
+        // A prefix cut inside `..` cannot start any valid key.
         None if prefix.ends_with("/..") || prefix == ".." => Some("a segment is .."),
         None => fault(&whole),
     };

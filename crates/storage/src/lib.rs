@@ -1,12 +1,12 @@
-//! Objects by name in a directory, in S3 or behind HTTPS, through one small trait.
+//! Objects by name in a directory, in S3 or over HTTPS, through one small trait.
 //!
-//! Owns: the [`Store`] trait and its three implementations, the errors that a store can give, the
-//! rate of requests to a source ([`Pace`]), the one loop that reads, changes and writes an object
+//! Contains the [`Store`] trait and its three implementations, the errors of a store, the rate of
+//! requests to a source ([`Pace`]), the only loop that reads, changes and writes an object
 //! ([`Store::update`](trait.Store.html)), the call that invalidates paths of a CDN ([`cdn`]), and
-//! those that ask for an account and its quotas ([`account`]).
-//! Invariants: an object is seen whole or not at all, however a writer ends; a key never leads
-//! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and says
-//! what to do. Must not know: what the objects mean, who asks for them, or any SQL.
+//! the calls for an account and its quotas ([`account`]). Invariants: an object is visible
+//! completely or not at all, even if a writer is killed; a key never leads outside its store;
+//! memory is bounded by [`StoreSettings`]; every error names the object and says what to do. Does
+//! not depend on the meaning of objects, on callers, or on SQL.
 //!
 //! ```
 //! use everytab_storage::{ObjectChange, PutOptions, StorageError, StoreSettings, Tagged, open};
@@ -19,7 +19,7 @@
 //! let options = PutOptions::new("text/plain; charset=utf-8", "no-store");
 //! store.put("greeting.txt", "hello".into(), options).await?;
 //!
-//! // Appends a line; if another writer is faster, this reads the object again and tries again.
+//! // Appends a line. If another writer is faster, this reads the object again and retries.
 //! let length = store
 //!     .update("greeting.txt", options, async |before: Option<Tagged>| {
 //!         let mut text = before.map(|tagged| tagged.bytes.to_vec()).unwrap_or_default();
@@ -35,8 +35,8 @@
 //! ```
 //!
 //! Cargo features, all on by default: `s3` and `https` for stores of these schemes (without the
-//! feature [`open`] refuses the scheme and names the feature), `cdn` for the modules `cdn` and
-//! `account`. Without them no crate of AWS is compiled.
+//! feature [`open`] rejects the scheme and names the feature), and `cdn` for the modules `cdn` and
+//! `account`. Without them no AWS crate is compiled.
 
 #[cfg(feature = "cdn")]
 pub mod account;

@@ -1,31 +1,31 @@
-//! The account in a program that was built without the feature `cdn`: nothing is asked.
+//! The account calls in a program built without the feature `cdn`: all fail.
 
 use crate::{
     AwsSettings,
     error::{StorageError, StorageErrorKind},
 };
 
-/// Who the credentials are.
+/// The identity behind the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The account's number, 12 digits.
     pub account: String,
-    /// The region whose endpoint was asked.
+    /// The region whose endpoint was called.
     pub region: String,
 }
 
-/// Refuses.
+/// Fails.
 ///
 /// # Errors
-/// Always: this program cannot ask STS.
+/// Always returns an error, because this program cannot call STS.
 pub async fn caller(_settings: &AwsSettings) -> Result<Caller, StorageError> {
     Err(refusal("STS for the account"))
 }
 
-/// Refuses.
+/// Fails.
 ///
 /// # Errors
-/// Always: this program cannot ask Service Quotas.
+/// Always returns an error, because this program cannot call Service Quotas.
 pub async fn quota(
     service: &str,
     quota: &str,

@@ -1,14 +1,14 @@
-//! The CDN in a program that was built without the feature `cdn`: every invalidation is refused.
+//! The CDN call in a program built without the feature `cdn`: every invalidation fails.
 
 use crate::{
     AwsSettings,
     error::{StorageError, StorageErrorKind},
 };
 
-/// Refuses.
+/// Fails.
 ///
 /// # Errors
-/// Always: this program cannot ask CloudFront.
+/// Always returns an error, because this program cannot call CloudFront.
 pub async fn invalidate(
     distribution_id: &str,
     _paths: &[String],

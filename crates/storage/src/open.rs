@@ -1,4 +1,4 @@
-//! From a URL to a store. Owns the forms of the URLs.
+//! Opens stores by URL. Defines the forms of these URLs.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,8 +16,8 @@ use crate::{
 /// SDK may look for a region.
 ///
 /// # Errors
-/// When the URL is not of one of these forms, or names a store that this program is built without
-/// (Cargo features `s3` and `https`).
+/// Returns an error if the URL has another form, or names a store that this program was built
+/// without (Cargo features `s3` and `https`).
 pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
     let Some((scheme, _)) = url.split_once("://") else {
         if url.is_empty() {
@@ -70,7 +70,7 @@ fn open_https(url: Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageErro
     Err(refused(url.as_str(), cause))
 }
 
-/// The URL without the part before an `@`, which may be a password.
+/// Returns the URL without the part before an `@`, which may be a password.
 fn without_secrets(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://***@{rest}"),

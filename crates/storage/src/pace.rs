@@ -1,11 +1,12 @@
-//! How many requests a second may be sent to a store that others use too, such as Common Crawl's.
+//! Limits the requests per second to a store that others also use, such as Common Crawl's.
 //!
-//! A [`Pace`] is shared by all stores that read one source. The caller sets the most requests a
-//! second; below that the pace finds what the source bears: each answer that says "too fast" takes
-//! a part of the rate away, at most once a window, and answered requests give it back slowly
-//! (additive increase, multiplicative decrease). Repeated requests pass it too, and have a budget
-//! as the AWS SDK's: while most requests fail, a failure is told instead of being tried again.
-//! Must not know: who shares the rate, what is read.
+//! All stores that read one source share a [`Pace`]. The caller sets the maximum requests per
+//! second. Below it, the pace adapts to the source: each "too fast" response reduces the rate, at
+//! most once per window, and successful requests raise it slowly (additive increase, multiplicative
+//! decrease). Retries also need permits, and have a budget as in the AWS SDK: while most requests
+//! fail, a failure is returned instead of being retried.
+//!
+//! Does not depend on who shares the rate, or on what is read.
 
 use std::{fmt, time::Duration};
 
@@ -17,35 +18,35 @@ use tokio::{
 
 use crate::error::StorageError;
 
-/// The time within which a permit that was not used may be made up for. Older ones are lost, so a
-/// pause gives no burst.
+/// Maximum age of an unused permit that may still be used. Older ones are lost, so that a pause
+/// causes no burst.
 const CATCH_UP: Duration = Duration::from_millis(20);
-/// Answers are counted over windows of this length, and the rate is decreased at most once in one:
-/// the refusals of requests that were sent together are one sign, not many.
+/// Length of the window in which responses are counted. The rate decreases at most once per window,
+/// because the refusals of requests that were sent together are one sign, not many.
 const WINDOW: Duration = Duration::from_millis(500);
-/// A decrease leaves at least this part of the rate.
+/// Minimum share of the rate that a decrease leaves.
 const DECREASE: f64 = 0.5;
-/// A decrease leaves at least this part of what the source has just answered: it bears that much.
+/// Minimum share of the current goodput that a decrease leaves, because the source bears this much.
 const BELOW_GOODPUT: f64 = 0.9;
-/// A decrease takes at least the rest of this part away.
+/// Maximum share of the rate that a decrease leaves.
 const LEAST_DECREASE: f64 = 0.95;
-/// The part of the allowed rate at which reading begins.
+/// Initial share of the allowed rate.
 const FIRST_SHARE: f64 = 0.1;
-/// The part of the allowed rate that a second of answered requests adds, before the first refusal.
+/// Share of the allowed rate that a second of successful requests adds, before the first refusal.
 const FIRST_INCREASE: f64 = 0.1;
-/// The part of the allowed rate that a second of answered requests adds, after a refusal.
+/// Share of the allowed rate that a second of successful requests adds, after a refusal.
 const INCREASE: f64 = 0.02;
-/// The least part of the allowed rate: what is left of it while every answer is a refusal.
+/// Minimum share of the allowed rate, even while every response is a refusal.
 const LEAST_SHARE: f64 = 0.01;
-/// Budget of repeated requests, in the SDK's units: what it holds, what a repeated request takes,
-/// what an answered one gives back.
+/// Retry budget in the SDK's units: its capacity, the cost of a retry, and the refund of a
+/// successful request.
 const RETRY_BUDGET: u32 = 500;
 const RETRY_COST: u32 = 5;
 const ANSWER_REFUND: u32 = 1;
-/// The pause of all requests after a refusal that asks for one. Common Crawl asks those whom its
-/// HTTPS mirror answers with 403 to wait ten seconds at least.
+/// Pause of all requests after a refusal that demands one. Common Crawl requires at least ten
+/// seconds from clients to which its HTTPS mirror responds with 403.
 pub const REFUSAL_PAUSE: Duration = Duration::from_secs(10);
-/// The longest pause after refusals that follow each other without an answer between them.
+/// Maximum pause after consecutive refusals without a successful request between them.
 const MAX_REFUSAL_PAUSE: Duration = Duration::from_secs(120);
 
 /// The rate of requests to a source, shared by the stores that read it.
@@ -53,7 +54,7 @@ const MAX_REFUSAL_PAUSE: Duration = Duration::from_secs(120);
 pub struct Pace {
     state: Mutex<State>,
     changed: Notify,
-    /// The first in the queue waits for time, the others wait for the first.
+    /// The first in the queue waits for its time, the others wait for the first.
     queue: tokio::sync::Mutex<()>,
 }
 
@@ -65,19 +66,19 @@ impl fmt::Debug for Pace {
 }
 
 struct State {
-    /// The most requests a second that the caller allows; none without a limit.
+    /// Maximum requests per second that the caller allows. `None` if unlimited.
     allowed: Option<f64>,
-    /// The rate that a source without an allowed rate did not bear; none while it bears all.
+    /// The rate that a source without an allowed rate refused. `None` while it refuses nothing.
     refused_at: Option<f64>,
-    /// The part of the allowed rate that is used now.
+    /// The share of the allowed rate that is used now.
     share: f64,
-    /// The part of the allowed rate that a second adds.
+    /// The share of the allowed rate that is added per second.
     increase: f64,
     increased_at: Option<Instant>,
     decreased_at: Option<Instant>,
     next: Option<Instant>,
     paused_until: Option<Instant>,
-    /// The length of the last pause; none once a request was answered.
+    /// The length of the last pause. `None` after a successful request.
     last_pause: Option<Duration>,
     window: Window,
     retry_budget: u32,
@@ -101,13 +102,13 @@ impl Default for State {
     }
 }
 
-/// Counts of a window, and the rates of the one before.
+/// Counts of a window, and the rates of the previous one.
 #[derive(Default)]
 struct Window {
     began: Option<Instant>,
     ended: u32,
     answered: u32,
-    /// Requests and answered requests a second.
+    /// All requests and successful requests per second.
     before: Option<(f64, f64)>,
 }
 
@@ -122,7 +123,7 @@ impl Window {
         self.answered += u32::from(is_answered);
     }
 
-    /// Requests and answered requests a second of the window so far.
+    /// Returns all and successful requests per second in the window so far.
     fn rates(&self, now: Instant) -> (f64, f64) {
         let seconds = self.began.map_or(WINDOW, |began| now.saturating_duration_since(began));
         let seconds = seconds.max(WINDOW / 5).as_secs_f64();
@@ -131,7 +132,7 @@ impl Window {
 }
 
 impl State {
-    /// Requests a second; none without a limit.
+    /// Returns the current rate in requests per second. `None` if unlimited.
     fn rate(&self) -> Option<f64> {
         self.allowed.or(self.refused_at).map(|allowed| (allowed * self.share).clamp(1e-4, 1e9))
     }
@@ -170,7 +171,7 @@ impl State {
         self.increase = INCREASE;
     }
 
-    /// Pauses all requests, twice as long as the last time if none was answered since.
+    /// Pauses all requests, twice as long as last time if none has succeeded since.
     fn pause(&mut self, now: Instant) {
         if self.paused_until.is_some_and(|until| until > now) {
             return;
@@ -180,14 +181,14 @@ impl State {
         self.paused_until = Some(now + pause);
     }
 
-    /// Takes the next permit; if there is none yet, the time when to ask again.
+    /// Takes a permit. If none is free, returns when to retry.
     fn try_acquire(&mut self, now: Instant) -> Option<Instant> {
         if let Some(until) = self.paused_until.filter(|until| *until > now) {
             return Some(until);
         }
         let interval = Duration::from_secs_f64(1.0 / self.rate()?);
         match self.next {
-            // A wait that was long at a lower rate is not owed at this one.
+            // A long wait from a lower rate does not apply at this rate.
             Some(next) if next.min(now + interval) > now => {
                 self.next = Some(next.min(now + interval));
                 self.next
@@ -202,14 +203,14 @@ impl State {
 }
 
 impl Pace {
-    /// Sets the most requests a second from now on; none takes the limit away.
+    /// Sets the maximum requests per second from now on. `None` removes the limit.
     pub fn allow(&self, per_second: Option<f64>) {
         let mut state = self.state.lock();
         if state.allowed == per_second {
             return;
         }
         if state.allowed.is_none() {
-            // The share of a rate that the source did not bear means nothing for another rate.
+            // The share of a refused rate is meaningless for another rate.
             (state.refused_at, state.share) = (None, FIRST_SHARE);
         }
         state.allowed = per_second;
@@ -217,7 +218,7 @@ impl Pace {
         self.changed.notify_waiters();
     }
 
-    /// The requests a second that may be sent now; none without a limit.
+    /// Returns the current rate in requests per second. `None` if unlimited.
     pub fn rate(&self) -> Option<f64> {
         self.state.lock().rate()
     }
@@ -234,7 +235,7 @@ impl Pace {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // It listens before it reads the state, so a change in between is not missed.
+            // Listen before reading the state, so that a change in between is not missed.
             changed.as_mut().enable();
             let Some(next) = self.state.lock().try_acquire(Instant::now()) else { return };
             tokio::select! {
@@ -244,7 +245,7 @@ impl Pace {
         }
     }
 
-    /// Counts what a request came to.
+    /// Counts the result of a request.
     fn count(&self, error: Option<&StorageError>) {
         let (mut state, now) = (self.state.lock(), Instant::now());
         match error {
@@ -254,13 +255,13 @@ impl Pace {
                     state.pause(now);
                 }
             }
-            // A connection that broke says nothing about the rate.
+            // A broken connection says nothing about the rate.
             Some(error) if error.is_retryable() => {}
             _ => state.answered(now),
         }
     }
 
-    /// Takes a repeated request's cost from the budget; false if the budget is spent.
+    /// Takes a retry's cost from the budget. Returns false if the budget is spent.
     fn may_retry(&self) -> bool {
         let mut state = self.state.lock();
         let left = state.retry_budget.checked_sub(RETRY_COST);
@@ -277,12 +278,12 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// At most `most` attempts, each with a permit of `pace` if there is one.
+    /// Allows up to `most` attempts, each with a permit of `pace` if there is one.
     pub(crate) fn new(pace: Option<&'a Pace>, most: u32) -> Self {
         Self { pace, made: 0, most }
     }
 
-    /// Waits until the next attempt may be sent, and returns its number from 1 on.
+    /// Waits until the next attempt may be sent, and returns its number, starting at 1.
     pub(crate) async fn begin(&mut self) -> u32 {
         if let Some(pace) = self.pace {
             pace.acquire().await;
@@ -291,7 +292,7 @@ impl<'a> Attempts<'a> {
         self.made
     }
 
-    /// Counts how the attempt ended; true if there is to be another one, after a wait.
+    /// Counts the attempt's result. Returns true if there should be another attempt, after a wait.
     pub(crate) fn goes_on(&mut self, error: Option<&StorageError>) -> bool {
         if let Some(pace) = self.pace {
             pace.count(error);

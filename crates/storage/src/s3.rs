@@ -2,11 +2,11 @@
 //!
 //! Invariants: writes are single PUTs up to 16 MiB and multipart uploads beyond, which are aborted
 //! when they fail or the caller stops waiting; conditions are S3's own (`If-None-Match`,
-//! `If-Match`). Requests are tried again on 5xx, 429, timeouts and broken connections: by the SDK's
+//! `If-Match`). Requests are retried on 5xx, 429, timeouts and broken connections: by the SDK's
 //! standard retry with jitter and its quota over all requests (`client`), or here (`read`) for a
-//! body that breaks off. A range is first asked for without the SDK (`ranges`), which is one more
-//! try. Where the settings have a pace, each try of a read needs its permit, so that the tries are
-//! counted here and the SDK makes one a call.
+//! truncated body. A range is first requested without the SDK (`ranges`), which is one additional
+//! attempt. If the settings have a pace, each attempt of a read needs its permit, so that attempts
+//! are counted here and the SDK makes one per call.
 
 mod bucket;
 mod client;
@@ -44,10 +44,10 @@ use ranges::{Ranges, SdkRetry};
 #[derive(Debug)]
 pub(crate) struct S3Store {
     bucket: Bucket,
-    /// Reads ranges without the SDK; `None` where only the SDK can sign for the bucket.
+    /// Reads ranges without the SDK. `None` if only the SDK can sign for the bucket.
     ranges: Option<Ranges>,
     pace: Option<Arc<Pace>>,
-    /// Most tries of a read with a pace.
+    /// Maximum attempts of a read with a pace.
     max_attempts: u32,
 }
 
@@ -78,7 +78,7 @@ impl S3Store {
         Ok(Self { bucket, ranges, pace, max_attempts })
     }
 
-    /// The whole object, or a range of it.
+    /// Returns the whole object, or a range of it.
     async fn fetch(&self, key: &str, range: Option<&Range<u64>>) -> Result<Tagged, StorageError> {
         if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.pace) {
             match ranges.read(&self.bucket.full(key)?, range).await {
@@ -96,7 +96,7 @@ impl S3Store {
                     match ranges.read(&self.bucket.full(key)?, range).await {
                         Ok(bytes) => Ok(Tagged { bytes, etag: String::new() }),
                         Err(SdkRetry::Now) => {
-                            // What the refusal means, the SDK's answer tells.
+                            // The SDK's response explains the refusal.
                             attempts.begin().await;
                             self.bucket.fetch(key, Some(range)).await
                         }
@@ -157,7 +157,7 @@ impl Store for S3Store {
 
     async fn check(&self, key: &str) -> Result<(), StorageError> {
         match none_if_missing(self.bucket.fetch(key, Some(&(0..1))).await) {
-            // The bucket exists and knows the credentials, which may not list it.
+            // The bucket exists and accepts the credentials, which may not list it.
             Err(error) if error.is_access_denied() => Ok(()),
             checked => checked.map(drop),
         }

@@ -1,13 +1,13 @@
-//! How a store behaves: limits, timeouts, credentials.
+//! Settings of a store: limits, timeouts, credentials.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use crate::pace::Pace;
 
-/// The program's name and version, as the User-Agent says them.
+/// The program's name and version, as in the User-Agent.
 pub const PRODUCT: &str = concat!("everytab/", env!("CARGO_PKG_VERSION"));
 
-/// A key pair of AWS, in place of the SDK's usual chain (environment, profile, instance).
+/// An AWS key pair that replaces the SDK's usual chain (environment, profile, instance).
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessKey {
     /// The public half: the access key id.
@@ -22,47 +22,48 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// How to reach APIs of AWS. The default takes the SDK's chain: the environment
+/// Settings for AWS APIs. The default uses the SDK's chain: the environment
 /// (`AWS_ENDPOINT_URL_CLOUDFRONT`, `AWS_ENDPOINT_URL`, keys), the profile, the instance.
 #[derive(Clone, Debug, Default)]
 pub struct AwsSettings {
-    /// Endpoint of the API, in place of Amazon's.
+    /// Endpoint of the API, instead of Amazon's.
     pub endpoint: Option<String>,
-    /// Region in place of the chain's; a service without regions does not ask for it.
+    /// Region, instead of the chain's. Ignored for a service without regions.
     pub region: Option<String>,
-    /// Keys in place of the chain's.
+    /// Keys, instead of the chain's.
     pub access_key: Option<AccessKey>,
 }
 
-/// How a store behaves. The default suits production.
+/// Settings of a store. The default suits production.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
-    /// True if S3 is asked without a signature, for public buckets.
+    /// Whether requests to S3 are unsigned, for public buckets.
     pub no_credentials: bool,
-    /// S3 keys; `None` takes the SDK's chain.
+    /// S3 keys. `None` for the SDK's chain.
     pub access_key: Option<AccessKey>,
-    /// S3 endpoint; `None` takes `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile's.
+    /// S3 endpoint. `None` for `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile's.
     pub endpoint: Option<String>,
-    /// S3 region; `None` takes the SDK's chain, then us-east-1.
+    /// S3 region. `None` for the SDK's chain, then us-east-1.
     pub region: Option<String>,
-    /// More certificates to trust for `https://` stores, PEM.
+    /// Additional trusted certificates for `https://` stores, PEM.
     pub extra_certificates_pem: Option<Vec<u8>>,
-    /// The User-Agent of every request: the program, and whom to write to about its requests.
+    /// The User-Agent of every request: the program and a contact.
     pub user_agent: String,
-    /// What every request to a remote store waits for, repeated ones included; without it, requests
-    /// are sent when they come.
+    /// The pace that every request to a remote store waits for, including retries. `None` to send
+    /// requests immediately.
     pub pace: Option<Arc<Pace>>,
-    /// Most tries of one request, the first included; a range of S3 gets one more.
+    /// Maximum attempts of one request, including the first; a range of S3 gets one more.
     pub max_attempts: u32,
-    /// Longest time to a connection.
+    /// Maximum time for connecting.
     pub connect_timeout: Duration,
-    /// Longest time without a byte before a connection counts as broken.
+    /// Maximum time without a byte before a connection counts as broken.
     pub idle_timeout: Duration,
-    /// Longest time for one try of one request, body included: enough for 16 MiB at 1 Mbit/s.
+    /// Maximum time for one attempt of a request, including the body: enough for 16 MiB at 1
+    /// Mbit/s.
     pub attempt_timeout: Duration,
-    /// Most bytes that one `get` or `get_range` returns; longer objects are read in ranges.
+    /// Maximum bytes that one `get` or `get_range` returns; longer objects are read in ranges.
     pub max_get_bytes: u64,
-    /// True if a directory store waits for the disk (fsync) before a write counts as done.
+    /// Whether a directory store waits for the disk (fsync) before a write is complete.
     pub durable: bool,
 }
 

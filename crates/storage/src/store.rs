@@ -1,7 +1,7 @@
-//! The trait that every store implements, and the values that pass through it.
+//! The trait that every store implements, and its parameters and results.
 //!
-//! Invariants: the same call gives the same answer on every store; the conformance suite in
-//! `tests/` holds the directory and S3 to that.
+//! Invariant: a call has the same result on every store; the conformance suite in `tests/` checks
+//! this for the directory and S3.
 
 use std::{fmt, ops::Range, path::Path};
 
@@ -11,18 +11,18 @@ use futures_util::{TryStreamExt, stream::BoxStream};
 
 use crate::error::{StorageError, StorageErrorKind};
 
-/// An object without its bytes.
+/// An object's properties without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// Its name inside the store, without the store's own prefix.
     pub key: String,
     /// Its length in bytes.
     pub size: u64,
-    /// Its opaque version; `None` where a store lists objects without it.
+    /// Its opaque version. `None` if a store lists objects without it.
     pub etag: Option<String>,
 }
 
-/// An object's bytes with the version they belong to, for a later [`Store::put_if`].
+/// An object's bytes with their version, for a later [`Store::put_if`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged {
     /// The whole object.
@@ -31,8 +31,7 @@ pub struct Tagged {
     pub etag: String,
 }
 
-/// A version of an object that is not its newest: it was overwritten or deleted, and the store
-/// keeps it.
+/// An old version of an object, which was overwritten or deleted and which the store keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OldVersion {
     /// The object's name inside the store, without the store's own prefix.
@@ -43,20 +42,20 @@ pub struct OldVersion {
     pub size: u64,
 }
 
-/// HTTP headers to be stored with an object. A directory does not keep them: the program that
-/// serves one derives them from the names.
+/// HTTP headers that are stored with an object. A directory does not keep them: the program that
+/// serves it derives them from the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutOptions {
     /// `Content-Type`.
     pub content_type: Option<&'static str>,
     /// `Cache-Control`.
     pub cache_control: Option<&'static str>,
-    /// `Content-Encoding`, where the bytes are compressed already.
+    /// `Content-Encoding`, if the bytes are already compressed.
     pub content_encoding: Option<&'static str>,
 }
 
 impl PutOptions {
-    /// Headers of an object whose bytes are not compressed.
+    /// Returns the headers of an object whose bytes are not compressed.
     pub fn new(content_type: &'static str, cache_control: &'static str) -> Self {
         Self {
             content_type: Some(content_type),
@@ -71,11 +70,11 @@ impl PutOptions {
 pub enum Condition {
     /// No object has this name.
     Absent,
-    /// The object still has this version, as [`Store::get_tagged`] gave it.
+    /// The object still has this version, as returned by [`Store::get_tagged`].
     Etag(String),
 }
 
-/// How a [`Store::put_if`] ended. That another writer was faster is a result, not an error.
+/// Result of [`Store::put_if`]. It is not an error if another writer was faster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum PutIf {
@@ -85,29 +84,30 @@ pub enum PutIf {
         etag: String,
     },
     /// The condition did not hold and nothing was written. Over a network, the store may also say
-    /// so after it wrote the object, if its first answer was lost: read the object to know.
+    /// this after it wrote the object, if its first response was lost. To find out, read the
+    /// object.
     PreconditionFailed,
 }
 
 /// Objects by name. Keys are relative, `/`-separated, without empty, `.` or `..` segments.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Where the store is, as an operator would write it; errors quote it.
+    /// Returns the store's URL as an operator would write it; errors quote it.
     fn url(&self) -> &str;
 
-    /// Size and version, or `None` where there is no such object. For a missing bucket of S3 it is
-    /// `None` too, because the answer to a HEAD request does not tell the difference.
+    /// Returns size and version. `None` if the object does not exist, or if an S3 bucket does not
+    /// exist, because a response to HEAD does not distinguish these cases.
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError>;
 
-    /// The whole object, of at most `StoreSettings::max_get_bytes`. A missing object is an error of
-    /// the kind `NotFound`.
+    /// Returns the whole object, which may have up to `StoreSettings::max_get_bytes`. A missing
+    /// object is an error of the kind `NotFound`.
     async fn get(&self, key: &str) -> Result<Bytes, StorageError>;
 
-    /// The whole object with its version, or `None` where there is no such object.
+    /// Returns the whole object with its version. `None` if it does not exist.
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
 
-    /// The bytes `range.start..range.end`, cut short where the object ends. An empty range gives
-    /// no bytes and sends no request; a start at or past the end is an error of the kind
+    /// Returns the bytes `range.start..range.end`, cut at the end of the object. An empty range
+    /// yields no bytes and sends no request; a start at or past the end is an error of the kind
     /// `Invalid`.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
@@ -120,8 +120,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Writes or replaces an object, atomically.
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError>;
 
-    /// As [`Store::put`], from a file, in bounded memory whatever its size. The file must not
-    /// change meanwhile.
+    /// Works like [`Store::put`], but reads a file, in bounded memory for any size. The file must
+    /// not change during the call.
     async fn put_file(
         &self,
         key: &str,
@@ -138,26 +138,26 @@ pub trait Store: fmt::Debug + Send + Sync {
         options: PutOptions,
     ) -> Result<PutIf, StorageError>;
 
-    /// All objects whose key begins with `prefix` (plain text, so `scans/1` includes `scans/12/a`;
-    /// end it with `/` for a folder), in byte order of their keys.
+    /// Lists all objects whose keys start with `prefix` (plain text, so `scans/1` includes
+    /// `scans/12/a`; end it with `/` for a directory), in byte order of their keys.
     fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>>;
 
-    /// Removes objects; missing ones are no error.
+    /// Removes objects; missing ones are ignored.
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
-    /// The old versions of all objects whose key begins with `prefix`, deleted ones included: about
-    /// 200 bytes of memory a version. None where a store keeps none.
+    /// Returns the old versions of all objects whose keys start with `prefix`, including deleted
+    /// ones. Takes about 200 bytes of memory per version. Empty if a store keeps none.
     async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         let _ = prefix;
         Ok(Vec::new())
     }
 
-    /// The bytes of an old version; the limit is that of [`Store::get`].
+    /// Returns the bytes of an old version, up to the limit of [`Store::get`].
     async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         Err(keeps_no_versions(self.url(), &old.key))
     }
 
-    /// Removes old versions for good; missing ones are no error.
+    /// Removes old versions permanently; missing ones are ignored.
     async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
         match old.first() {
             None => Ok(()),
@@ -165,8 +165,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         }
     }
 
-    /// The folders directly below `prefix`, which ends with a slash: each as a prefix that ends
-    /// with a slash, in byte order.
+    /// Returns the prefixes directly below `prefix`, which ends with a slash. Each also ends with a
+    /// slash; they are in byte order.
     async fn list_folders(&self, prefix: &str) -> Result<Vec<String>, StorageError> {
         let mut objects = self.list(prefix);
         let mut folders: Vec<String> = Vec::new();
@@ -181,7 +181,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(folders)
     }
 
-    /// [`Store::list`], collected: about 100 bytes of memory an object.
+    /// Collects [`Store::list`], which takes about 100 bytes of memory per object.
     async fn list_all(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StorageError> {
         self.list(prefix).try_collect().await
     }
@@ -192,7 +192,7 @@ fn keeps_no_versions(url: &str, key: &str) -> StorageError {
     StorageError::new(StorageErrorKind::Invalid, "read", format!("{url}/{key}"), cause)
 }
 
-/// `None` instead of the error that there is no such object.
+/// Converts the error for a missing object to `None`.
 pub(crate) fn none_if_missing<T>(
     result: Result<T, StorageError>,
 ) -> Result<Option<T>, StorageError> {
@@ -203,7 +203,7 @@ pub(crate) fn none_if_missing<T>(
     }
 }
 
-/// The length of a range, checked against the most bytes that may be held in memory.
+/// Returns a range's length, after checking it against the maximum bytes in memory.
 pub(crate) fn range_length(
     place: &str,
     range: &Range<u64>,

@@ -1,4 +1,4 @@
-//! Reading an object, changing it, and writing it only if no one else wrote in between.
+//! Reads an object, changes it, and writes it only if no one else wrote in between.
 
 use std::future::Future;
 
@@ -10,12 +10,12 @@ use crate::{
     store::{Condition, PutIf, PutOptions, Store, Tagged},
 };
 
-/// Most tries of one update. Each try that fails means that another writer succeeded, so that two
-/// writers that meet need two tries; eight in a row, with their waits of up to 25 s, mean that
-/// something rewrites the object without end.
+/// Maximum attempts of one update. Each failed attempt means that another writer succeeded, so that
+/// two concurrent writers need two attempts. Eight in a row, with their waits of up to 25 s, mean
+/// that something rewrites the object endlessly.
 const MAX_UPDATE_TRIES: u32 = 8;
 
-/// What [`update`](trait.Store.html#method.update) is to do with the object that it has read.
+/// Result of the function that is passed to [`update`](trait.Store.html#method.update).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectChange<T> {
     /// Leave the object as it is and return the value.
@@ -25,17 +25,17 @@ pub enum ObjectChange<T> {
 }
 
 impl dyn Store + '_ {
-    /// Reads the object, has `change` say what it is to be, and writes that if the object is still
-    /// the one that was read; otherwise waits with jitter and begins again, up to eight times.
-    /// `change` gets `None` where there is no object. It may run several times, and must not
-    /// depend on having run before.
+    /// Reads the object, passes it to `change`, and writes the result if the object has not changed
+    /// since; otherwise waits with jitter and starts again, up to eight times. `change` gets `None`
+    /// if the object does not exist. It may run several times, and must not depend on previous
+    /// runs.
     ///
-    /// Over a network, a write may succeed although its answer is lost. Then `change` runs once
-    /// more on what it wrote itself.
+    /// Over a network, a write may succeed although its response is lost. Then `change` runs once
+    /// more on its own result.
     ///
     /// # Errors
-    /// When the store fails, or `change` does, or other writers win every time: then the kind is
-    /// [`StorageErrorKind::PreconditionFailed`].
+    /// Returns an error if the store fails, or `change` does, or other writers win every time: then
+    /// the kind is [`StorageErrorKind::PreconditionFailed`].
     pub async fn update<T, E, C, F>(
         &self,
         key: &str,

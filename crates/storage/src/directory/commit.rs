@@ -1,5 +1,5 @@
-//! The one way by which a directory store changes: the writer writes a file aside, makes it
-//! durable, locks the key, checks the condition, and moves the file to its place.
+//! The only way to change a directory store: the writer writes a temporary file, makes it durable,
+//! locks the key, checks the condition, and moves the file to its path.
 
 use std::{
     fs::{self, File},
@@ -17,11 +17,11 @@ use crate::{
     store::{Condition, PutIf},
 };
 
-/// Tries of a writer whose folder a deletion removed: deletions remove folders that become empty,
-/// and the writer makes its folder again each time.
+/// Maximum attempts of a writer whose directory was removed. A deletion removes directories that
+/// become empty, and the writer creates its directory again each time.
 const TRIES_AGAINST_DELETIONS: u32 = 16;
 
-/// Where the bytes of a new object come from.
+/// The source of a new object's bytes.
 #[derive(Debug)]
 pub(super) enum NewContent<'a> {
     Bytes(&'a [u8]),
@@ -29,7 +29,7 @@ pub(super) enum NewContent<'a> {
 }
 
 impl Root {
-    /// Writes an object if `condition` holds, or in any case where there is none.
+    /// Writes an object if `condition` holds, or unconditionally without one.
     pub(super) fn commit(
         &self,
         key: &str,
@@ -48,7 +48,7 @@ impl Root {
         let mut tries = 0;
         let target = loop {
             tries += 1;
-            // A deletion may take the folder away between making it and moving into it.
+            // A deletion may remove the directory between its creation and the move.
             let vanished = || fault(ErrorKind::NotFound.into());
             let Some(target) = self.path_for_writing(key)? else {
                 if tries < TRIES_AGAINST_DELETIONS { continue } else { return Err(vanished()) }
@@ -73,7 +73,7 @@ impl Root {
         Ok(PutIf::Stored { etag: read::etag_of_bytes(bytes, &metadata) })
     }
 
-    /// Moves the file to its place. The error `AlreadyExists` says that the condition does not
+    /// Moves the file to its path. The error `AlreadyExists` means that the condition does not
     /// hold.
     fn move_to(
         &self,
@@ -100,7 +100,7 @@ impl Root {
         }
     }
 
-    /// Removes an object if it is there, and the folders that this leaves empty.
+    /// Removes an object if it exists, and the directories that become empty.
     pub(super) fn delete(&self, key: &str) -> Result<(), StorageError> {
         let shown = self.path.join(key);
         let fault = |error: io::Error| io_error::from_io("delete", &shown, &error);
@@ -123,7 +123,7 @@ impl Root {
         Ok(())
     }
 
-    /// True if there is an object to delete; refuses a path outside the root.
+    /// Returns true if there is an object to delete. Returns an error for a path outside the root.
     fn has_object(&self, key: &str) -> Result<bool, StorageError> {
         let path = self.path.join(key);
         let (Ok(root), Some(parent)) = (self.path.canonicalize(), path.parent()) else {
@@ -145,7 +145,7 @@ fn fill(file: &mut File, content: &NewContent<'_>, shown: &Path) -> Result<(), S
         NewContent::File(path) => {
             let mut source =
                 File::open(path).map_err(|error| io_error::from_io("read", path, &error))?;
-            // The kernel copies in pieces: memory is bounded whatever the size.
+            // The kernel copies in pieces, so memory is bounded for any size.
             io::copy(&mut source, file)
                 .map(|_| ())
                 .map_err(|error| io_error::from_io("write", shown, &error))

@@ -1,4 +1,4 @@
-//! What an operating system's error means for a store, and what the operator can do about it.
+//! Maps errors of the operating system to storage errors, with advice for the operator.
 
 use std::{
     io::{Error, ErrorKind},
@@ -35,7 +35,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
         ErrorKind::Unsupported => {
             (StorageErrorKind::Other, "; the file system lacks locks, choose another")
         }
-        // A network file system that is away may come back.
+        // An unavailable network file system may come back.
         ErrorKind::StaleNetworkFileHandle
         | ErrorKind::TimedOut
         | ErrorKind::HostUnreachable
@@ -46,7 +46,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
     StorageError::new(kind, action, place, format!("{error}{remedy}"))
 }
 
-/// A path that a symbolic link led out of the store.
+/// Returns the error for a path that leads out of the store through a symbolic link.
 pub(super) fn outside(action: &'static str, place: &Path) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,

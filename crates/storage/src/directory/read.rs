@@ -1,4 +1,4 @@
-//! From a key to a path that is certainly inside the root, and reading what is there.
+//! Resolves keys to paths that are guaranteed to be inside the root, and reads objects.
 
 use std::{
     fs::{self, File, Metadata},
@@ -17,8 +17,9 @@ use crate::{
     store::{ObjectInfo, Tagged, range_length, starts_past_the_end},
 };
 
-/// Up to this size, the version of an object is a hash of its bytes, which no clock or inode can
-/// confuse. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not replaced.
+/// Up to this size, the version of an object is a hash of its bytes, which does not depend on
+/// clocks or inodes. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not
+/// replaced.
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
@@ -84,7 +85,7 @@ impl Root {
         let file = File::open(&real).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         if !metadata.is_file() {
-            // A folder of objects is no object, as on S3.
+            // A directory of objects is not an object, as on S3.
             return Err(StorageError::new(
                 StorageErrorKind::NotFound,
                 "read",
@@ -107,20 +108,20 @@ impl Root {
         io_error::from_io("read", path, error)
     }
 
-    /// The path under which `key` may be written: its folder exists now and is inside the root.
-    /// `None` where a deletion removed the folder in the same instant.
+    /// Returns the path for writing `key`: its directory now exists and is inside the root. `None`
+    /// if a deletion removed the directory at the same time.
     pub(super) fn path_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
         let path = self.path.join(key);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io_error::outside("write", &path));
         };
-        // This is checked first, so that a link cannot make the store create folders elsewhere.
+        // Checked first, so that a link cannot make the store create directories elsewhere.
         let standing = parent.ancestors().find(|ancestor| ancestor.exists());
         match self.make_folder(standing.unwrap_or(&self.path), parent) {
             Ok(Some(folder)) => Ok(Some(folder.join(name))),
             Ok(None) => Err(io_error::outside("write", &path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            // Another writer made the folder first, and a deletion removed it since.
+            // Another writer created the directory first, and a deletion has removed it since.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && !has_file_in(parent) => {
                 Ok(None)
             }
@@ -128,7 +129,7 @@ impl Root {
         }
     }
 
-    /// The real path of `folder`, which is made if it is missing; `None` where it is outside the
+    /// Returns the real path of `folder`, which is created if missing. `None` if it is outside the
     /// root.
     fn make_folder(&self, standing: &Path, folder: &Path) -> std::io::Result<Option<PathBuf>> {
         if !self.is_inside(standing)? {
@@ -138,18 +139,18 @@ impl Root {
         Ok(if self.is_inside(folder)? { Some(folder.canonicalize()?) } else { None })
     }
 
-    /// True if a path that exists is inside the root, links resolved.
+    /// Returns true if an existing path is inside the root after resolving links.
     fn is_inside(&self, path: &Path) -> std::io::Result<bool> {
         Ok(path.canonicalize()?.starts_with(self.path.canonicalize()?))
     }
 }
 
-/// True if a file stands where `folder` or one of its parents must be.
+/// Returns true if a file exists where `folder` or one of its parents must be.
 fn has_file_in(folder: &Path) -> bool {
     folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }
 
-/// The version of a file whose bytes have been read.
+/// Returns the version of a file whose bytes have been read.
 pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     if metadata.len() > HASHED_BYTES {
         metadata_etag(metadata)
@@ -158,7 +159,7 @@ pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     }
 }
 
-/// The version of an open file, read from its start.
+/// Returns the version of an open file, which is read from its start.
 fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     if metadata.len() > HASHED_BYTES {
         return Ok(metadata_etag(metadata));
@@ -166,9 +167,9 @@ fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     Ok(etag_of_bytes(&read_exactly(file, metadata.len())?, metadata))
 }
 
-/// The version of a large file. Objects are replaced, never changed, so two versions that exist at
-/// the same time have two inodes. The change time is left out because unlinking the unfinished
-/// name changes it.
+/// Returns the version of a large file. Objects are replaced, never changed, so two versions that
+/// exist at the same time have two inodes. The change time is not included, because unlinking the
+/// unfinished name changes it.
 fn metadata_etag(metadata: &Metadata) -> String {
     let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
     let facts = format!("{} {seconds} {nanoseconds} {}", metadata.len(), metadata.ino());

@@ -1,10 +1,10 @@
-//! Files that are written but not yet objects, and the locks of a directory store.
+//! Files that are being written, and the locks of a directory store.
 //!
 //! Both are in `.everytab-store/` below the root: `new-<uuid>` files and lock files. All locks are
-//! flock(2), so the kernel frees them when the process that holds them ends, however it ends. A
-//! writer creates its `new-` file and locks it while it holds the shared lock of `lock-staging`;
-//! the cleaner looks at these files while it holds the exclusive one. A `new-` file that no process
-//! has locked is therefore left over from a dead writer, and is removed whatever its age.
+//! flock(2), so the kernel frees them whenever their process ends. A writer creates its `new-` file
+//! and locks it while it holds the shared lock of `lock-staging`; the cleaner checks these files
+//! while it holds the exclusive one. A `new-` file without a lock is therefore left over from a
+//! dead writer, and is removed regardless of its age.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,11 +15,11 @@ use std::{
 use crate::key::RESERVED_FOLDER;
 
 const UNFINISHED: &str = "new-";
-/// Number of lock files: writers whose keys share one wait for each other. With 64 the writers of
-/// one process hardly ever do.
+/// Number of lock files. Writers whose keys share one wait for each other, which with 64 hardly
+/// ever happens within one process.
 const KEY_LOCKS: u64 = 64;
 
-/// An unfinished file, removed when dropped unless it was moved to its place.
+/// An unfinished file, removed when dropped unless it was moved to its path.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) file: File,
@@ -28,7 +28,7 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates the staging folder where it is missing, and an empty locked file in it.
+    /// Creates the staging directory if it is missing, and an empty locked file in it.
     pub(super) fn create(root: &Path) -> io::Result<Self> {
         let folder = root.join(RESERVED_FOLDER);
         fs::create_dir_all(&folder)?;
@@ -41,15 +41,15 @@ impl Unfinished {
         Ok(unfinished)
     }
 
-    /// Replaces what is at `target`.
+    /// Moves the file to `target`, and replaces any file there.
     pub(super) fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.moved = true;
         Ok(())
     }
 
-    /// Moves the file to `target` if nothing is there: `AlreadyExists` otherwise. The caller holds
-    /// the key's lock, which protects file systems that have no hard links.
+    /// Moves the file to `target` if nothing exists there, otherwise returns `AlreadyExists`. The
+    /// caller holds the key's lock, which protects file systems without hard links.
     pub(super) fn create_at(&mut self, target: &Path) -> io::Result<()> {
         match fs::hard_link(&self.path, target) {
             Ok(()) => Ok(()), // The first name is removed when this value is dropped.
@@ -64,7 +64,7 @@ impl Unfinished {
     }
 }
 
-/// True for errors of FAT, and of some network and FUSE file systems.
+/// Returns true for errors of FAT, and of some network and FUSE file systems.
 fn lacks_hard_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -82,7 +82,7 @@ impl Drop for Unfinished {
 }
 
 /// Waits until no other writer, in this process or another, is changing a key of the same group.
-/// Released when dropped.
+/// Dropping the file releases the lock.
 pub(super) fn lock_key(root: &Path, key: &str) -> io::Result<File> {
     let group = key.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let name = format!("lock-{:02}", group % KEY_LOCKS);
@@ -95,8 +95,8 @@ fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Removes the unfinished files of dead writers, as far as this user may: a reader may lack the
-/// rights.
+/// Removes the unfinished files of dead writers, if this user may: a reader may lack the
+/// permission.
 pub(super) fn clean(root: &Path) {
     let folder = root.join(RESERVED_FOLDER);
     let Ok(staging_lock) =
@@ -104,7 +104,7 @@ pub(super) fn clean(root: &Path) {
     else {
         return;
     };
-    // A writer is creating a file in this instant; the next opening will clean.
+    // A writer is creating a file right now; the next opening will clean up.
     if staging_lock.try_lock().is_err() {
         return;
     }

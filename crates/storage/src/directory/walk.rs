@@ -1,7 +1,7 @@
-//! Listing a directory store in byte order of the keys, with bounded look-ahead.
+//! Lists a directory store in byte order of the keys, with bounded look-ahead.
 //!
-//! A folder sorts as its name with a slash, so that a depth-first walk gives the keys in the order
-//! in which S3 lists them (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
+//! A directory sorts by its name with a slash, so that a depth-first walk yields the keys in the
+//! order in which S3 lists them (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ const BATCH: usize = 1000;
 
 type Batch = Result<Vec<ObjectInfo>, StorageError>;
 
-/// The objects whose key begins with `prefix`. The walk stops when the stream is dropped.
+/// Streams the objects whose keys start with `prefix`. The walk stops when the stream is dropped.
 pub(super) fn list(
     root: PathBuf,
     prefix: String,
@@ -36,7 +36,7 @@ pub(super) fn list(
         let (sender, receiver) = mpsc::channel::<Batch>(2);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = walk(&root, &prefix, &sender) {
-                // Sending fails only if the reader has gone.
+                // Sending fails only if the reader was dropped.
                 let _ = sender.blocking_send(Err(error));
             }
         });
@@ -52,16 +52,16 @@ pub(super) fn list(
     .boxed()
 }
 
-/// Walks below the deepest folder that the prefix names.
+/// Walks below the deepest directory that the prefix names.
 fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), StorageError> {
     let start = prefix.rfind('/').map_or("", |slash| &prefix[..=slash]);
-    // The folder of the prefix may be reached through a link; folders below it never are.
+    // The prefix's directory may be reached through a link; directories below it never are.
     if let (Ok(real), Ok(real_root)) = (root.join(start).canonicalize(), root.canonicalize())
         && !real.starts_with(real_root)
     {
         return Err(io_error::outside("list", &root.join(start)));
     }
-    // The keys that are still to visit, the next one last; a folder ends with a slash.
+    // The keys still to visit, the next one last; a directory ends with a slash.
     let mut waiting = children(root, start)?;
     let mut batch = Vec::new();
     while let Some(key) = waiting.pop() {
@@ -78,7 +78,7 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
                 batch.push(ObjectInfo { key, size: found.len(), etag: None });
             }
             Ok(_) => {}
-            // The object was deleted since its folder was read.
+            // The object was deleted since its directory was read.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(io_error::from_io("list", &root.join(&key), &error)),
         }
@@ -86,12 +86,12 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
             return Ok(());
         }
     }
-    // Sending fails only if the reader has gone.
+    // Sending fails only if the reader was dropped.
     let _ = sender.blocking_send(Ok(batch));
     Ok(())
 }
 
-/// The names directly in a folder (`""` or ending with a slash), as keys, the last one first.
+/// Returns the names in a directory (`""` or ending with a slash), as keys in reverse order.
 fn children(root: &Path, folder: &str) -> Result<Vec<String>, StorageError> {
     let path = root.join(folder);
     let fault = |error: std::io::Error| io_error::from_io("list", &path, &error);

@@ -1,6 +1,6 @@
-//! Reads a web server's answer and checks it against the request.
+//! Reads a web server's response and checks it against the request.
 //!
-//! Invariants: never more bytes in memory than the request asks for; bytes of another range are an
+//! Invariants: memory never holds more bytes than were requested; bytes of another range are an
 //! error.
 
 use std::ops::Range;
@@ -17,11 +17,11 @@ use crate::{
     store::{starts_past_the_end, too_large},
 };
 
-/// Bytes that may be read and dropped before the range if a server ignores `Range`: 8 MiB take a
-/// second on an ordinary line, and the heads of files are within them.
+/// Maximum bytes that are read and dropped before the range if a server ignores `Range`. 8 MiB take
+/// a second on an ordinary line and include the start of files.
 const MAX_SKIPPED_BYTES: u64 = 8 << 20;
 
-/// Which bytes of an object a request asks for.
+/// The bytes of an object that a request is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Head,
@@ -32,17 +32,17 @@ pub(super) enum Wanted {
     Range(Range<u64>),
 }
 
-/// The checked answer to a request.
+/// The checked response to a request.
 #[derive(Debug)]
 pub(super) struct ObjectAnswer {
-    /// The bytes; none for a HEAD request.
+    /// The bytes. Empty for a HEAD request.
     pub(super) bytes: Bytes,
     /// Length of the whole object for a HEAD request, else of the bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
 
-/// Reads an answer with status 200 or 206.
+/// Reads a response with status 200 or 206.
 pub(super) async fn read(
     place: &str,
     response: Response,
@@ -74,8 +74,8 @@ pub(super) async fn read(
     Ok(ObjectAnswer { size: bytes.len() as u64, bytes, etag })
 }
 
-/// The bytes of a range from an answer with status 206, or with status 200 from a server that
-/// ignores `Range`, if few bytes precede the range.
+/// Returns the bytes of a range from a response with status 206, or with status 200 from a server
+/// that ignores `Range`, if few bytes precede the range.
 async fn read_range(
     place: &str,
     response: Response,
@@ -107,14 +107,14 @@ async fn read_range(
     }
 }
 
-/// The first and the last byte of a `Content-Range` such as `bytes 0-99/1234`.
+/// Parses the first and the last byte of a `Content-Range` such as `bytes 0-99/1234`.
 fn parse_content_range(header: &str) -> Option<(u64, u64)> {
     let (range, _) = header.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
-/// At most `most` bytes after the first `skipped` ones. Later bytes are not read.
+/// Returns up to `most` bytes after the first `skipped` ones. Does not read later bytes.
 async fn collect(
     place: &str,
     response: Response,

@@ -1,4 +1,4 @@
-//! A bucket and a prefix in it: how to ask for it, and how its objects are called.
+//! A bucket and a prefix in it: the client, and the names of its objects.
 
 use aws_sdk_s3::Client;
 
@@ -13,14 +13,14 @@ pub(super) struct Bucket {
     pub(super) prefix: String,
     /// Bucket and prefix as `s3://bucket/prefix`.
     pub(super) url: String,
-    /// Most tries of a body that breaks off.
+    /// Maximum attempts of a truncated body.
     pub(super) max_attempts: u32,
-    /// Most bytes that one read returns.
+    /// Maximum bytes that one read returns.
     pub(super) max_get_bytes: u64,
 }
 
 impl Bucket {
-    /// The name of an object in the bucket, prefix included.
+    /// Returns the name of an object in the bucket, including the prefix.
     pub(super) fn full(&self, key: &str) -> Result<String, StorageError> {
         check_key(&self.url, key)?;
         let full = format!("{}{key}", self.prefix);
@@ -28,7 +28,7 @@ impl Bucket {
         Ok(full)
     }
 
-    /// The URL of an object, as errors show it.
+    /// Returns the URL of an object, as errors show it.
     pub(super) fn place(&self, key: &str) -> String {
         format!("{}/{key}", self.url)
     }

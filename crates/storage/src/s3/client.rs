@@ -1,4 +1,4 @@
-//! How the SDK's client is set up: credentials, endpoint, region, timeouts, retries.
+//! Configures the SDK's client: credentials, endpoint, region, timeouts, retries.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
 /// The region if no setting names one: that of Common Crawl's bucket.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// A client by the settings and the environment, and the source of its credentials.
+/// Builds a client from the settings and the environment. Also returns its credentials provider.
 pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCredentialsProvider>) {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .retry_config(retries(settings))
@@ -33,7 +33,7 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     let custom_endpoint = settings.endpoint.is_some() || environment_endpoint;
     loader = match &settings.region {
         Some(region) => loader.region(Region::new(region.clone())),
-        // Asking EC2's metadata service for a region takes seconds outside EC2, and an endpoint
+        // Querying EC2's metadata service for a region takes seconds outside EC2, and an endpoint
         // that is not Amazon's is hardly ever used on EC2.
         None if custom_endpoint => loader.region(
             RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
@@ -61,7 +61,7 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
         .retry_classifier(OverloadIsTransient)
         .interceptor(UserAgent(settings.user_agent.clone()));
     if custom_endpoint || shared.endpoint_url().is_some() {
-        // S3-compatible stores address buckets by path, and several refuse the checksums that the
+        // S3-compatible stores address buckets by path, and several reject the checksums that the
         // SDK adds by default since 2025.
         builder = builder
             .force_path_style(true)
@@ -71,7 +71,8 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
-/// With a pace each try needs a permit of its own, so the store itself tries again.
+/// Returns the SDK's retry settings. With a pace each attempt needs its own permit, so the store
+/// retries instead.
 fn retries(settings: &StoreSettings) -> RetryConfig {
     if settings.pace.is_some() {
         return RetryConfig::disabled();
@@ -90,7 +91,8 @@ fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
         .build()
 }
 
-/// Names this program in every request, in place of the SDK. Signatures do not cover the field.
+/// Sends this program's name in every request instead of the SDK's. Signatures do not cover the
+/// field.
 #[derive(Debug)]
 struct UserAgent(String);
 
@@ -110,8 +112,9 @@ impl Intercept for UserAgent {
     }
 }
 
-/// The SDK tries again on status 500, 502, 503 and 504. This adds the statuses that compatible
-/// stores and proxies send under load, and S3's 409 to a conditional put that met another one.
+/// Extends the SDK's retries, which cover the statuses 500, 502, 503 and 504, to the statuses that
+/// compatible stores and proxies send under load, and to S3's 409 for a conditional put that met
+/// another one.
 #[derive(Debug)]
 struct OverloadIsTransient;
 
@@ -120,7 +123,7 @@ impl ClassifyRetry for OverloadIsTransient {
         let Some(response) = context.response() else { return RetryAction::NoActionIndicated };
         match response.status().as_u16() {
             429 => RetryAction::throttling_error(),
-            // 501 and 505 are permanent refusals, 507 is a full disk.
+            // 501 and 505 are permanent errors, 507 is a full disk.
             500 | 502..=504 | 508..=599 => RetryAction::transient_error(),
             409 if response.body().bytes().is_some_and(says_conditional_conflict) => {
                 RetryAction::transient_error()

@@ -1,5 +1,5 @@
-//! Uploading large objects in parts. Invariant: an upload that does not complete is aborted, also
-//! when the caller stops waiting for it, so that no invisible parts are paid for.
+//! Uploads large objects in parts. Invariant: an incomplete upload is aborted, even if the caller
+//! stops waiting for it, so that no invisible parts cost money.
 
 use std::{
     io::SeekFrom,
@@ -21,16 +21,16 @@ use crate::{
     store::PutOptions,
 };
 
-/// Objects up to this size are written by one PUT, larger ones in parts of this size: with
+/// Objects up to this size are written by one PUT, larger ones in parts of this size. With
 /// [`PARTS_IN_FLIGHT`] an upload holds at most 48 MiB.
 pub(super) const PART_BYTES: u64 = 16 << 20;
 /// S3's limit on the number of parts; files over 156 GiB get larger parts.
 const MAX_PARTS: u64 = 10_000;
-/// Parts that are uploaded concurrently, and so in memory: three keep the line busy while one waits
-/// for its answer.
+/// Parts that are uploaded concurrently, and so are in memory. Three keep the line busy while one
+/// waits for its response.
 const PARTS_IN_FLIGHT: usize = 3;
 
-/// Where the bytes of an upload come from. A part is read when its upload begins.
+/// The source of an upload's bytes. A part is read when its upload starts.
 #[derive(Debug)]
 pub(super) enum UploadSource {
     Bytes(Bytes),
@@ -84,7 +84,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> StorageError {
 }
 
 impl Bucket {
-    /// Uploads in parts and makes the object visible by the last request alone.
+    /// Uploads in parts. The object becomes visible only with the last request.
     pub(super) async fn put_parts(
         &self,
         key: &str,

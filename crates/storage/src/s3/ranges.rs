@@ -1,10 +1,10 @@
-//! Reads ranges of objects by a request of our own, signed as the SDK signs: a scan reads 30
-//! million records, and the SDK uses more processor time for a request than parsing a page does
+//! Reads ranges of objects by our own requests, signed as the SDK signs them: a scan reads 30
+//! million records, and the SDK uses more CPU time for a request than parsing a page does
 //! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 //!
-//! Invariants: the result is exactly the range, cut where the object ends, or an error. Then the
-//! SDK asks again, so that its tries, waits and errors are those of the store. Credentials and the
-//! endpoint are the SDK's. Never prints a secret.
+//! Invariants: the result is exactly the range, cut at the end of the object, or an error. After an
+//! error the SDK requests the range again, so that its retries, waits and errors are those of the
+//! store. Credentials and the endpoint are the SDK's. Never prints a secret.
 
 use std::{
     fmt,
@@ -36,10 +36,10 @@ use crate::{
 /// Credentials are renewed this long before they expire, as in the SDK.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(10);
 
-/// When the SDK is to ask for a range that was not received.
+/// When the SDK should request a range that was not received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SdkRetry {
-    /// Immediately: the answer is a refusal, or holds other bytes.
+    /// Immediately: the response is an error, or holds other bytes.
     Now,
     /// After a wait: the server is busy.
     WhenLessBusy,
@@ -50,7 +50,7 @@ pub(super) enum SdkRetry {
 /// Reads ranges of one bucket's objects.
 pub(super) struct Ranges {
     client: reqwest::Client,
-    /// The address of the bucket's objects; it ends with a slash.
+    /// The URL of the bucket's objects; it ends with a slash.
     base: Url,
     /// The value of the `Host` field.
     host: String,
@@ -71,16 +71,16 @@ impl fmt::Debug for Ranges {
 }
 
 impl Ranges {
-    /// Takes endpoint, region and credentials from the SDK; `None` where the SDK would sign in a
-    /// way that is not implemented here.
+    /// Takes endpoint, region and credentials from the SDK. `None` if the SDK would sign in a way
+    /// that is not implemented here.
     pub(super) async fn of(
         sdk: &Client,
         credentials: Option<SharedCredentialsProvider>,
         bucket: &str,
         settings: &StoreSettings,
     ) -> Option<Self> {
-        // A presigned link shows endpoint, region and kind of signature. It needs no network and no
-        // real key.
+        // A presigned link contains endpoint, region and kind of signature. It needs no network and
+        // no real key.
         let no_key = Credentials::new("none", "none", None, None, "everytab");
         let link = sdk
             .get_object()
@@ -111,7 +111,7 @@ impl Ranges {
         Some(Self { client, base, host, scope, credentials, key: Mutex::new(None) })
     }
 
-    /// The bytes of a range that is not empty.
+    /// Returns the bytes of a range that is not empty.
     pub(super) async fn read(&self, key: &str, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
         let path = format!("{}{}", self.base.path(), path_encoded(key));
         let mut address = self.base.clone();
@@ -138,7 +138,7 @@ impl Ranges {
         match response.status() {
             StatusCode::PARTIAL_CONTENT => whole(response, range).await,
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                // The key may have been changed before it expires.
+                // The key may have been replaced before it expires.
                 *self.key.lock().await = None;
                 Err(SdkRetry::Now)
             }
@@ -148,7 +148,8 @@ impl Ranges {
         }
     }
 
-    /// The signing key of the day: derived once, and again when the credentials change.
+    /// Returns the signing key of the day, which is derived once, and again when the credentials
+    /// change.
     async fn signer(&self, now: SystemTime) -> Option<Arc<Signer>> {
         let day = basic_time(now)?.get(..8)?.to_owned();
         let mut known = self.key.lock().await;
@@ -174,7 +175,7 @@ impl Ranges {
     }
 }
 
-/// Region and service of a link that is signed by Signature Version 4; `None` for another kind of
+/// Returns region and service of a link with Signature Version 4. `None` for another kind of
 /// signature.
 fn scope_of(link: &Url) -> Option<Scope> {
     let value = |wanted: &str| {
@@ -189,14 +190,14 @@ fn scope_of(link: &Url) -> Option<Scope> {
     Some(Scope { region, service })
 }
 
-/// A time in ISO 8601's basic format, such as `20260131T235959Z`.
+/// Formats a time in ISO 8601's basic format, such as `20260131T235959Z`.
 fn basic_time(now: SystemTime) -> Option<String> {
     let seconds = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let time = DateTime::from_secs(i64::try_from(seconds).ok()?).fmt(DateTimeFormat::DateTime);
     Some(time.ok()?.replace(['-', ':'], ""))
 }
 
-/// The bytes of an answer whose header fields say that it holds the range.
+/// Returns the bytes of a response whose header fields say that it holds the range.
 async fn whole(response: Response, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
     let field = |name| response.headers().get(name)?.to_str().ok();
     let named =

@@ -1,5 +1,5 @@
-//! Reading and listing a bucket. Owns the retry of bodies that break off after their headers,
-//! which the SDK does not repeat.
+//! Reads and lists a bucket. Retries bodies that are truncated after their headers, which the SDK
+//! does not do.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Bucket {
-    /// Size and version of an object, or `None` where there is no such object.
+    /// Returns size and version of an object. `None` if it does not exist.
     pub(super) async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
         let sent = self.client.head_object().bucket(&self.name).key(self.full(key)?).send().await;
         match sent {
@@ -34,7 +34,7 @@ impl Bucket {
         }
     }
 
-    /// The whole object, or a range of it that is not empty.
+    /// Returns the whole object, or a range of it that is not empty.
     pub(super) async fn fetch(
         &self,
         key: &str,
@@ -126,8 +126,8 @@ impl Bucket {
         )
     }
 
-    /// The objects whose key begins with `prefix`, in pages of 1,000; a page is fetched when the
-    /// caller has read the one before.
+    /// Streams the objects whose keys start with `prefix`, in pages of 1,000. A page is fetched
+    /// when the caller has read the previous one.
     pub(super) fn list_pages(
         &self,
         prefix: &str,
@@ -166,7 +166,7 @@ impl Bucket {
         objects
             .filter_map(|object| {
                 let key = object.key?.strip_prefix(&self.prefix)?.to_owned();
-                // Web consoles make "folders": empty objects whose name ends with a slash.
+                // Web consoles create "folders": empty objects whose name ends with a slash.
                 let is_folder = key.is_empty() || key.ends_with('/');
                 let size = size_of(object.size);
                 (!is_folder).then_some(ObjectInfo { key, size, etag: object.e_tag })

@@ -1,4 +1,4 @@
-//! What a failed call of the S3 SDK means for a store, and what the operator can do.
+//! Maps failed calls of the S3 SDK to storage errors, with advice for the operator.
 
 use std::error::Error;
 
@@ -12,8 +12,8 @@ use crate::{
     error::{StorageError, StorageErrorKind, describe},
 };
 
-/// True if a conditional put lost: status 412, a conflict with another conditional put after all
-/// retries, or status 404 where the object to be replaced is gone.
+/// Returns true if a conditional put lost: status 412, a conflict with another conditional put
+/// after all retries, or status 404 because the object to replace was removed.
 pub(super) fn is_precondition<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
     let status = error.raw_response().map(|response| response.status().as_u16());
     let code = error.code().unwrap_or_default();
@@ -41,7 +41,7 @@ where
         SdkError::DispatchFailure(failure) => {
             let cause = failure.as_connector_error().map(|cause| describe(cause));
             let cause = cause.unwrap_or_default();
-            // The SDK looks for credentials while it sends the request, so it fails here.
+            // The SDK loads credentials while it sends the request, so this fails here.
             if cause.contains("credential") {
                 return no_credentials(action, place);
             }

@@ -1,13 +1,13 @@
 //! AWS Signature Version 4 for one form of request: a GET of a range.
 //!
-//! Must not know: where keys come from, how requests are sent.
+//! Does not depend on the source of keys, or on how requests are sent.
 
 use std::fmt::Write;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of no bytes: a GET has no body.
+/// SHA-256 of an empty body, because a GET has none.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The region and service that a signing key is for.
@@ -34,7 +34,7 @@ pub(super) struct Signed<'a> {
 }
 
 impl SigningKey {
-    /// The key of a `day` (`20260131`).
+    /// Derives the key of a `day` (`20260131`).
     pub(super) fn derive(
         key_id: &str,
         secret: &str,
@@ -60,7 +60,7 @@ impl SigningKey {
         &self.day
     }
 
-    /// Signs a GET of `path`, percent-encoded, with a `Range` field, at a `time` of the key's day
+    /// Signs a GET of `path`, percent-encoded, with a `Range` field, at a `time` on the key's day
     /// (`20260131T235959Z`).
     pub(super) fn sign(&self, host: &str, path: &str, range: &str, time: &str) -> Signed<'_> {
         let mut names = "host;range;x-amz-content-sha256;x-amz-date".to_owned();
@@ -86,7 +86,7 @@ impl SigningKey {
     }
 }
 
-/// A key of S3 as the path of a URL: all but unreserved bytes and slashes percent-encoded.
+/// Encodes an S3 key as the path of a URL: percent-encodes all but unreserved bytes and slashes.
 pub(super) fn path_encoded(key: &str) -> String {
     let mut path = String::with_capacity(key.len());
     for byte in key.bytes() {

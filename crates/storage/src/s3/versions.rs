@@ -1,7 +1,7 @@
-//! The versions of a bucket's objects that are not the newest.
+//! The old versions of a bucket's objects.
 //!
-//! A bucket that keeps versions keeps what was overwritten or deleted until its lifecycle removes
-//! it. A bucket that never kept any has none.
+//! A versioned bucket keeps overwritten and deleted objects until its lifecycle removes them. A
+//! bucket that was never versioned has none.
 
 use bytes::Bytes;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Bucket {
-    /// The old versions of the objects whose key begins with `prefix`.
+    /// Returns the old versions of the objects whose keys start with `prefix`.
     pub(super) async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         check_prefix(&self.url, prefix)?;
         let full = format!("{}{prefix}", self.prefix);
@@ -54,7 +54,7 @@ impl Bucket {
         }
     }
 
-    /// The bytes of an old version.
+    /// Returns the bytes of an old version.
     pub(super) async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         let sent = self
             .client
@@ -69,7 +69,7 @@ impl Bucket {
         self.collect(&old.key, None, output).await
     }
 
-    /// Removes old versions for good.
+    /// Removes old versions permanently.
     pub(super) async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
         let named: Vec<_> =
             old.iter().map(|old| (old.key.as_str(), Some(old.version.as_str()))).collect();

@@ -1,4 +1,4 @@
-//! Writing an object in one request, and deleting objects.
+//! Writes an object in one request, and deletes objects.
 
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use crate::{
     store::{Condition, PutIf, PutOptions},
 };
 
-/// The most objects that one DeleteObjects request may name (Amazon S3 API Reference).
+/// Maximum objects in one DeleteObjects request (Amazon S3 API Reference).
 const DELETE_BATCH: usize = 1000;
 
 impl Bucket {
@@ -49,13 +49,13 @@ impl Bucket {
         }
     }
 
-    /// Removes objects; missing ones are no error.
+    /// Removes objects; missing ones are ignored.
     pub(super) async fn delete_all(&self, keys: &[String]) -> Result<(), StorageError> {
         let named: Vec<_> = keys.iter().map(|key| (key.as_str(), None)).collect();
         self.delete_each(&named).await
     }
 
-    /// Removes objects, or the named versions of them, for good.
+    /// Removes objects, or their given versions, permanently.
     pub(super) async fn delete_each(
         &self,
         named: &[(&str, Option<&str>)],
