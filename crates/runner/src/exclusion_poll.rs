@@ -1,9 +1,9 @@
 //! Keeps the exclusions of running scans up to date while this worker fetches icons.
 //!
-//! Invariant: nothing is asked of anybody on the strength of a list that is older than a minute. A
-//! worker that cannot reach Postgres holds its requests back until it can; those that are on the
-//! wire end by their own deadlines.
-//! Must not know: what is excluded.
+//! Invariant: no request is sent based on a list that is older than a minute. A worker that cannot
+//! reach Postgres pauses its requests until it can; those already sent end by their own deadlines.
+//!
+//! Does not depend on what is excluded.
 
 use std::time::{Duration, Instant};
 
@@ -14,24 +14,24 @@ use tokio::time::timeout;
 
 use crate::metrics;
 
-/// How often a worker that fetches icons asks what was excluded: 200 workers ask 20 times a second
-/// at most, each for one row of an index.
+/// Interval at which a worker that fetches icons polls exclusions: 200 workers send at most 20
+/// queries per second, each for one row of an index.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// Limit of one such question.
+/// Time limit of one poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
-/// The age of a list from which on requests are held back.
+/// Maximum age of a list before requests are paused.
 const MAX_AGE: Duration = Duration::from_secs(40);
-// A question may be under way when the age is reached.
+// A poll may be in progress when this age is reached.
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
-/// Asks until it is dropped.
+/// Polls until it is dropped.
 pub(crate) async fn keep_up_to_date(coordinator: Coordinator, context: Context) {
     let mut known_at = Instant::now();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let held = context.exclusions.held();
         if held.is_empty() {
-            // A job loads the list before it asks for anything.
+            // A job loads the list before it sends any request.
             known_at = Instant::now();
             context.fetcher.hold_back(false);
             continue;

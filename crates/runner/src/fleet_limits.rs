@@ -1,8 +1,9 @@
-//! This worker's share of the limits that belong to the whole fleet.
+//! This worker's share of the fleet's limits.
 //!
 //! Invariant: nothing else sets the fetcher's rate, the sources' rate or the number of live
 //! workers.
-//! Must not know: leases.
+//!
+//! Does not depend on leases.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,14 +12,14 @@ use everytab_jobs::Context;
 
 use crate::metrics::instruments;
 
-/// The number of live workers that this worker assumes while it does not know it: a small share of
-/// the fleet's rate is wrong for a few seconds only.
+/// The number of live workers that this worker assumes until it learns it. A small share of the
+/// fleet's rate is wrong only for a few seconds.
 const ASSUMED_WORKERS: u32 = 200;
 
 /// The fleet's limits, of which each live worker takes its share.
 pub(crate) struct FleetLimits {
     context: Context,
-    /// The number of live workers at the last renewal; 0 while it is not known.
+    /// The number of live workers at the last renewal. 0 if unknown.
     live_workers: AtomicU32,
 }
 
@@ -27,13 +28,13 @@ impl FleetLimits {
         Self { context, live_workers: AtomicU32::new(0) }
     }
 
-    /// The number of workers that share the fleet's limits, if it is known.
+    /// Returns the number of workers that share the fleet's limits. `None` if unknown.
     pub(crate) fn live_workers(&self) -> Option<u32> {
         Some(self.live_workers.load(Ordering::SeqCst)).filter(|workers| *workers > 0)
     }
 
-    /// Records the number of live workers that a renewal brought, and the fleet's requests a second
-    /// if the renewal brought back a lease.
+    /// Records the number of live workers from a renewal, and the fleet's requests per second if
+    /// the renewal renewed any lease.
     pub(crate) fn renewed(&self, renewal: &Renewal) {
         let workers = renewal.live_workers;
         self.context.fetcher.share_addresses_with(usize::try_from(workers).unwrap_or(usize::MAX));
@@ -44,8 +45,8 @@ impl FleetLimits {
         }
     }
 
-    /// Sets the fleet's requests a second, to sites and to the source; none takes a limit away.
-    /// While the number of workers is not known, this worker takes a small share.
+    /// Sets the fleet's requests per second, to sites and to the source. `None` removes a limit.
+    /// While the number of workers is unknown, this worker takes a small share.
     pub(crate) fn set_rates(&self, rate: Option<i32>, archive_rate: Option<i32>) {
         let workers = f64::from(self.live_workers().unwrap_or(ASSUMED_WORKERS).max(1));
         let share = |rate: Option<i32>| rate.map(|rate| f64::from(rate.max(1)) / workers);
@@ -53,7 +54,8 @@ impl FleetLimits {
         self.context.allow_source_requests(share(archive_rate));
     }
 
-    /// Forgets the number of live workers: without a lease this worker does not learn of changes.
+    /// Forgets the number of live workers, because without a lease this worker does not learn of
+    /// changes.
     pub(crate) fn forget_live_workers(&self) {
         self.live_workers.store(0, Ordering::SeqCst);
     }

@@ -1,8 +1,9 @@
-//! The item journal of a job in poison-item isolation, kept in Postgres.
+//! The item journal of a job in poison-item isolation, stored in Postgres.
 //!
-//! Invariant: a checkpoint returns only once Postgres has recorded the item under the lease's
+//! Invariant: a checkpoint returns only after Postgres has recorded the item under the lease's
 //! fence.
-//! Must not know: what an item is.
+//!
+//! Does not depend on the type of items.
 
 use std::collections::HashMap;
 
@@ -22,10 +23,10 @@ pub(crate) struct PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Loads the items that were current when a process that performed the job ended.
+    /// Loads the items that were being handled when a process performing the job died.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
+    /// Returns an error if Postgres cannot be reached.
     pub(crate) async fn load(
         coordinator: &Coordinator,
         fence: Fence,
@@ -42,7 +43,7 @@ impl PostgresJournal {
         let until = self.trusted.until();
         match self.coordinator.checkpoint_item(self.fence, item, until).await {
             Ok(true) => self.heartbeat.beat(),
-            // The lease is lost: the job is about to be ended.
+            // The lease is lost, so the job is about to be aborted.
             Ok(false) => std::future::pending().await,
             Err(error) => {
                 tracing::warn!(%error, item, "the item is not handled: no checkpoint of it");

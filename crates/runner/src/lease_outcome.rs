@@ -1,25 +1,25 @@
-//! How leases end, as the log, the traces and the metric `everytab.jobs.ended` name it.
+//! Results of leases, as named in the log, the traces and the metric `everytab.jobs.ended`.
 
-/// How the lease of a job ended.
+/// The result of a job's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseOutcome {
     /// The job's rows and its completion are committed.
     Recorded,
-    /// They were committed before: the answer of an earlier call was lost.
+    /// They were committed before: the reply of an earlier call was lost.
     AlreadyRecorded,
     /// The lease was lost, so nothing was written.
     Lost,
     /// The job failed, and will be performed again.
     Retry,
-    /// The job failed for good.
+    /// The job failed permanently.
     Discarded,
-    /// The lease was given back without counting an attempt.
+    /// The lease was released without counting an attempt.
     Released,
     /// The lease could not be renewed in time.
     Expired,
     /// The job made no progress, so its lease is no longer renewed.
     Stalled,
-    /// Postgres did not answer, so the lease runs out by itself.
+    /// Postgres did not respond, so the lease will expire.
     Unknown,
 }
 
@@ -37,7 +37,7 @@ impl LeaseOutcome {
         Self::Unknown,
     ];
 
-    /// The stable name.
+    /// Returns the stable name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -52,7 +52,7 @@ impl LeaseOutcome {
         }
     }
 
-    /// Whether a trace shows the job as failed.
+    /// Returns whether a trace shows the job as failed.
     pub(crate) fn is_failure(self) -> bool {
         match self {
             Self::Recorded | Self::AlreadyRecorded | Self::Released => false,

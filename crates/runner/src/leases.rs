@@ -1,6 +1,7 @@
 //! The leases that a worker holds: renewed together, each trusted for a part of its time.
 //!
-//! Invariant: a lease is renewed only while its job makes progress. Must not know: what a job does.
+//! Invariant: a lease is renewed only while its job makes progress. Does not depend on the work of
+//! jobs.
 
 use std::{
     collections::HashMap,
@@ -15,29 +16,29 @@ use tokio::sync::watch;
 
 use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
 
-/// Renewals per lease: two may fail before the lease runs out.
+/// Renewals per lease: two may fail before the lease expires.
 const RENEWALS_PER_LEASE: u32 = 3;
 /// A worker trusts a lease for 90 % of the time that Postgres grants, so that it stops before
-/// Postgres may give the job to another worker: the call's own way and the difference of the
+/// Postgres may lease the job to another worker. The latency of the call and the difference of the
 /// clocks' rates are far below a tenth.
 const TRUST_MARGIN_DIVISOR: u32 = 10;
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 
-/// Why a job is ended from outside.
+/// Why a job is aborted from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseEnd {
-    /// A renewal did not bring the lease back: another worker may have it.
+    /// A renewal did not renew the lease: another worker may have it.
     Lost,
     /// The lease could not be renewed in time.
     Expired,
-    /// The worker is draining, and gives the lease back.
+    /// The worker is draining, and releases the lease.
     Released,
     /// The job made no progress for too long.
     Stalled,
 }
 
 impl LeaseEnd {
-    /// How the end of the lease is counted.
+    /// Returns the outcome under which the end is counted.
     pub(crate) fn outcome(self) -> LeaseOutcome {
         match self {
             Self::Lost => LeaseOutcome::Lost,
@@ -47,7 +48,7 @@ impl LeaseEnd {
         }
     }
 
-    /// The reason for the log and for the event in Postgres.
+    /// Returns the reason for the log and for the event in Postgres.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Lost => "the lease was lost",
@@ -64,17 +65,17 @@ struct TrustState {
     end: Option<LeaseEnd>,
 }
 
-/// How long a job may trust its lease, and whether it must end. Clones share it.
+/// How long a job may trust its lease, and whether it must stop. Clones share it.
 #[derive(Clone)]
 pub(crate) struct LeaseTrust(watch::Receiver<TrustState>);
 
 impl LeaseTrust {
-    /// Until when the lease may be trusted, as known now.
+    /// Returns the time until which the lease may currently be trusted.
     pub(crate) fn until(&self) -> Instant {
         self.0.borrow().until
     }
 
-    /// Waits until the job must end; returns why.
+    /// Waits until the job must stop, and returns the reason.
     pub(crate) async fn ended(&mut self) -> LeaseEnd {
         loop {
             let TrustState { until, end } = *self.0.borrow_and_update();
@@ -93,17 +94,17 @@ impl LeaseTrust {
 
 struct HeldLease {
     length: Duration,
-    /// Whether its scan has a rate, of which this worker takes its part.
+    /// Whether its scan has a rate limit, of which this worker takes a share.
     is_limited: bool,
     state: watch::Sender<TrustState>,
     heartbeat: Heartbeat,
-    /// The count of the heartbeat when it was last seen to have grown, and when that was.
+    /// The heartbeat's last count, and the time when it last grew.
     last_count: u64,
     moved_at: Instant,
 }
 
 impl HeldLease {
-    /// Whether the job has made progress within `stall_limit`.
+    /// Returns whether the job has made progress within `stall_limit`.
     fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
         let count = self.heartbeat.count();
         if count != self.last_count {
@@ -132,7 +133,7 @@ impl Leases {
         Self { coordinator, worker_id, stall_limit, held: Mutex::default(), fleet_limits }
     }
 
-    /// Takes a lease under renewal, and applies the rate that came with it.
+    /// Starts renewing a lease, and applies its rate limits.
     pub(super) fn add(&self, lease: &Lease, heartbeat: Heartbeat) -> LeaseTrust {
         self.fleet_limits.set_rates(lease.rate, lease.archive_rate);
         let now = Instant::now();
@@ -153,14 +154,14 @@ impl Leases {
         }
     }
 
-    /// Ends every job, so that its lease is given back.
+    /// Aborts every job, so that its lease is released.
     pub(crate) fn release_all(&self) {
         for held in self.held.lock().values() {
             held.state.send_modify(|state| state.end = state.end.or(Some(LeaseEnd::Released)));
         }
     }
 
-    /// Renews all leases every third of the shortest one.
+    /// Renews all leases every third of the shortest duration.
     pub(super) async fn renew_repeatedly(self: Arc<Self>) {
         loop {
             let shortest = self.held.lock().values().map(|held| held.length).min();
@@ -172,7 +173,8 @@ impl Leases {
         }
     }
 
-    /// Whether a lease has used up a third of its time, or a share of a limited rate is not known.
+    /// Returns whether a lease has used a third of its time, or the share of a rate limit is
+    /// unknown.
     fn is_due(&self) -> bool {
         let now = Instant::now();
         let is_unknown = self.fleet_limits.live_workers().is_none();
@@ -185,7 +187,7 @@ impl Leases {
         })
     }
 
-    /// The leases to renew; the jobs of the others are ended.
+    /// Returns the leases to renew, and aborts the jobs of the others.
     fn alive(&self, now: Instant) -> Vec<Fence> {
         let mut alive = Vec::new();
         for (fence, held) in self.held.lock().iter_mut() {
@@ -222,7 +224,7 @@ impl Leases {
     }
 }
 
-/// How long a lease is trusted: a little less than Postgres grants.
+/// Returns how long a lease is trusted, which is a little less than Postgres grants.
 fn trusted(length: Duration) -> Duration {
     length - length / TRUST_MARGIN_DIVISOR
 }

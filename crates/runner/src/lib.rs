@@ -1,9 +1,9 @@
 //! The loop of a worker: lease, heartbeat, perform, complete.
 //!
-//! [`run`] takes jobs from Postgres until the work is done or the worker is asked to stop. A job is
-//! performed in a task of its own; its lease is renewed while the job makes progress.
+//! [`run`] leases jobs from Postgres until the work is done or the worker is told to stop. Each job
+//! is performed in its own task, and its lease is renewed while it makes progress.
 //!
-//! Must not know: what a job does.
+//! Does not depend on the work of jobs.
 //!
 //! `examples/one_worker.rs` shows a worker from its start to the end of a scan.
 

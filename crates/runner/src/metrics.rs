@@ -1,7 +1,7 @@
 //! The runner's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! Must not know: which exporter reads the instruments.
+//! Does not depend on which exporter reads the instruments.
 
 use std::{
     sync::OnceLock,
@@ -16,7 +16,7 @@ use opentelemetry::{KeyValue, global};
 
 use crate::lease_outcome::LeaseOutcome;
 
-/// The bounds in seconds of a histogram of jobs.
+/// The bounds of the job histograms, in seconds.
 const JOB_SECONDS: &[f64] =
     &[0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3_600.0, 7_200.0];
 
@@ -45,18 +45,18 @@ instruments! { Instruments METRICS
          or refuses";
 }
 
-/// The calls of the coordinator that are timed.
+/// The coordinator's calls that are timed.
 const CALLS: [&str; 7] = ["lease", "renew", "complete", "retry", "discard", "release", "progress"];
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// The runner's instruments. The first call takes the global meter provider that is set by then.
+/// Returns the runner's instruments. The first call uses the global meter provider set by then.
 pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every series of the counters for jobs of these kinds. A series that does not exist
-/// before its first event hides that event from queries for its rate.
+/// Adds 0 to every series of the counters for jobs of these kinds. If a series does not exist
+/// before its first event, queries for its rate miss this event.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     let instruments = instruments();
     for kind in kinds {
@@ -95,14 +95,14 @@ pub(crate) async fn call<T, E>(
     answer
 }
 
-/// Records the end of a job's lease, and the time since the lease began.
+/// Records the end of a job's lease, and the time since its start.
 pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
     let kind = label("kind", kind.as_str());
     instruments().job_duration.record(took.as_secs_f64(), std::slice::from_ref(&kind));
     instruments().jobs_ended.add(1, &[kind, label("end", outcome.as_str())]);
 }
 
-/// Records the outcomes of a job's inputs, once its completion is committed.
+/// Records the outcomes of a job's inputs, after its completion is committed.
 pub(crate) fn items_recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
     for (outcome, amount) in outcomes {
         // From a closed list of the job's kind.

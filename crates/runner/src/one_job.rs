@@ -1,7 +1,8 @@
-//! One lease: its job is loaded and performed, and then one call of Postgres ends it.
+//! One lease: its job is loaded and performed, and then one call to Postgres ends it.
 //!
-//! Invariant: whatever a job does, its lease is ended by exactly one call or runs out by itself.
-//! Must not know: which jobs are performed beside it.
+//! Invariant: whatever a job does, its lease is ended by exactly one call or expires.
+//!
+//! Does not depend on which jobs run concurrently.
 
 use std::{
     sync::Arc,
@@ -20,28 +21,28 @@ use crate::{
     metrics,
 };
 
-/// How long a job that is ended from outside may take to stop.
+/// How long a job that is aborted may take to stop.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a job ended, for the loop of the worker.
+/// The result of a job, for the loop of the worker.
 pub(crate) enum JobEnd {
-    /// The job ended by itself, or with its lease.
+    /// The job failed or its lease ended, and the worker continues normally.
     Over,
     /// The job was completed.
     Completed,
-    /// A store does not serve the job, which was given back. The length is that of the job's lease.
+    /// A store does not serve the job, which was released. The duration is that of the job's lease.
     Outage { outage: Box<StoreOutage>, lease: Duration },
-    /// A failure of this machine or its network ended the job. The canaries are hostnames by which
-    /// the resolver can be tried.
+    /// This host or its network failed during the job. The canaries are hostnames for testing the
+    /// resolver.
     Trouble { canaries: Vec<String> },
-    /// The job was given back because of what this worker cannot change: there is no room for it,
-    /// or the database has a schema of another version.
+    /// The job was released for a reason that this worker cannot change: there is no room for it,
+    /// or the database has another schema version.
     GivenBack,
-    /// The job made no progress, and may be stuck for good.
+    /// The job made no progress, and may be stuck permanently.
     Stalled,
 }
 
-/// The span of a job, which names the job on each of its log lines and in its trace.
+/// Creates the span of a job, which identifies it on each of its log lines and in its trace.
 fn span_of(lease: &Lease) -> Span {
     let has_shard = lease.kind.works_on_a_shard();
     let is_of_crawl = JobKind::OF_CRAWLS.contains(&lease.kind);
@@ -59,8 +60,7 @@ fn span_of(lease: &Lease) -> Span {
     )
 }
 
-/// Loads the assignment of a lease. After a few crashes of a worker the job is performed in
-/// isolation.
+/// Loads the assignment of a lease. After a few crashed workers the job is performed in isolation.
 async fn load(
     coordinator: &Coordinator,
     lease: &Lease,
@@ -78,7 +78,7 @@ async fn load(
     Assignment::load(coordinator, lease, heartbeat, isolation).await
 }
 
-/// Performs the job of a lease, and ends the lease in the way that the result calls for.
+/// Performs the job of a lease, and ends the lease according to the result.
 pub(crate) async fn perform_lease(
     coordinator: &Coordinator,
     context: &Context,
@@ -94,7 +94,7 @@ pub(crate) async fn perform_lease(
         let loading = load(&coordinator, &lease, trusted.clone(), heartbeat).await;
         async move { perform_job(&coordinator, &context, &loading?).await }
     };
-    // A task of its own: a panic ends the job, not the worker, and the lease is still here.
+    // Runs in its own task, so that a panic ends only the job and the lease remains here.
     let mut work = tokio::spawn(work.instrument(span.clone()));
     let result = tokio::select! {
         done = &mut work => done.unwrap_or_else(|error| {
@@ -102,8 +102,8 @@ pub(crate) async fn perform_lease(
         }),
         end = trusted.ended() => {
             work.abort();
-            // The job must not write any more when its lease is given back. A job that never
-            // awaits cannot be ended.
+            // The job must not write anything after its lease is released. A job that never awaits
+            // cannot be aborted.
             let is_stuck = tokio::time::timeout(ABORT_TIMEOUT, work).await.is_err();
             let reason = end.as_str();
             let outcome = end.outcome();
@@ -138,17 +138,17 @@ pub(crate) async fn perform_lease(
     job_end
 }
 
-/// What became of a lease whose job ended.
+/// The end of a lease whose job has finished.
 struct EndedLease {
-    /// The call of the coordinator that ended it.
+    /// The coordinator's call that ended it.
     call: &'static str,
-    /// How the lease ended, or why Postgres did not say.
+    /// The outcome of the lease, or why Postgres did not report it.
     result: Result<LeaseOutcome, Error>,
-    /// How the job ended, for the loop of the worker.
+    /// The result of the job, for the loop of the worker.
     job_end: JobEnd,
 }
 
-/// Ends a lease by the call that the job's result asks for.
+/// Ends a lease by the call that fits the job's result.
 async fn end_lease(
     coordinator: &Coordinator,
     lease: Lease,
@@ -203,7 +203,7 @@ async fn end_lease(
     EndedLease { call, result, job_end }
 }
 
-/// Gives a lease back without counting an attempt.
+/// Releases a lease without counting an attempt.
 async fn release(
     coordinator: &Coordinator,
     lease: Lease,

@@ -1,9 +1,10 @@
-//! Stores that this worker waits for: it takes no jobs that need them until they answer.
+//! Unavailable stores: this worker leases no jobs that need them until they respond.
 //!
-//! While a store rests, a task of its own asks for its canary, after pauses that grow. Then one job
-//! of each kind that needs the store is taken, and the others once one has been completed: if that
-//! job fails for the store again, the pause is longer than the last one.
-//! Must not know: what the stores hold, Postgres.
+//! While a store rests, a separate task requests its canary, with growing pauses. When it responds,
+//! one job of each kind that needs the store is leased, and the others after one was completed. If
+//! that job fails because of the store again, the pause is longer than last time.
+//!
+//! Does not depend on the contents of stores, or on Postgres.
 
 use std::{
     collections::HashMap,
@@ -23,10 +24,10 @@ use crate::{
     pauses::jittered,
 };
 
-/// The first pause is this part of a lease: 5 s of 5 minutes.
+/// Divisor of the lease's duration for the first pause: 5 s for 5 minutes.
 const FIRST_PAUSE_DIVISOR: u32 = 60;
-/// The longest pause, in first pauses: two minutes, so that a store that answers again after hours
-/// is used within minutes.
+/// Maximum pause as a multiple of the first: two minutes, so that a store that responds again after
+/// hours is used within minutes.
 const MAX_PAUSE_FACTOR: u32 = 24;
 
 /// The stores that this worker waits for.
@@ -54,8 +55,8 @@ impl StoreRests {
         Self { context, rests: HashMap::new(), answered: Arc::default() }
     }
 
-    /// Begins to wait for a store, unless this worker waits for it already. `lease` is the length
-    /// of the lease of the job that found the outage.
+    /// Starts waiting for a store, unless this worker already does. `lease` is the lease duration
+    /// of the job that detected the outage.
     pub(crate) fn begin(&mut self, outage: StoreOutage, lease: Duration) {
         let store = outage.store;
         let known = self.rests.get(&store);
@@ -80,21 +81,21 @@ impl StoreRests {
         self.rests.insert(store, Rest { outages, answers, asking });
     }
 
-    /// How many jobs of a kind may be performed now.
+    /// Returns how many jobs of a kind may run concurrently now.
     pub(crate) fn most(&self, kind: JobKind) -> usize {
         let needed = self.rests.iter().filter(|(store, _)| store.kinds().contains(&kind));
         let most = |rest: &Rest| usize::from(rest.answers.load(Ordering::SeqCst));
         needed.map(|(_, rest)| most(rest)).min().unwrap_or(usize::MAX)
     }
 
-    /// A job of a kind was completed: the stores that it needs serve it.
+    /// Handles the completion of a job: the stores that its kind needs are available.
     pub(crate) fn completed(&mut self, kind: JobKind) {
         self.rests.retain(|store, rest| {
             !store.kinds().contains(&kind) || !rest.answers.load(Ordering::SeqCst)
         });
     }
 
-    /// Waits until a store answers again.
+    /// Waits until a store responds again.
     pub(crate) fn store_answered(&self) -> impl Future<Output = ()> + use<> {
         let answered = Arc::clone(&self.answered);
         async move { answered.notified().await }

@@ -1,16 +1,16 @@
-//! Logs which jobs a worker does not get because its digests differ from those that a run fixed:
-//! without a word it would only seem idle.
+//! Logs which jobs a worker does not get because its digests differ from those that a run requires.
+//! Without this log it would only seem idle.
 
 use everytab_coordinator::{Coordinator, Digests, WithheldRun};
 
-/// What was logged last, so that nothing is logged twice.
+/// The runs that were logged last, so that nothing is logged twice.
 #[derive(Debug, Default)]
 pub(crate) struct WithheldLog {
     logged: Vec<WithheldRun>,
 }
 
 impl WithheldLog {
-    /// Asks Postgres which runs want other digests, and logs them if they changed.
+    /// Queries Postgres for runs that require other digests, and logs them if they changed.
     pub(crate) async fn refresh(&mut self, coordinator: &Coordinator, digests: &Digests) {
         let runs = match coordinator.withheld_runs(digests).await {
             Ok(runs) if runs == self.logged => return,

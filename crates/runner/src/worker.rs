@@ -1,8 +1,7 @@
-//! The loop of a worker: it leases jobs, has each performed in a task, and waits while there are
-//! none.
+//! The loop of a worker: it leases jobs, performs each in a task, and waits while there are none.
 //!
-//! It knows kinds of jobs and how many of each may be performed concurrently. Must not know: what a
-//! job does.
+//! It knows the kinds of jobs, and how many of each may run concurrently. Does not depend on the
+//! work of jobs.
 
 use std::{
     collections::HashMap,
@@ -32,51 +31,53 @@ use crate::{
     withheld::WithheldLog,
 };
 
-/// How long a drain may take, unless the settings say otherwise: a spot notice gives two minutes.
+/// Maximum time of a drain, unless the settings set another: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
-/// How long a job may make no progress before its lease is no longer renewed: longer than any
-/// single wait in it, of which the longest is a server's Retry-After of a minute.
+/// How long a job may make no progress before its lease is no longer renewed. This exceeds any
+/// single wait in a job, of which the longest is a server's Retry-After of a minute.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 
-/// Leases that one call takes: more would only wait here while other workers are idle.
+/// Leases that one call takes, because more would only wait here while other workers are idle.
 const LEASES_PER_CALL: u32 = 1;
-/// Lease calls that begin at the cursor before the next one that looks at all jobs and sweeps
-/// expired leases.
+/// Number of lease calls that start at the cursor before the next one that checks all jobs and
+/// sweeps expired leases.
 const INCREMENTAL_SCANS: u32 = 20;
-/// How long a worker without work waits before it asks again at first; the wait is doubled each
-/// time up to [`MAX_IDLE`].
+/// Initial wait of a worker without work before the next lease call. It doubles each time up to
+/// [`MAX_IDLE`].
 const MIN_IDLE: Duration = Duration::from_millis(200);
-/// The longest wait of a worker without work: 200 idle workers stay far below 100 queries a second.
+/// Maximum wait of a worker without work: 200 idle workers send far fewer than 100 queries per
+/// second.
 const MAX_IDLE: Duration = Duration::from_secs(8);
 const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
-/// How often a worker whose requests in flight are all taken checks whether they still are.
+/// Interval at which a worker with all its requests in flight checks whether some have finished.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a worker takes no jobs of a kind after it gave one back: for want of room, or because
-/// of the database's schema.
+/// How long a worker leases no jobs of a kind after it released one, for lack of room or because of
+/// the database's schema.
 const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
-/// How long a worker takes no icon jobs after the network looked broken, before it asks the
-/// resolver about canaries.
+/// How long a worker leases no icon jobs after the network seemed broken, before it resolves
+/// canaries.
 const CANARY_PAUSE: Duration = Duration::from_secs(3);
 
-/// What a worker does, and how long it waits.
+/// Settings of a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
     /// Its name in leases.
     pub worker_id: String,
-    /// The kinds that it takes.
+    /// The kinds that it leases.
     pub kinds: Vec<JobKind>,
-    /// What the output of its jobs depends on besides their input.
+    /// Digests of its code, on which the output of its jobs depends in addition to the input.
     pub digests: Digests,
-    /// Whether it ends when the scan has.
+    /// Whether it exits when the scan has finished.
     pub exit_when_done: bool,
-    /// How long a drain may take.
+    /// Maximum time of a drain.
     pub drain: Duration,
     /// How long a job may make no progress before its lease is no longer renewed.
     pub stall_limit: Duration,
-    /// Whether another loop of this process works, so that a lack of jobs is not a lack of work.
+    /// Whether another loop of this process is working, so that a lack of jobs is not a lack of
+    /// work.
     pub is_working_elsewhere: Arc<AtomicBool>,
-    /// Bundle-shard jobs at a time: one a core.
+    /// Maximum concurrent bundle-shard jobs: one per core.
     pub bundle_jobs: usize,
 }
 
@@ -87,16 +88,17 @@ pub enum WorkerEnd {
     Finished,
     /// No scan has work left; jobs were discarded.
     FinishedWithDiscards,
-    /// The worker was asked to stop, and every lease is completed or given back.
+    /// The worker was told to stop, and every lease is completed or released.
     Drained,
-    /// A job made no progress, and may be stuck until the process ends.
+    /// A job made no progress, and may be stuck until the process exits.
     Stalled,
 }
 
-/// Takes jobs until the work is done or `stop` turns true.
+/// Performs jobs until the work is done or `stop` becomes true.
 ///
 /// # Errors
-/// When Postgres refuses for good. While Postgres cannot be reached, the worker waits.
+/// Returns an error if Postgres rejects a call permanently. While Postgres cannot be reached, the
+/// worker waits.
 pub async fn run(
     coordinator: Coordinator,
     context: Context,
@@ -143,14 +145,15 @@ struct Worker {
     running: JoinSet<JobEnd>,
     busy: HashMap<Id, (JobKind, Heartbeat)>,
     icons_paused_until: Option<Instant>,
-    /// The kinds of which no job is taken before a moment, because there was no room for one.
+    /// The kinds that are not leased before the given time, because this worker released a job of
+    /// this kind.
     paused: HashMap<JobKind, Instant>,
     store_rests: StoreRests,
     canaries: Vec<String>,
     has_logged_idle: bool,
     withheld: WithheldLog,
     cursors: LeaseCursors,
-    /// Incremental scans for jobs before the next full one.
+    /// Number of incremental scans for jobs before the next full one.
     scans_before_full: u32,
     has_stalled: bool,
 }
@@ -204,7 +207,7 @@ impl Worker {
         }
     }
 
-    /// The kinds of which another job can be taken now.
+    /// Returns the kinds of which another job can be leased now.
     fn free_kinds(&self) -> Vec<JobKind> {
         let icons_paused = self.icons_paused_until.is_some();
         let in_flight = self.context.fetcher.in_flight().limit;
@@ -229,14 +232,15 @@ impl Worker {
         self.settings.kinds.iter().copied().filter(free).collect()
     }
 
-    /// Whether a job of a kind has not handled its first item yet. Until then the permits that it
-    /// will take look free, and another lease would only keep a job from an idle worker.
+    /// Returns whether a job of this kind has not handled its first item yet. Until then the
+    /// permits that it will take look free, and another lease would only keep a job from an idle
+    /// worker.
     fn is_starting(&self, kind: JobKind) -> bool {
         self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
     }
 
-    /// Leases a job by an incremental scan; now and then, and after a scan that found nothing, by a
-    /// full one.
+    /// Leases a job by an incremental scan, or by a full one periodically and after a scan that
+    /// found nothing.
     async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
         let WorkerSettings { worker_id, digests, .. } = &self.settings;
         let is_full_scan = self.scans_before_full == 0;
@@ -255,8 +259,8 @@ impl Worker {
         Ok(leases)
     }
 
-    /// Whether there is nothing left to wait for; the counters of the scans decide, never an empty
-    /// answer to a lease call.
+    /// Returns the end of the work if there is nothing left to wait for. This is decided by the
+    /// scans' counters, never by an empty reply to a lease call.
     async fn has_finished(&mut self, asked: bool) -> Result<Option<WorkerEnd>, Error> {
         let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
         let is_idle = !self.has_logged_idle && !works_elsewhere;
@@ -282,7 +286,7 @@ impl Worker {
         }
         Ok(match progress {
             Progress::Ended if self.settings.exit_when_done => Some(WorkerEnd::Finished),
-            // A crawl that found nothing to do opened no run.
+            // A crawl that found nothing to do created no run.
             Progress::NoScan if self.settings.exit_when_done && !self.takes_scans() => {
                 Some(WorkerEnd::Finished)
             }
@@ -293,7 +297,7 @@ impl Worker {
         })
     }
 
-    /// Whether it takes jobs of scans, which may be started later.
+    /// Returns whether it leases jobs of scans, which may be started later.
     fn takes_scans(&self) -> bool {
         self.settings.kinds.iter().any(|kind| JobKind::OF_SCANS.contains(kind))
     }
@@ -323,7 +327,7 @@ impl Worker {
 
     fn note(&mut self, ended: Result<(Id, JobEnd), JoinError>) {
         let (id, ended) = ended.unwrap_or_else(|error| {
-            // The lease of the job runs out by itself.
+            // The job's lease will expire.
             tracing::error!(%error, "a job's task ended early");
             (error.id(), JobEnd::Over)
         });
@@ -352,8 +356,8 @@ impl Worker {
         }
     }
 
-    /// After a failure of this machine's network, no icon jobs are taken until a look-up shows that
-    /// the network is back.
+    /// After a failure of this host's network, leases no icon jobs until a look-up shows that the
+    /// network is back.
     async fn try_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
@@ -371,7 +375,7 @@ impl Worker {
         }
     }
 
-    /// Waits for the jobs that are being performed; gives back those that take too long.
+    /// Waits for the running jobs, and releases those that take too long.
     async fn drain(&mut self) {
         if self.running.is_empty() {
             return;

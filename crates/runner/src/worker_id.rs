@@ -1,10 +1,10 @@
-//! The name under which a process holds leases: for people, and for its own renewals.
+//! The name under which a process holds leases, for people and for its own renewals.
 
 use std::sync::OnceLock;
 
 use uuid::Uuid;
 
-/// `<host>:<process>:<random>`, at most 40 characters, unique to this process's life.
+/// Returns `<host>:<process>:<random>`, up to 40 characters, unique to this process.
 pub fn worker_id() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(make).clone()
