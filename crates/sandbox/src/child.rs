@@ -1,6 +1,6 @@
-//! The side that performs: reads batches, answers items, and is confined.
+//! The child process: sandboxes itself, reads batches, and writes a reply to each item.
 //!
-//! Must not know: who sends the items.
+//! Does not depend on who sends the items.
 
 use std::{
     io::{self, BufReader, BufWriter, Read, Write},
@@ -15,23 +15,24 @@ use crate::{
     frames::{read_batch, write_bytes, write_greeting},
 };
 
-/// Bytes of answers that are written together.
+/// Buffer size for replies that are written together.
 const ANSWER_BYTES: usize = 256 << 10;
 
-/// What a process may use.
+/// Resource limits of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessLimits {
-    /// Bytes of address space. An allocation beyond it ends the process, by its own doing.
+    /// Maximum bytes of address space. An allocation beyond it ends the process, which counts
+    /// against the item.
     pub address_space: u64,
-    /// Processor time of a batch, in whole seconds: far above what its items may cost, so that it
-    /// ends what would never end.
+    /// Maximum CPU time of a batch, in whole seconds. It is far above the cost of its items, and
+    /// ends endless loops.
     pub processor_time: Duration,
 }
 
-/// Confines this process for good, then performs the items that come by standard input, and answers
-/// by standard output, until the input ends. Called before there is another thread.
+/// Sandboxes this process permanently, then performs items from standard input and writes replies
+/// to standard output until the input ends. Call this before starting another thread.
 pub fn serve(limits: ProcessLimits, perform: impl FnMut(&[u8]) -> Vec<u8>) -> ExitCode {
-    // Who sends is gone where nothing can be written.
+    // If nothing can be written, the parent process has exited.
     match answer_all(limits, perform, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -46,7 +47,7 @@ fn answer_all(
 ) -> io::Result<()> {
     let (mut input, mut output) =
         (BufReader::new(input), BufWriter::with_capacity(ANSWER_BYTES, output));
-    // The first call looks for the clock, by calls that are not allowed later.
+    // The first call loads the clock through system calls that are not allowed later.
     processor_time();
     let confined = confine(limits.address_space);
     write_greeting(&mut output, &confined)?;
@@ -58,13 +59,14 @@ fn answer_all(
         for item in items {
             write_bytes(&mut output, &perform(&item))?;
         }
-        // Together: to wake the other side for each answer costs a twentieth of an icon.
+        // Flush once per batch, because waking the parent for each reply costs a twentieth of an
+        // icon.
         output.flush()?;
     }
     Ok(())
 }
 
-/// Processor time that this process has used, in whole seconds.
+/// Returns the CPU time that this process has used, in whole seconds.
 fn processor_time() -> u64 {
     clock_gettime(ClockId::ProcessCPUTime).tv_sec.unsigned_abs()
 }

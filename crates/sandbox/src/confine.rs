@@ -1,8 +1,8 @@
-//! How a process gives up what it does not need.
+//! Sandboxes the current process.
 //!
-//! Landlock, which takes a file descriptor, comes first: it refuses paths and ports even if a
-//! system call should reach the kernel after all. Then limits, then seccomp: a call that is not on
-//! its list ends the process.
+//! Landlock, which needs a file descriptor, comes first: it denies paths and ports even if a system
+//! call should reach the kernel after all. Then follow resource limits, then seccomp: a call that
+//! is not on its list ends the process.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -16,11 +16,12 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// The newest rights of landlock that are asked for; older kernels refuse as many as they know.
+/// The newest Landlock rights that are restricted; older kernels restrict those that they know.
 const NEWEST_RIGHTS: ABI = ABI::V6;
 /// `PROT_EXEC`, as a bit of an argument.
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
-/// What computing takes: reading and writing what is open, memory, locks, signals, time, chance.
+/// System calls for computing: reading and writing open files, memory, locks, signals, time, random
+/// numbers.
 const CALLS: [libc::c_long; 20] = [
     libc::SYS_read,
     libc::SYS_readv,
@@ -44,12 +45,12 @@ const CALLS: [libc::c_long; 20] = [
     libc::SYS_exit_group,
 ];
 
-/// By what a process is confined.
+/// The mechanisms that sandbox a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confinement {
-    /// The list of system calls, and rules of landlock for files, ports and signals.
+    /// The list of system calls, and Landlock rules for files, ports and signals.
     SeccompAndLandlock,
-    /// The list of system calls: this kernel has no landlock, or it is off.
+    /// Only the list of system calls: this kernel has no Landlock, or it is disabled.
     SeccompAlone,
 }
 
@@ -66,13 +67,13 @@ impl Confinement {
     }
 }
 
-/// Confines this process, which has one thread, for good.
+/// Sandboxes this process, which must have a single thread, permanently.
 pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
-    // Some containers refuse its calls: as where the kernel has none, seccomp is left.
+    // Some containers deny these calls. As on a kernel without Landlock, seccomp remains.
     let has_landlock = landlock().unwrap_or(false);
     for (resource, most) in [
         (Resource::As, address_space),
-        // No file is opened, none grows, and no memory of strangers' bytes is written to one.
+        // No file may be opened or grow, and no core dump with untrusted bytes is written.
         (Resource::Nofile, 0),
         (Resource::Fsize, 0),
         (Resource::Core, 0),
@@ -87,7 +88,7 @@ pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
     })
 }
 
-/// Refuses every path, port and foreign signal, as far as the kernel knows how to.
+/// Denies every path, port and foreign signal, if the kernel supports this.
 fn landlock() -> Result<bool, landlock::RulesetError> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -106,10 +107,10 @@ fn seccomp() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.into_iter().map(|call| (call, Vec::new())).collect();
-    // Memory that can be executed is none of what a decoder needs.
+    // Decoders need no executable memory.
     rules.insert(libc::SYS_mmap, only(2, Is::MaskedEq(EXECUTABLE), 0)?);
     rules.insert(libc::SYS_mprotect, only(2, Is::MaskedEq(EXECUTABLE), 0)?);
-    // Its own limits, its own signals: the worker has the same user.
+    // Only its own limits and signals, because the worker has the same user.
     rules.insert(libc::SYS_prlimit64, only(0, Is::Eq, 0)?);
     rules.insert(libc::SYS_tgkill, only(0, Is::Eq, own)?);
     let architecture: TargetArch = ARCH.try_into()?;
@@ -120,7 +121,7 @@ fn seccomp() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Sets the limit of processor time to what this process has used and so much more.
+/// Sets the CPU time limit to the time used so far plus `more`, in seconds.
 pub(crate) fn allow_processor_time(used: u64, more: u64) -> io::Result<()> {
     let limit = Rlimit { current: Some(used + more), maximum: None };
     setrlimit(Resource::Cpu, limit).map_err(io::Error::from)

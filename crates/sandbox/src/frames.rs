@@ -1,22 +1,23 @@
-//! What goes over the pipes: a greeting, then batches of items one way and their answers the other.
+//! The protocol on the pipes: a greeting, then batches of items one way and their replies the
+//! other.
 //!
-//! Invariant: a process reads a whole batch before it answers, so neither side waits for the other
-//! while both write. Numbers are 32 bits, little-endian.
+//! Invariant: a process reads a whole batch before it replies, so that the two sides never block on
+//! writing to each other. Numbers are 32 bits, little-endian.
 
 use std::io::{self, ErrorKind, Read, Write};
 
 use crate::confine::Confinement;
 
-/// Greatest number of bytes of an item.
+/// Maximum bytes of an item.
 pub(crate) const MAX_ITEM_BYTES: usize = 16 << 20;
-/// Greatest number of bytes of a batch of several items, which a process has in memory at once.
+/// Maximum bytes of a batch with several items, which a process holds in memory.
 pub(crate) const MAX_BATCH_BYTES: usize = 8 << 20;
-/// Greatest number of bytes of an answer.
+/// Maximum bytes of a reply.
 pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 20;
-/// Greatest number of items of a batch.
+/// Maximum items of a batch.
 pub(crate) const MAX_BATCH_ITEMS: usize = 1 << 12;
 
-/// What a process says first: how it is confined, or why it is not.
+/// The first message of a process: how it is sandboxed, or why it is not.
 pub(crate) type Greeting = Result<Confinement, String>;
 
 fn write_number(to: &mut impl Write, number: usize) -> io::Result<()> {
@@ -37,7 +38,7 @@ pub(crate) fn write_bytes(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)
 }
 
-/// Reads bytes with their length, which is at most `most`.
+/// Reads bytes with their length, which may be up to `most`.
 pub(crate) fn read_bytes(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; read_number(from, most)?];
     from.read_exact(&mut bytes)?;
@@ -71,7 +72,7 @@ pub(crate) fn write_batch(to: &mut impl Write, items: &[&[u8]]) -> io::Result<()
     to.flush()
 }
 
-/// Reads a batch; none at the end of the input.
+/// Reads a batch. `None` at the end of the input.
 pub(crate) fn read_batch(from: &mut impl Read) -> io::Result<Option<Vec<Vec<u8>>>> {
     let number = match read_number(from, MAX_BATCH_ITEMS) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),

@@ -1,15 +1,16 @@
-//! Performs a function of bytes in processes of its own, which can do no harm.
+//! Runs a function on untrusted bytes in sandboxed child processes.
 //!
-//! What decodes bytes of strangers may have a fault that gives these bytes the process. Such a
-//! process holds nothing here: it is the same program, started anew without environment and files,
-//! gives up network, file system and every system call but those that compute ([`serve`]), and gets
-//! items over a pipe, in batches ([`Sandbox`]).
+//! A fault in a decoder may give an attacker's bytes control over its process. Such a process has
+//! no access to anything: it is this same program, started again without environment and files,
+//! gives up the network, the file system and every system call but those for computing ([`serve`]),
+//! and gets items through a pipe, in batches ([`Sandbox`]).
 //!
-//! Invariants: the first item without an answer when a process dies is tried again alone, and has
-//! crashed when it has ended two processes by its own doing; a death by another hand, or by the
-//! limit of processor time, is no statement about the item. Nothing that a process answers is
-//! believed to be well formed.
-//! Must not know: what an item is.
+//! Invariants: if a process dies, the first item without a reply is retried alone, and counts as
+//! crashed after two processes died by its own doing. A process that is killed from outside, or by
+//! the CPU time limit, says nothing about the item. Replies of a process are not trusted to be well
+//! formed.
+//!
+//! Does not depend on the type of items.
 
 mod child;
 mod confine;

@@ -1,6 +1,6 @@
-//! One process that performs: started, spoken to, and looked at when it has died.
+//! One child process: starting it, exchanging items and replies, and finding out why it died.
 //!
-//! Must not know: what is done about a death.
+//! Does not depend on how a death is handled.
 
 use std::{
     ffi::OsStr,
@@ -18,20 +18,20 @@ use crate::{
     frames::{MAX_ANSWER_BYTES, read_bytes, read_greeting, write_batch},
 };
 
-/// Bytes of a pipe: what Linux allows everybody.
+/// Bytes of a pipe: the maximum that Linux allows to all users.
 const PIPE_BYTES: usize = 1 << 20;
-/// How long a process whose output has ended may take to be gone.
+/// How long a process may take to exit after its output has ended.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
-/// How often it is looked whether it is.
+/// Interval at which its exit is checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Whose doing a death was.
+/// Who caused a death.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Death {
-    /// That of the item: what performed it crashed, did what it may not, or answered nonsense.
+    /// The item: its handler crashed, made a forbidden call, or wrote a malformed reply.
     Own(String),
-    /// Another's: the kernel's for want of memory, an operator's; or the item took too much
-    /// processor time, which depends on the machine.
+    /// Something else: the kernel for lack of memory, or an operator; or the item took too much CPU
+    /// time, which depends on the host.
     Other(String),
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct Process {
     input: BufWriter<ChildStdin>,
     output: BufReader<ChildStdout>,
     pub(crate) confinement: Confinement,
-    /// Number of items that it was sent.
+    /// Number of items that were sent to it.
     pub(crate) items: usize,
 }
 
 impl Process {
-    /// Starts a process without environment and files, in a group of its own: signals of a terminal
-    /// are for who sends items.
+    /// Starts a process without environment and files, in its own process group, because signals
+    /// from a terminal are meant for the parent.
     pub(crate) fn start(program: &OsStr, arguments: &[String]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments)
@@ -60,14 +60,14 @@ impl Process {
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
-        // A batch goes over at once. Where pipes may not be so large it takes more turns.
+        // A whole batch fits into the pipe. If pipes may not be so large, it takes several writes.
         let _ = fcntl_setpipe_size(&input, PIPE_BYTES);
         let _ = fcntl_setpipe_size(&output, PIPE_BYTES);
         let (input, mut output) = (BufWriter::new(input), BufReader::new(output));
         let confinement = match read_greeting(&mut output) {
             Ok(Ok(confinement)) => confinement,
             greeting => {
-                // It may be gone already.
+                // It may already have exited.
                 let _ = child.kill();
                 let status = child.wait()?;
                 return Err(match greeting {
@@ -84,12 +84,12 @@ impl Process {
         write_batch(&mut self.input, items)
     }
 
-    /// The answer to the next item. An error is the death of the process, or a reason for it.
+    /// Reads the reply to the next item. An error means that the process died, or must be ended.
     pub(crate) fn answer(&mut self) -> io::Result<Vec<u8>> {
         read_bytes(&mut self.output, MAX_ANSWER_BYTES)
     }
 
-    /// Ends a process that gives no good answer, and says whose doing that was.
+    /// Ends a process without a valid reply, and returns who caused this.
     pub(crate) fn death(mut self, error: &io::Error) -> Death {
         if error.kind() == io::ErrorKind::InvalidData {
             return Death::Own("an answer that is none".to_owned());
@@ -108,7 +108,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

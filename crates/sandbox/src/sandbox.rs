@@ -1,6 +1,6 @@
-//! The side that has items performed: batches, deaths, and which item they accuse.
+//! The parent process: sends batches, handles deaths, and finds the item that caused them.
 //!
-//! Must not know: how a process is confined.
+//! Does not depend on how a process is sandboxed.
 
 use std::{ffi::OsString, io};
 
@@ -12,35 +12,35 @@ use crate::{
     process::{Death, Process},
 };
 
-/// Deaths of its own doing after which an item has crashed, and deaths by another hand after which
-/// that is trouble of this machine.
+/// Deaths by its own doing after which an item counts as crashed, and deaths by other causes after
+/// which they count as a local failure.
 const DEATHS: usize = 2;
-/// Items after which a process is ended and another one started, which takes 3 ms. A decoder may
-/// lose 250 KB of memory with each item: together half of the address space that icons have.
+/// Items after which a process is replaced, which takes 3 ms. A decoder may leak 250 KB of memory
+/// with each item: together half of the address space for icons.
 const MAX_PROCESS_ITEMS: usize = 1_024;
 
-/// An item that ended two processes by its own doing.
+/// An item by whose own doing two processes died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// How the second one ended, such as by which signal.
+    /// How the second one died, such as by which signal.
     pub how: String,
 }
 
-/// Why items could not be performed, which says nothing about them.
+/// Why items could not be performed, which says nothing about the items.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// No process could be started, or it could not be confined.
+    /// No process could be started or sandboxed.
     #[error("no process for decoders: {0}")]
     Start(io::Error),
     /// Processes were ended from outside while they performed one item.
     #[error("processes of decoders were ended from outside, the last one by {0}")]
     Ended(String),
-    /// An item has more bytes than are sent.
+    /// An item exceeds the maximum size.
     #[error("an item of {0} bytes")]
     TooLarge(usize),
 }
 
-/// Processes that perform items. There are as many as were needed at once.
+/// Processes that perform items, as many as were needed concurrently.
 #[derive(Debug)]
 pub struct Sandbox {
     program: OsString,
@@ -49,16 +49,16 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox whose processes are `program` with these arguments, which calls
-    /// [`crate::serve`] then.
+    /// Creates a sandbox whose processes run `program` with these arguments, which must call
+    /// [`crate::serve`].
     pub fn new(program: impl Into<OsString>, arguments: Vec<String>) -> Self {
         Self { program: program.into(), arguments, idle: Mutex::default() }
     }
 
-    /// By what processes are confined.
+    /// Returns how processes are sandboxed.
     ///
     /// # Errors
-    /// [`SandboxError::Start`].
+    /// Returns [`SandboxError::Start`] if no process can be started.
     pub fn confinement(&self) -> Result<Confinement, SandboxError> {
         let process = self.take()?;
         let confinement = process.confinement;
@@ -66,11 +66,11 @@ impl Sandbox {
         Ok(confinement)
     }
 
-    /// Performs items, and hands over the number and the answer of each as it comes, in their
-    /// order. Blocks the thread.
+    /// Performs items, and passes the number and reply of each to `answered` as it arrives, in
+    /// their order. Blocks the thread.
     ///
     /// # Errors
-    /// [`SandboxError`]; some items may have been answered.
+    /// Returns a [`SandboxError`]; some items may have got replies.
     pub fn perform(
         &self,
         items: &[&[u8]],
@@ -99,9 +99,9 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Performs an item alone that may have been the one at which a process died, until it is
-    /// answered or enough processes have died. One before it in the batch that is not to blame is
-    /// answered here too: answers come together.
+    /// Performs an item alone, because a process may have died of it, until there is a reply or
+    /// enough processes have died. Replies arrive together, so this may also be an innocent item
+    /// that preceded the cause in its batch.
     fn perform_alone(
         &self,
         item: &[u8],
@@ -136,7 +136,7 @@ impl Sandbox {
         idle.map_or_else(|| self.start(), Ok)
     }
 
-    /// Keeps a process for the next batch, unless it has performed as many items as it may.
+    /// Keeps a process for the next batch, unless it has performed its maximum of items.
     fn keep(&self, process: Process) {
         if process.items < MAX_PROCESS_ITEMS {
             self.idle.lock().push(process);
@@ -148,14 +148,15 @@ impl Sandbox {
     }
 }
 
-/// The item to which no answer came.
+/// The item without a reply.
 struct Failure<'a> {
     number: usize,
     item: &'a [u8],
     error: io::Error,
 }
 
-/// Has a process answer a batch. A process that cannot be sent to has died at the first item.
+/// Sends a batch to a process and reads the replies. If sending fails, the process has died at the
+/// first item.
 fn answers<'a>(
     process: &mut Process,
     batch: &[&'a [u8]],
@@ -172,7 +173,7 @@ fn answers<'a>(
     Ok(())
 }
 
-/// How many of the items make a batch: one at least, and no more than `most`.
+/// Returns how many of the items form a batch: at least one, and otherwise up to `most`.
 fn batch_length(items: &[&[u8]], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |item: &&&[u8]| {
