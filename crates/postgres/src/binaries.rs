@@ -1,10 +1,10 @@
 //! Finds the system's Postgres server programs and their version.
 //!
-//! A folder counts only if it holds both `initdb` and `postgres`: client packages put a
-//! `pg_config` and `psql` in folders that have no server.
+//! A directory counts only if it holds both `initdb` and `postgres`, because client packages
+//! install `pg_config` and `psql` in directories without a server.
 //!
-//! `crates/operations/src/backup/postgres_programs.rs` searches the same folders for `pg_dump` and
-//! `pg_restore`; the fleet's program must not link this crate.
+//! `crates/operations/src/backup/postgres_programs.rs` searches the same directories for `pg_dump`
+//! and `pg_restore`; the fleet's program must not link this crate.
 
 use std::{
     collections::BTreeSet,
@@ -16,10 +16,10 @@ use std::{
 use crate::error::PostgresError;
 
 /// The oldest usable version: the coordinator's functions use `merge`, `security_invoker` views and
-/// `CREATE DATABASE ... STRATEGY`, all new in 15 (Debian 12 has 15).
+/// `CREATE DATABASE ... STRATEGY`, which are new in 15 (Debian 12 has 15).
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
-/// One folder of server programs.
+/// A directory of server programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Binaries {
     folder: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Binaries {
 }
 
 impl Binaries {
-    /// The path of one of its programs.
+    /// Returns the path of one of its programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -42,8 +42,9 @@ impl Binaries {
     }
 }
 
-/// The programs to use: those of `cluster`'s major version if there is a cluster, else the first
-/// that are new enough, in the order of folders in the message of [`PostgresError::NotFound`].
+/// Finds the programs to use: those of `cluster`'s major version if there is a cluster, else the
+/// first that are new enough, in the order of directories in the message of
+/// [`PostgresError::NotFound`].
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN").map(PathBuf::from) {
         let named = Binaries::in_folder(&folder).ok_or(PostgresError::NotThere(folder))?;
@@ -97,8 +98,8 @@ fn candidates() -> Vec<PathBuf> {
     folders
 }
 
-/// The major version in the output of `--version`: 15 in
-/// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, 18 in `... 18beta1`.
+/// Parses the major version in the output of `--version`: 15 in `postgres (PostgreSQL) 15.18
+/// (Debian 15.18-0+deb12u1)`, 18 in `... 18beta1`.
 pub(crate) fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());

@@ -1,7 +1,7 @@
-//! Makes a cluster (the folder that holds a server's databases), completely or not at all.
+//! Creates a cluster (the directory that holds a server's databases), completely or not at all.
 //!
-//! `initdb` works in `data.making`, which is renamed to `data` at the end. What a killed `initdb`
-//! left is deleted. The folder's lock must be held.
+//! `initdb` works in `data.making`, which is renamed to `data` at the end. Leftovers of a killed
+//! `initdb` are deleted. The caller must hold the directory's lock.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use crate::{
     server_folders::ServerFolders,
 };
 
-/// The major version that made the cluster in `data`; none if there is no cluster.
+/// Returns the major version that created the cluster in `data`. `None` if there is no cluster.
 pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     let path = data.join("PG_VERSION");
     match fs::read_to_string(&path) {
@@ -32,7 +32,7 @@ pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     }
 }
 
-/// Makes the cluster, unless it exists.
+/// Creates the cluster, unless it exists.
 pub(crate) fn make_if_missing(
     folders: &ServerFolders,
     binaries: &Binaries,
@@ -68,8 +68,8 @@ fn run_initdb(
 ) -> Result<(), PostgresError> {
     let program = binaries.program("initdb");
     let mut command = Command::new(&program);
-    // Trust, because no other user can enter the socket's folder. The C locale, because the sort
-    // order must not depend on the machine's locale data.
+    // Authentication is `trust`, because no other user can enter the socket's directory. The locale
+    // is C, because the sort order must not depend on the host's locale data.
     command.args(["--pgdata", ".", "--username", ADMIN_USER, "--auth=trust", "--encoding=UTF8"]);
     command.args(["--locale=C", "--no-instructions"]);
     if !durable {
@@ -91,7 +91,7 @@ fn run_initdb(
 }
 
 /// Passes only the variables that the programs need: a caller's PGDATA, PGPORT or PGOPTIONS would
-/// change what they do, and `error.rs` reads their messages in English.
+/// change their behaviour, and `error.rs` reads their messages in English.
 pub(crate) fn set_environment(command: &mut Command) {
     command.env_clear().env("LC_ALL", "C").env("TZ", "UTC");
     for name in ["PATH", "LD_LIBRARY_PATH"] {

@@ -1,6 +1,6 @@
 //! The errors of a private Postgres. Each message is one line and says what to do.
 //!
-//! Postgres reports errors as text only; [`PostgresError::from_complaint`] is the only function
+//! Postgres reports errors only as text; [`PostgresError::from_complaint`] is the only function
 //! that reads this text.
 
 use std::{
@@ -8,17 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A private Postgres did not start, answer or stop.
+/// A private Postgres did not start, respond or stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// No folder holds both `initdb` and `postgres`.
+    /// No directory holds both `initdb` and `postgres`.
     #[error(
         "no Postgres server found (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
          /usr/lib/postgresql/*/bin and PATH): apt-get install postgresql"
     )]
     NotFound,
-    /// `$EVERYTAB_PG_BIN` is set to a folder without usable programs.
+    /// `$EVERYTAB_PG_BIN` is set to a directory without usable programs.
     # [error("EVERYTAB_PG_BIN={} holds no working initdb and postgres", .0.display())]
     NotThere(PathBuf),
     /// All programs found are too old.
@@ -28,48 +28,48 @@ pub enum PostgresError {
         found: u32,
         /// Oldest major version that is usable.
         needed: u32,
-        /// The folder of the programs.
+        /// The directory of the programs.
         folder: PathBuf,
     },
-    /// The cluster was made by a major version that is not installed.
+    /// The cluster was created by a major version that is not installed.
     #[error(
         "the cluster was made by Postgres {cluster}, installed is {installed}: \
          apt-get install postgresql-{cluster}, or start with another folder"
     )]
     OtherVersion {
-        /// Major version that made the cluster.
+        /// Major version that created the cluster.
         cluster: u32,
         /// Major versions found, joined by commas.
         installed: String,
     },
-    /// Another process holds the folder's lock.
+    /// Another process holds the directory's lock.
     # [error("{} is already in use by process {holder}", dir.display())]
     InUse {
-        /// The folder.
+        /// The directory.
         dir: PathBuf,
-        /// The process number that the holder wrote, or a question mark.
+        /// The process ID that the holder wrote, or a question mark.
         holder: String,
     },
-    /// A file or folder belongs to another user.
+    /// A file or directory belongs to another user.
     # [error(
         "{} belongs to user {owner}: run as that user or as root, or name another folder",
         path.display()
     )]
     NotOurs {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// The user number of its owner.
+        /// The user ID of its owner.
         owner: u32,
     },
-    /// The socket folder exists and is not private to the server's user.
+    /// The socket directory exists and is not private to the server's user.
     # [error("{} exists and is not a private folder of user {user}: delete it", path.display())]
     SocketFolder {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// The user who should own it.
+        /// The ID of the user who should own it.
         user: u32,
     },
-    /// The server's user can't enter a cluster that is already there.
+    /// The server's user cannot enter an existing cluster.
     # [error(
         "user {user} cannot enter {}: allow it (chmod o+x) on each folder above",
         path.display()
@@ -77,7 +77,7 @@ pub enum PostgresError {
     CannotEnter {
         /// The cluster.
         path: PathBuf,
-        /// The server's user.
+        /// The ID of the server's user.
         user: u32,
     },
     /// Neither `postgres` nor `nobody` exists.
@@ -89,12 +89,12 @@ pub enum PostgresError {
     /// initdb failed.
     # [error("cannot make a Postgres cluster in {}: {complaint}", path.display())]
     Initdb {
-        /// The folder of the cluster.
+        /// The directory of the cluster.
         path: PathBuf,
         /// Its error message.
         complaint: String,
     },
-    /// The server ended before it was ready.
+    /// The server exited before it was ready.
     # [error("Postgres did not start: {complaint} (log: {})", log.display())]
     Start {
         /// Its error message.
@@ -116,12 +116,12 @@ pub enum PostgresError {
         /// Its value.
         value: String,
     },
-    /// The operating system refused an operation.
+    /// The operating system rejected an operation.
     # [error("cannot {verb} {}: {source}", path.display())]
     Io {
         /// The operation.
         verb: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -129,7 +129,8 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
-    /// For `map_err`: `cannot <verb> <path>: ...`; a full disk is an error of its own.
+    /// Returns a function for `map_err`: `cannot <verb> <path>: ...`. A full disk is a separate
+    /// error.
     pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| match source.kind() {
@@ -139,7 +140,7 @@ impl PostgresError {
     }
 
     /// Finds the error message in `output`. A full disk is recognised by the text, or by writing
-    /// beside `path`, because on a full disk the text may be lost, too.
+    /// next to `path`, because on a full disk the text may also be lost.
     pub(crate) fn from_complaint(
         output: &str,
         path: &Path,
@@ -161,7 +162,8 @@ fn is_full(path: &Path) -> bool {
     written.is_err_and(|error| full.contains(&error.kind()))
 }
 
-/// The last line that is marked as an error, without its prefix, with its hint; else the last line.
+/// Returns the last line marked as an error, without its prefix and with its hint; else the last
+/// line.
 pub(crate) fn complaint_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;

@@ -1,35 +1,37 @@
-//! A private Postgres, made from the system's own programs and reached over a unix socket only.
+//! A private Postgres, created with the system's own programs and accessible only through a unix
+//! socket.
 //!
-//! Owns: finding the programs, making a cluster, starting and stopping its server, cleaning up
-//! after a killed owner. Runs SQL only to make databases for tests, and does not know what the
-//! databases hold. Linux only (it reads `/proc`).
+//! Finds the programs, creates a cluster, starts and stops its server, and cleans up after a killed
+//! owner. Runs SQL only to create databases for tests, and does not depend on their contents. Linux
+//! only (it reads `/proc`).
 //!
 //! Invariants:
 //!
-//! * A folder has one owner: an advisory lock (`flock`) on `<dir>/lock` is held as long as the
-//!   server runs, and the kernel releases it when the owner ends.
-//! * The server ends with its owner. It is started by a thread that lives as long as the server
-//!   (the kernel's parent-death signal belongs to the *thread* that forked) and gets a fast
-//!   shutdown (SIGINT) when the owner ends. A server that still runs when the folder is used again
-//!   is stopped first; it is found by its working folder, not by a process number alone.
-//! * A cluster is complete or missing: `initdb` works in a folder beside it, which is renamed at
-//!   the end.
-//! * No other user of the machine reaches the server: it does not listen on TCP, and its socket is
-//!   in a folder with mode 0700 that no other user made. Therefore authentication can be `trust`.
-//! * Ctrl-C in a terminal does not reach the server (it has a session of its own), so that workers
-//!   can finish first.
+//! * A directory has one owner, which holds an advisory lock (`flock`) on `<dir>/lock` while the
+//!   server runs. The kernel releases it when the owner exits.
+//! * The server stops with its owner. It is started by a thread that lives as long as the server
+//!   (the kernel's parent-death signal belongs to the *thread* that forked), and gets a fast
+//!   shutdown (SIGINT) when the owner exits. A server that still runs when the directory is used
+//!   again is stopped first; it is found by its working directory, not only by a process ID.
+//! * A cluster is complete or missing: `initdb` works in a directory next to it, which is renamed
+//!   at the end.
+//! * No other user of the host can reach the server: it does not listen on TCP, and its socket is
+//!   in a directory with mode 0700 that no other user created. Therefore authentication can be
+//!   `trust`.
+//! * Ctrl-C in a terminal does not reach the server, which has its own session, so that workers can
+//!   finish first.
 //!
 //! Postgres refuses to run as root. If the caller is root, the server runs as the owner of the
-//! cluster, else as `postgres`, else as `nobody`. If that user cannot enter the folder (`/root` has
-//! mode 0700), the cluster is made in `/var/lib/everytab/`, and `<dir>/LOCATION` names it.
+//! cluster, else as `postgres`, else as `nobody`. If that user cannot enter the directory (`/root`
+//! has mode 0700), the cluster is created in `/var/lib/everytab/`, and `<dir>/LOCATION` names it.
 //!
 //! # Tests
 //!
 //! With the feature `testing`, `shared_for_tests` returns one server without durability. Under
-//! `with-postgres -- cargo nextest run` (this package's program; `make test` does it) all test
+//! `with-postgres -- cargo nextest run` (this package's program, used by `make test`) all test
 //! processes share one server, named by `EVERYTAB_TEST_DATABASE_URL`. Without that variable each
-//! test process starts its own, which takes about 0.7 s. The next test run removes the folders that
-//! killed runs left in the temporary folder.
+//! test process starts its own, which takes about 0.7 s. The next test run removes the directories
+//! that killed runs left in the temporary directory.
 
 mod binaries;
 mod cluster;
@@ -54,7 +56,7 @@ pub use settings::PostgresSettings;
 #[cfg(feature = "testing")]
 pub use testing::{TestServer, shared_for_tests};
 
-/// The example of the README, compiled and run as a doc test.
+/// Compiles and runs the README's example as a doc test.
 #[cfg(doctest)]
 # [doc = include_str!("../README.md")]
 struct Readme;

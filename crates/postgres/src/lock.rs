@@ -1,7 +1,7 @@
-//! The lock that gives a folder one owner.
+//! The lock that gives a directory one owner.
 //!
-//! The kernel releases it when the owner ends. The file holds the owner's process number for error
-//! messages; it also decides whether to wait for a dying owner.
+//! The kernel releases it when the owner exits. The file holds the owner's process ID for error
+//! messages; it also decides whether to wait for an exiting owner.
 
 use std::{
     fs::{self, File},
@@ -13,18 +13,19 @@ use std::{
 
 use crate::error::PostgresError;
 
-/// How long to wait for the lock of an owner that has ended: a forked child of it holds the lock
-/// until its exec.
+/// How long to wait for the lock of an owner that has exited, because a forked child holds it until
+/// its exec.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The lock of a folder; the kernel releases it when the process ends.
+/// The lock of a directory; the kernel releases it when the process exits.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    /// Takes the lock of `dir`. Waits only if its owner has ended; else the error names the owner.
+    /// Takes the lock of `dir`. Waits only if its owner has exited; otherwise the error names the
+    /// owner.
     pub(crate) fn take(dir: &Path) -> Result<Self, PostgresError> {
         let path = dir.join("lock");
         let mut file = File::options()
@@ -42,7 +43,7 @@ impl FolderLock {
             let mut holder = String::new();
             let read = file.rewind().and_then(|()| file.read_to_string(&mut holder));
             let holder = holder.trim();
-            // A forked child of a killed owner releases the lock in a moment.
+            // A forked child of a killed owner will soon release the lock.
             let gone = read.is_ok() && !Path::new("/proc").join(holder).join("exe").exists();
             if !gone || Instant::now() > deadline {
                 let holder = if holder.is_empty() { "?" } else { holder }.to_owned();

@@ -1,6 +1,6 @@
 //! Names that callers and several modules share.
 
-/// The superuser of every cluster made here.
+/// The superuser of every cluster created here.
 pub const ADMIN_USER: &str = "postgres";
 
 /// The environment variable in which `with-postgres` passes the superuser's URL to its command.

@@ -1,8 +1,9 @@
-//! Stops the processes that a killed owner left in a cluster's folder.
+//! Stops the processes that a killed owner left in a cluster's directory.
 //!
 //! A process belongs to the cluster if its program is called `postgres` or `initdb` and its working
-//! folder *is* the cluster's folder (same device and inode). A process number from a stale file is
-//! not enough: another process may have it now. The folder's lock must be held.
+//! directory *is* the cluster's directory (same device and inode). A process ID from a stale file
+//! is not enough, because another process may have it now. The caller must hold the directory's
+//! lock.
 
 use std::{
     fs, io,
@@ -17,11 +18,11 @@ use crate::{
     process::{self, Signal},
 };
 
-/// The time for a fast shutdown, which writes a checkpoint: slow on a slow disk.
+/// Time limit of a fast shutdown, which writes a checkpoint and is slow on a slow disk.
 pub(crate) const FAST_SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
-/// The time for an immediate shutdown, which writes nothing.
+/// Time limit of an immediate shutdown, which writes nothing.
 pub(crate) const IMMEDIATE_SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
-/// The interval at which processes are listed.
+/// Interval at which processes are listed.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Stops every server process that works in `data`, and removes the `postmaster.pid` of a killed
@@ -41,8 +42,8 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     ];
     for (signal, limit) in escalation {
         if signal_and_wait(data, signal, limit)? {
-            // No process works here, so the file names a dead or an unrelated process; because of
-            // an unrelated one Postgres would refuse to start.
+            // No process works here, so the file names a dead or unrelated process. With an
+            // unrelated one Postgres would not start.
             let stale = data.join("postmaster.pid");
             return match fs::remove_file(&stale) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -56,8 +57,8 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     left.first().map_or(Ok(()), |pid| Err(PostgresError::DoesNotStop(*pid)))
 }
 
-/// True if no process is left. The signal goes to the postmaster while it runs (its children end
-/// with it), else to each remaining process.
+/// Signals the postmaster while it runs (its children exit with it), else each remaining process.
+/// Returns true if no process is left.
 fn signal_and_wait(data: &Path, signal: Signal, limit: Duration) -> Result<bool, PostgresError> {
     let deadline = Instant::now() + limit;
     let mut signalled = Vec::new();
@@ -88,8 +89,8 @@ fn postmaster_of(data: &Path) -> Option<u32> {
     fs::read_to_string(data.join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
 }
 
-/// The running `postgres` and `initdb` processes whose working folder is `data`. (An unreaped dead
-/// process has no program and no folder.)
+/// Returns the running `postgres` and `initdb` processes whose working directory is `data`. (A dead
+/// process that was not reaped has no program and no directory.)
 fn in_folder(data: &Path) -> Result<Vec<u32>, PostgresError> {
     let ours = fs::metadata(data).map_err(PostgresError::io("look at", data))?;
     let processes = Path::new("/proc");
@@ -100,7 +101,7 @@ fn in_folder(data: &Path) -> Result<Vec<u32>, PostgresError> {
             continue;
         };
         let Ok(program) = fs::read_link(entry.path().join("exe")) else { continue };
-        // The kernel adds " (deleted)" when a package upgrade replaced the file.
+        // The kernel appends " (deleted)" when a package upgrade replaced the file.
         let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !matches!(name.trim_end_matches(" (deleted)"), "postgres" | "initdb") {
             continue;

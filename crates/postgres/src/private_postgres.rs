@@ -1,4 +1,4 @@
-//! One private server with its folder and lock: starts it, tells its address, stops it.
+//! One private server with its directory and lock: starts it, returns its address, stops it.
 
 use std::{
     fs,
@@ -27,14 +27,15 @@ pub struct PrivatePostgres {
 }
 
 impl PrivatePostgres {
-    /// Makes the cluster if there is none, starts its server and waits until it accepts
+    /// Creates the cluster if there is none, starts its server and waits until it accepts
     /// connections. Blocks: about 0.7 s the first time, 0.15 s later, longer after a crash
     /// (recovery).
     ///
     /// # Errors
     ///
-    /// No usable programs, a folder that another process uses, a cluster of another major version
-    /// or another user, a full disk, or a setting that Postgres refuses: see [`PostgresError`].
+    /// Returns an error if there are no usable programs, another process uses the directory, the
+    /// cluster has another major version or user, the disk is full, or Postgres rejects a setting:
+    /// see [`PostgresError`].
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = server_folders::make_folder(&settings.dir)?;
         let lock = FolderLock::take(&dir)?;
@@ -47,65 +48,66 @@ impl PrivatePostgres {
         Ok(Self { server, folders, psql: binaries.program("psql"), _lock: lock })
     }
 
-    /// The URL to connect to: `postgres:///database?host=/folder&port=..&user=..&sslmode=disable`,
-    /// as the client and psql read it. It names every part, so that `PGPORT` and its like change
-    /// nothing.
+    /// Returns the URL to connect to:
+    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable`, as the client and
+    /// psql read it. It contains every part, so that variables such as `PGPORT` change nothing.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }
 
-    /// The path of the server's socket, for a proxy before it.
+    /// Returns the path of the server's socket, for a proxy in front of it.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.folders.socket_folder)
     }
 
-    /// The [`url`](Self::url) of the database `postgres` for the superuser.
+    /// Returns the [`url`](Self::url) of the database `postgres` for the superuser.
     pub fn admin_url(&self) -> String {
         self.url("postgres", ADMIN_USER)
     }
 
-    /// The process number of the server (its postmaster).
+    /// Returns the process ID of the server (its postmaster).
     pub fn pid(&self) -> u32 {
         self.server.pid()
     }
 
-    /// False once the server has ended, by itself or by [`stop`](Self::stop).
+    /// Returns false once the server has exited, by itself or through [`stop`](Self::stop).
     pub fn is_running(&self) -> bool {
         self.server.is_running()
     }
 
-    /// The file of the server's messages since its start.
+    /// Returns the file with the server's messages since its start.
     pub fn log_file(&self) -> &Path {
         &self.folders.log
     }
 
     /// Runs `sql` with the system's psql as superuser and stops at the first error. Returns the
-    /// rows, one a line, with `|` between the fields.
+    /// rows, one per line, with `|` between the fields.
     ///
     /// # Errors
     ///
-    /// psql is missing, or its first error message.
+    /// Returns an error if psql is missing, else psql's first error message.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Stops the server by a fast shutdown: it closes open sessions and writes what was committed.
-    /// Returns when the server has ended.
+    /// Stops the server by a fast shutdown: it closes open sessions and writes committed data.
+    /// Returns when the server has exited.
     ///
     /// # Errors
     ///
-    /// The server did not end within a minute, nor after an immediate shutdown.
+    /// Returns an error if the server exits neither within a minute nor after an immediate
+    /// shutdown.
     pub fn stop(self) -> Result<(), PostgresError> {
         self.server.stop()?;
         self.folders.remove_socket_folder();
         Ok(())
     }
 
-    /// Stops the server and deletes its folder, and its cluster if that is elsewhere.
+    /// Stops the server and deletes its directory, and its cluster if that is elsewhere.
     ///
     /// # Errors
     ///
-    /// As [`stop`](Self::stop), or a folder could not be deleted.
+    /// Returns an error as [`stop`](Self::stop) does, or if a directory cannot be deleted.
     pub fn erase(self) -> Result<(), PostgresError> {
         self.server.stop()?;
         self.folders.remove_socket_folder();

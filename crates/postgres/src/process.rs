@@ -14,9 +14,9 @@ use std::{
 /// The signals that stop Postgres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// SIGINT: the server closes the sessions, writes a checkpoint and ends.
+    /// SIGINT: the server closes the sessions, writes a checkpoint and exits.
     FastShutdown,
-    /// SIGQUIT: the server ends immediately; the next start recovers from the write-ahead log.
+    /// SIGQUIT: the server exits immediately; the next start recovers from the write-ahead log.
     ImmediateShutdown,
     /// SIGKILL: the kernel ends the process.
     Kill,
@@ -32,7 +32,7 @@ impl Signal {
     }
 }
 
-/// A user of the system, by numbers.
+/// A user of the system, by numeric IDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnixUser {
     pub(crate) uid: u32,
@@ -40,13 +40,13 @@ pub(crate) struct UnixUser {
 }
 
 impl UnixUser {
-    /// The effective user of this process.
+    /// Returns the effective user of this process.
     pub(crate) fn current() -> Self {
         // SAFETY: both calls take nothing, cannot fail and touch no memory of ours.
         unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
     }
 
-    /// The user of that name in the system's user database.
+    /// Returns the user with this name in the system's user database.
     pub(crate) fn named(name: &CStr) -> Option<Self> {
         let mut buffer = vec![0 as libc::c_char; 16 * 1024];
         // SAFETY: passwd is a plain C struct, for which all zeros is a valid value.
@@ -75,10 +75,10 @@ impl UnixUser {
 }
 
 /// Makes the process that `command` starts leave the terminal's session and get `signal` when the
-/// *thread* that spawned it ends. That thread must therefore live as long as the process.
+/// *thread* that spawned it exits. That thread must therefore live as long as the process.
 ///
 /// The order matters: the kernel clears the setting when a process changes its user, and the
-/// standard library changes user before it runs this hook. `execve` keeps it.
+/// standard library changes the user before it runs this hook. `execve` keeps it.
 pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let number = signal.number();
@@ -90,7 +90,7 @@ pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
             if libc::prctl(libc::PR_SET_PDEATHSIG, number) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // If the parent died before prctl, no signal would come.
+            // If the parent died before prctl, no signal would arrive.
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
@@ -101,13 +101,13 @@ pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
     unsafe { command.pre_exec(hook) };
 }
 
-/// Sends `signal`. It is no error if the process no longer exists.
+/// Sends `signal`. Succeeds if the process no longer exists.
 pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     let Ok(pid) = libc::pid_t::try_from(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     if pid <= 1 {
-        // 0 and below are groups of processes; 1 is init.
+        // 0 and below are process groups; 1 is init.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     // SAFETY: kill takes two numbers and touches no memory of ours.
@@ -118,8 +118,8 @@ pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
-/// Blocks until the child `pid` has ended, without reaping it: no other process can get its number
-/// before the caller reaps it.
+/// Blocks until the child `pid` has exited, without reaping it, so that no other process can get
+/// its ID before the caller reaps it.
 pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     loop {
         // SAFETY: siginfo_t is a plain C struct, for which all zeros is a valid value.
@@ -136,7 +136,7 @@ pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     }
 }
 
-/// The first of `names` that is a user of this system.
+/// Returns the first of `names` that is a user of this system.
 pub(crate) fn first_user_of(names: &[&str]) -> Option<UnixUser> {
     names.iter().filter_map(|name| CString::new(*name).ok()).find_map(|name| UnixUser::named(&name))
 }

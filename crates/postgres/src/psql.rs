@@ -1,4 +1,4 @@
-//! Connection URLs, and SQL by the system's psql, for tests and administration only.
+//! Connection URLs, and SQL through the system's psql, for tests and administration only.
 
 use std::{
     io::{self, Write},
@@ -11,19 +11,19 @@ use crate::{
     names::PORT,
 };
 
-/// The URL of a database for a user, with every part named.
+/// Returns the URL of a database for a user, with every part included.
 pub(crate) fn url(socket_folder: &Path, database: &str, user: &str) -> String {
     let folder = encode(socket_folder.as_os_str().as_encoded_bytes());
     let (database, user) = (encode(database.as_bytes()), encode(user.as_bytes()));
     format!("postgres:///{database}?host={folder}&port={PORT}&user={user}&sslmode=disable")
 }
 
-/// The path of the socket in its folder.
+/// Returns the path of the socket in its directory.
 pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
     socket_folder.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// The value of the URL parameter `name`, if the URL is of the form that [`url`] writes.
+/// Returns the value of the URL parameter `name`, if [`url`] could have written the URL.
 #[cfg(any(feature = "testing", test))]
 pub(crate) fn parameter_of(url: &str, name: &str) -> Option<String> {
     let query = url.strip_prefix("postgres:///")?.split_once('?')?.1;
@@ -47,7 +47,7 @@ fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes percent-encoding; none if it is invalid or not UTF-8.
+/// Decodes percent-encoding. `None` if it is invalid or not UTF-8.
 #[cfg(any(feature = "testing", test))]
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -75,8 +75,8 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     let mut child = command.spawn().map_err(PostgresError::io("run", psql))?;
     let written = std::thread::scope(|scope| {
         let mut input = child.stdin.take();
-        // On a thread of its own, because psql may fill the pipe of its output before it has read
-        // all of its input.
+        // Write on a separate thread, because psql may fill the pipe of its output before it has
+        // read all of its input.
         let writer = scope.spawn(move || match input.as_mut() {
             Some(input) => input.write_all(sql.as_bytes()),
             None => Ok(()),

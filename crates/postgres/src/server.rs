@@ -1,10 +1,10 @@
-//! The process of a server: starts it, waits until it is ready, stops it.
+//! The server's process: starts it, waits until it is ready, stops it.
 //!
-//! A thread of its own (the keeper) starts the server and waits for its end, because the kernel's
+//! A separate thread (the keeper) starts the server and waits for its exit, because the kernel's
 //! parent-death signal belongs to the thread that forked: a server started by a test's thread, or
-//! by a tokio thread that ends when idle, would be shut down with that thread. A signal is sent
-//! only under the lock that is also held for reaping, so that it never reaches another process that
-//! got the same number.
+//! by a tokio thread that exits when idle, would be shut down with that thread. A signal is sent
+//! only under the lock that is also held for reaping, so that it never reaches another process with
+//! a reused ID.
 
 use std::{
     fs::{self, File},
@@ -29,16 +29,16 @@ use crate::{
     settings::PostgresSettings,
 };
 
-/// The time that a server has to start: recovery after a crash reads at most max_wal_size (1 GB) of
+/// Time limit of the server's start. Recovery after a crash reads at most max_wal_size (1 GB) of
 /// log, which takes minutes on a slow disk.
 const START_LIMIT: Duration = Duration::from_secs(300);
-/// The interval at which the server's state is read.
+/// Interval at which the server's state is read.
 const POLL: Duration = Duration::from_millis(10);
 
-/// The end of the server's process, which the keeper announces.
+/// The exit of the server's process, announced by the keeper.
 #[derive(Debug, Default)]
 struct ProcessEnd {
-    /// None while the process runs.
+    /// `None` while the process runs.
     status: Mutex<Option<io::Result<ExitStatus>>>,
     changed: Condvar,
 }
@@ -121,7 +121,7 @@ impl Server {
         for (signal, limit) in escalation {
             let mut status = self.end.status.lock();
             if status.is_none() {
-                // If the signal is refused, the wait below times out.
+                // If the signal cannot be sent, the wait below times out.
                 let _ = process::send(self.pid, signal);
             }
             self.end.changed.wait_while_for(&mut status, |status| status.is_none(), limit);
@@ -133,7 +133,7 @@ impl Server {
     }
 }
 
-/// The keeper: starts the process, sends its number, waits for its end, reaps it.
+/// Runs the keeper: starts the process, sends its ID, waits for its exit, reaps it.
 fn keep(mut command: Command, sender: &mpsc::SyncSender<io::Result<u32>>, end: &ProcessEnd) {
     let child = match command.spawn() {
         Ok(child) => child,
@@ -173,7 +173,7 @@ fn command(
     Ok(command)
 }
 
-/// Settings for the command line, where they override the cluster's own files.
+/// Returns the settings for the command line, where they override the cluster's own files.
 fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<(String, String)> {
     let sockets = folders.socket_folder.display().to_string();
     let connections = settings.max_connections.to_string();
@@ -196,8 +196,8 @@ fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<
     own.chain(settings.extra.iter().cloned()).collect()
 }
 
-/// True if the server accepts connections: Postgres writes its state into the eighth line of
-/// `postmaster.pid`, where pg_ctl reads it, too.
+/// Returns true if the server accepts connections: Postgres writes its state into the eighth line
+/// of `postmaster.pid`, where pg_ctl also reads it.
 fn is_ready(data: &Path, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else { return false };
     let mut lines = text.lines();

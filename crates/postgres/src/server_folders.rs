@@ -1,8 +1,8 @@
-//! The folders and files of a server, and the user that it runs as.
+//! The directories and files of a server, and the user that it runs as.
 //!
 //! `<dir>` holds `lock` and, if the cluster is elsewhere, `LOCATION`. `<dir>` or
 //! `/var/lib/everytab/<hash>` holds `data` (the cluster) and `server.log`. The socket is in
-//! `/tmp/everytab-<hash>`, because the path of a socket may have at most 107 bytes.
+//! `/tmp/everytab-<hash>`, because a socket's path may have at most 107 bytes.
 
 use std::{
     fs::{self, DirBuilder, File, Permissions},
@@ -19,34 +19,34 @@ use crate::{
     process::{self, UnixUser},
 };
 
-/// The folder of clusters whose own folder the server's user cannot enter.
+/// The directory of clusters whose own directory the server's user cannot enter.
 const RELOCATED: &str = "/var/lib/everytab";
 
-/// Makes `dir` and returns its canonical path.
+/// Creates `dir` and returns its canonical path.
 pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     fs::create_dir_all(dir).map_err(PostgresError::io("make", dir))?;
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
-/// The folders and files of one server.
+/// The directories and files of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerFolders {
-    /// The owner's folder: lock and LOCATION.
+    /// The owner's directory: lock and LOCATION.
     dir: PathBuf,
-    /// The folder of cluster and log: `dir`, or a folder that the server's user can enter.
+    /// The directory of cluster and log: `dir`, or one that the server's user can enter.
     home: PathBuf,
     /// The cluster.
     pub(crate) data: PathBuf,
-    /// The file of the server's messages.
+    /// The file with the server's messages.
     pub(crate) log: PathBuf,
-    /// The folder of the socket, and of locks that test processes share.
+    /// The directory of the socket, and of locks that test processes share.
     pub(crate) socket_folder: PathBuf,
     /// The user that the server runs as.
     pub(crate) user: UnixUser,
 }
 
 impl ServerFolders {
-    /// Chooses folders and user. The lock of `dir` must be held.
+    /// Chooses directories and user. The caller must hold the lock of `dir`.
     pub(crate) fn choose(dir: &Path) -> Result<Self, PostgresError> {
         let pointer = dir.join("LOCATION");
         let moved = match fs::read_to_string(&pointer) {
@@ -68,8 +68,8 @@ impl ServerFolders {
             dir.display(),
             home.display()
         );
-        // There is no LOCATION, so this cluster belonged to an earlier folder of the same name,
-        // which was deleted with its objects: the cluster must not be used again.
+        // There is no LOCATION, so this cluster belonged to an earlier directory with this name,
+        // which was deleted with its contents. The cluster must not be used again.
         if home.exists() {
             tracing::warn!("deleting {}, left by a deleted {}", home.display(), dir.display());
             crate::orphans::stop_all_in(&home.join("data"))?;
@@ -98,13 +98,13 @@ impl ServerFolders {
         })
     }
 
-    /// The folders that only this server uses.
+    /// Returns the directories that only this server uses.
     pub(crate) fn own_folders(&self) -> Vec<&Path> {
         if self.home == self.dir { vec![&self.dir] } else { vec![&self.home, &self.dir] }
     }
 
-    /// True if the server's user can enter the folder: a program started there is the only certain
-    /// test, mode bits are not.
+    /// Returns true if the server's user can enter the directory. Only starting a program there is
+    /// a reliable test; mode bits are not.
     fn user_can_enter(&self, folder: &Path) -> Result<bool, PostgresError> {
         let mut command = Command::new("/bin/true");
         command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
@@ -116,7 +116,7 @@ impl ServerFolders {
         }
     }
 
-    /// Makes an empty folder of the server's user with mode 0700.
+    /// Creates an empty directory of the server's user with mode 0700.
     pub(crate) fn make_private_folder(&self, path: &Path) -> Result<(), PostgresError> {
         DirBuilder::new().mode(0o700).create(path).map_err(PostgresError::io("make", path))?;
         self.give(path)
@@ -130,7 +130,7 @@ impl ServerFolders {
             .map_err(PostgresError::io("give away", path))
     }
 
-    /// Makes the socket's folder, or uses an existing one that no other user can enter.
+    /// Creates the socket's directory, or uses an existing one that no other user can enter.
     pub(crate) fn prepare_socket_folder(&self) -> Result<(), PostgresError> {
         let path = &self.socket_folder;
         match DirBuilder::new().mode(0o700).create(path) {
@@ -139,7 +139,7 @@ impl ServerFolders {
             Err(error) => return Err(PostgresError::io("make", path)(error)),
         }
         let found = fs::symlink_metadata(path).map_err(PostgresError::io("look at", path))?;
-        // A folder of this process's user is left by a start that was killed before `give`.
+        // A directory of this process's user is left by a start that was killed before `give`.
         let ours = found.uid() == self.user.uid || found.uid() == UnixUser::current().uid;
         if !found.is_dir() || !ours || found.mode() & 0o077 != 0 {
             return Err(PostgresError::SocketFolder { path: path.clone(), user: self.user.uid });
@@ -147,14 +147,14 @@ impl ServerFolders {
         self.give(path)
     }
 
-    /// Removes the socket's folder. A failure is ignored, because the next start uses it again.
+    /// Removes the socket's directory. Ignores a failure, because the next start uses it again.
     pub(crate) fn remove_socket_folder(&self) {
         let _ = fs::remove_dir_all(&self.socket_folder);
     }
 }
 
-/// The user that the server runs as: the owner of the cluster, else this process's user, or, if
-/// that is root, `postgres` or `nobody`.
+/// Returns the user that the server runs as: the owner of the cluster, else this process's user,
+/// or, if that is root, `postgres` or `nobody`.
 fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
     let us = UnixUser::current();
     let owner = match fs::metadata(data) {
@@ -180,7 +180,7 @@ fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
     Ok(user)
 }
 
-/// Changes the owner of all files: a cluster that root copied belongs to root.
+/// Changes the owner of all files, because a cluster that root copied belongs to root.
 fn give_all(path: &Path, user: UnixUser) -> io::Result<()> {
     lchown(path, Some(user.uid), Some(user.gid))?;
     if fs::symlink_metadata(path)?.is_dir() {
@@ -191,7 +191,7 @@ fn give_all(path: &Path, user: UnixUser) -> io::Result<()> {
     Ok(())
 }
 
-/// Sixteen hexadecimal digits that identify `dir` in folders that all servers share.
+/// Returns sixteen hexadecimal digits that identify `dir` in directories that all servers share.
 fn short_hash(dir: &Path, uid: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(dir.as_os_str().as_encoded_bytes());

@@ -1,7 +1,7 @@
-//! Temporary servers: without durability, in a folder of their own that is deleted at the end.
+//! Temporary servers without durability, each in its own directory that is deleted at the end.
 //!
-//! The folders are called `everytab-passing-*`. Before one is made, those whose lock is free are
-//! removed: their owner was killed or ended without deleting them.
+//! The directories are called `everytab-passing-*`. Before one is created, those whose lock is free
+//! are removed: their owner was killed or exited without deleting them.
 
 use std::{
     fs::{self, Permissions},
@@ -16,26 +16,27 @@ use crate::{
 };
 
 const FOLDER_PREFIX: &str = "everytab-passing-";
-/// A folder younger than this may be between its making and its locking, which takes milliseconds.
+/// A directory younger than this may not be locked yet. Locking it after its creation takes
+/// milliseconds.
 const YOUNG: Duration = Duration::from_secs(60);
 
 impl PrivatePostgres {
     /// Starts a server as [`start_temporary`](Self::start_temporary) does, in the system's
-    /// temporary folder.
+    /// temporary directory.
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start).
+    /// Returns an error as [`start`](Self::start) does.
     pub fn start_for_tests() -> Result<Self, PostgresError> {
         Self::start_temporary(&std::env::temp_dir())
     }
 
-    /// Starts a server without durability in a new folder below `parent`, and removes the folders
-    /// of killed processes there. Call [`erase`](Self::erase) at the end.
+    /// Starts a server without durability in a new directory below `parent`, and removes the
+    /// directories of killed processes there. Call [`erase`](Self::erase) at the end.
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start).
+    /// Returns an error as [`start`](Self::start) does.
     pub fn start_temporary(parent: &Path) -> Result<Self, PostgresError> {
         remove_abandoned(parent);
         let (pid, nanoseconds) = (std::process::id(), nanoseconds());
@@ -44,18 +45,18 @@ impl PrivatePostgres {
         // The server's user must be able to enter it.
         fs::set_permissions(&dir, Permissions::from_mode(0o755))
             .map_err(PostgresError::io("make", &dir))?;
-        // Many tests share one.
+        // Many tests share a server.
         let settings = PostgresSettings::new(dir);
         Self::start(PostgresSettings { durable: false, max_connections: 300, ..settings })
     }
 }
 
-/// Nanoseconds since 1970: part of names that must differ.
+/// Returns the nanoseconds since 1970, for unique names.
 pub(crate) fn nanoseconds() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos())
 }
 
-/// Removes abandoned folders as far as it can: those of other users stay.
+/// Removes abandoned directories where permitted: those of other users remain.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_ours =

@@ -1,7 +1,7 @@
-//! One Postgres for all tests of a run, and a database of its own for each test.
+//! One Postgres for all tests of a run, and a separate database for each test.
 //!
 //! The server is the one that `with-postgres` named in the environment, else one of this process,
-//! which ends with it. Failures panic: a test without its database has failed.
+//! which stops with it. Failures panic, because a test without its database has failed.
 
 #![allow(clippy::panic)]
 
@@ -28,15 +28,15 @@ use crate::{
 pub struct TestServer {
     socket_folder: PathBuf,
     psql: PathBuf,
-    /// The server of this process; none if `with-postgres` owns the server.
+    /// The server of this process. `None` if `with-postgres` owns the server.
     _own: Option<PrivatePostgres>,
 }
 
-/// The server of this test run; started by the first call, unless `with-postgres` has started it.
+/// Returns the server of this test run. The first call starts it, unless `with-postgres` has.
 ///
 /// # Panics
 ///
-/// The server cannot be started; the message is one line.
+/// Panics if the server cannot be started; the message is one line.
 pub fn shared_for_tests() -> &'static TestServer {
     static SERVER: OnceLock<TestServer> = OnceLock::new();
     SERVER.get_or_init(|| match TestServer::connect_or_start() {
@@ -58,17 +58,17 @@ impl TestServer {
         Ok(Self { socket_folder: own.folders.socket_folder.clone(), psql, _own: Some(own) })
     }
 
-    /// The URL to connect to, as [`PrivatePostgres::url`] gives it.
+    /// Returns the URL to connect to, like [`PrivatePostgres::url`].
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.socket_folder, database, user)
     }
 
-    /// The path of the server's socket, for a proxy before it.
+    /// Returns the path of the server's socket, for a proxy in front of it.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.socket_folder)
     }
 
-    /// The superuser's URL, as [`PrivatePostgres::admin_url`] gives it.
+    /// Returns the superuser's URL, like [`PrivatePostgres::admin_url`].
     pub fn admin_url(&self) -> String {
         self.url("postgres", ADMIN_USER)
     }
@@ -77,17 +77,17 @@ impl TestServer {
     ///
     /// # Errors
     ///
-    /// psql's first error message.
+    /// Returns psql's first error message.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Makes a new database, empty or a copy of `template` (about 40 ms), and returns its name. It
-    /// is deleted with the server.
+    /// Creates a new database, empty or a copy of `template` (about 40 ms), and returns its name.
+    /// It is deleted with the server.
     ///
     /// # Panics
     ///
-    /// The database cannot be made.
+    /// Panics if the database cannot be created.
     pub fn fresh_database(&self, template: Option<&str>) -> String {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -100,14 +100,15 @@ impl TestServer {
         }
     }
 
-    /// Makes the template database `name` once for each server, even if several test processes call
+    /// Creates the template database `name` once per server, even if several test processes call
     /// this concurrently. `prepare` gets the superuser's URL, fills the database and must close its
     /// connections. Afterwards the database accepts no connections and can be copied by
     /// [`fresh_database`](Self::fresh_database).
     ///
     /// # Panics
     ///
-    /// The database cannot be made, or `prepare` panics; then the next call makes it again.
+    /// Panics if the database cannot be created, or `prepare` panics; then the next call creates it
+    /// again.
     pub fn template(&self, name: &str, prepare: impl FnOnce(&str)) {
         let made = self.template_once(name, prepare);
         if let Err(error) = made {

@@ -1,11 +1,11 @@
-//! Runs a command with a private Postgres that runs as long as the command.
+//! Runs a command with a private Postgres, which stops when the command exits.
 //!
 //!     with-postgres [--dir DIR] [--] COMMAND [ARGUMENT...]
 //!
 //! The command gets the superuser's URL in `EVERYTAB_TEST_DATABASE_URL`; its exit code is this
-//! program's. Without `--dir` the server is for tests: without durability, and deleted at the end.
-//! With it, the cluster in DIR is used and kept, for example to look into it: `with-postgres --dir
-//! DIR sh -c 'psql "$EVERYTAB_TEST_DATABASE_URL"'`.
+//! program's. Without `--dir` the server is for tests: it is not durable, and is deleted at the
+//! end. With it, the cluster in DIR is used and kept, for example to inspect it: `with-postgres
+//! --dir DIR sh -c 'psql "$EVERYTAB_TEST_DATABASE_URL"'`.
 
 use std::{
     os::unix::process::ExitStatusExt,
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
     match status {
         Ok(status) => {
-            // A signal is reported as by a shell: 128 and its number.
+            // A signal is reported as in a shell: 128 plus its number.
             let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
             ExitCode::from(u8::try_from(code).unwrap_or(1))
         }
