@@ -1,18 +1,18 @@
-//! Writes the index of a live crawl as pywb and Common Crawl's index server read it: CDXJ lines in
-//! ZipNum files, and the `cluster.idx` beside them.
+//! Writes the index of a live crawl in the format of pywb and Common Crawl's index server: CDXJ
+//! lines in ZipNum files, and the `cluster.idx` next to them.
 //!
 //! ```text
 //! com,example)/a 20251231235959 {"url": "https://example.com/a", "mime": "text/html", ...}
 //! ```
 //!
 //! A ZipNum file is a sequence of gzip members of [`LINES_PER_BLOCK`] lines each. `cluster.idx` has
-//! a line for each: key and time of its first line, file, offset, length, number; a reader searches
-//! it by halves and unpacks one block. Fields are those of Common Crawl's index, in its order; a
-//! value that is not known is left out; all values are texts; what is not ASCII is escaped (as
-//! Python's `json.dumps` does).
+//! a line for each member: key and time of its first line, file, offset, length, number. A reader
+//! does a binary search in it and decompresses one block. Fields are those of Common Crawl's index,
+//! in its order. Unknown values are omitted, all values are strings, and non-ASCII characters are
+//! escaped (as in Python's `json.dumps`).
 //!
 //! Invariants: the bytes are a pure function of the rows; memory is bounded by one block and a line
-//! for each block; lines are in byte order of key and time. Must not know: where files are stored.
+//! per block; lines are in byte order of key and time. Does not depend on where files are stored.
 
 use std::io::Write;
 
@@ -21,24 +21,24 @@ use crate::{
     index::write::{CaptureOrder, CaptureRow, CaptureRowError, CheckedRow, shortened},
 };
 
-/// Number of lines in a gzip member, as Common Crawl and pywb have it.
+/// Number of lines in a gzip member, as in Common Crawl and pywb.
 pub const LINES_PER_BLOCK: usize = 3_000;
-/// Greatest size of the lines of a member in bytes: lines of usual size never reach it.
+/// Maximum size of a member's lines in bytes, which ordinary lines never reach.
 pub const MAX_BLOCK_BYTES: usize = 16 << 20;
 
-/// The reason why an index cannot be written.
+/// Why an index cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CdxjError {
     /// A row cannot be in an index.
     #[error(transparent)]
     Row(#[from] CaptureRowError),
-    /// A row belongs before the one that was written last.
+    /// A row sorts before the last one written.
     #[error("the capture of {url:?} comes after one that it belongs before")]
     Unsorted {
-        /// URL of the row, at most the first 200 characters.
+        /// URL of the row, up to its first 200 characters.
         url: String,
     },
-    /// The keys of a file begin before those of the file before it end.
+    /// The keys of a file start before those of the previous file end.
     #[error("{file} begins with a key that belongs before the end of another file")]
     UnsortedFiles {
         /// Name of the file.
@@ -62,7 +62,7 @@ pub struct CdxjBlock {
     pub length: u64,
 }
 
-/// What `cluster.idx` needs of a ZipNum file.
+/// The data of a ZipNum file for `cluster.idx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdxjFile {
     /// File name, such as `cdx-00000.gz`.
@@ -98,11 +98,11 @@ impl<W: Write> CdxjWriter<W> {
         }
     }
 
-    /// Adds a row. Rows must come in ascending [`CaptureRow::order`].
+    /// Adds a row. Rows must be in ascending [`CaptureRow::order`].
     ///
     /// # Errors
-    /// A row that no index can have, or that comes too late; then the file is as it was before. Or
-    /// the output fails.
+    /// Returns an error if the row cannot be in an index or is out of order, and leaves the file
+    /// unchanged; or if the output fails.
     pub fn write(&mut self, row: &CaptureRow<'_>) -> Result<(), CdxjError> {
         let checked = row.checked()?;
         let order = checked.order();
@@ -122,11 +122,11 @@ impl<W: Write> CdxjWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, and returns the output and what `cluster.idx` needs of the file, which
-    /// is called `file`.
+    /// Writes the remaining lines. Returns the output, and the data for `cluster.idx`, in which the
+    /// file is called `file`.
     ///
     /// # Errors
-    /// The output fails.
+    /// Returns an error if the output fails.
     pub fn finish(mut self, file: &str) -> Result<(W, CdxjFile), CdxjError> {
         if self.line_count > 0 {
             self.write_block()?;
@@ -148,10 +148,10 @@ impl<W: Write> CdxjWriter<W> {
     }
 }
 
-/// Returns the line of a capture, with its end.
+/// Returns the line of a capture, including its line end.
 ///
 /// # Errors
-/// A row that no index can have.
+/// Returns an error if the row cannot be in an index.
 pub fn cdxj_line(row: &CaptureRow<'_>) -> Result<String, CaptureRowError> {
     row.checked().map(|checked| line(&checked))
 }
@@ -159,7 +159,7 @@ pub fn cdxj_line(row: &CaptureRow<'_>) -> Result<String, CaptureRowError> {
 /// Returns `cluster.idx` for files in the order of their keys.
 ///
 /// # Errors
-/// A file whose keys begin before those of the one before it end.
+/// Returns an error if a file's keys start before those of the previous one end.
 pub fn cluster_index(files: &[CdxjFile]) -> Result<Vec<u8>, CdxjError> {
     let mut lines = String::new();
     let mut number = 0_u64;
@@ -207,7 +207,7 @@ fn line(checked: &CheckedRow<'_>) -> String {
     line
 }
 
-/// Appends a text as a JSON string (RFC 8259 7) in ASCII.
+/// Appends a string as JSON (RFC 8259 7) in ASCII.
 fn push_json_text(line: &mut String, text: &str) {
     line.push('"');
     for character in text.chars() {

@@ -1,9 +1,10 @@
-//! Undoes one content coding (RFC 9110 8.4.1), piece by piece and as far as the bytes decode.
+//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error.
 //!
-//! What browsers show is decoded: gzip without its trailer or with a wrong one, gzip of several
-//! members, `deflate` with and without the head of zlib. What follows the end of a coding is
-//! ignored. Invariant: no more than the limit comes out, whatever goes in.
-//! Must not know: headers, where the bytes come from.
+//! Decodes what browsers display: gzip with a missing or wrong trailer, gzip with several members,
+//! and `deflate` with and without a zlib header. Ignores bytes after the end of a coding.
+//! Invariant: the output never exceeds the limit.
+//!
+//! Does not depend on headers, or on the source of the bytes.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -16,25 +17,25 @@ use zstd::stream::{
     zio::Writer as ZstdWriter,
 };
 
-/// Greatest number of content codings that are undone. More than one occurs by mistake only.
+/// Maximum content codings that are decoded. More than one occurs only by mistake.
 pub const MAX_LAYERS: usize = 3;
-/// Greatest number of members of a gzip body. Each costs a decoder, and an empty one has 20 bytes;
-/// servers that compress piece by piece send a member for some kilobytes.
+/// Maximum members of a gzip body. Each costs a decoder, and an empty one has 20 bytes. Servers
+/// that compress in pieces send a member for some kilobytes.
 pub const MAX_GZIP_MEMBERS: usize = 1_000;
 /// Bytes of the buffer between the Brotli decoder and the body.
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
-/// Logarithm of the greatest window of Zstandard, 8 MiB: the limit for the web (RFC 9659 3).
+/// Logarithm of Zstandard's maximum window, 8 MiB: the limit for the web (RFC 9659 3).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
-/// Decoded bytes from which on a body is believed to have a coding without magic number: any bytes
-/// decode to a few before they break it.
+/// Minimum decoded bytes that prove a coding without magic number, because arbitrary bytes may
+/// decode to a few bytes before an error.
 const PROOF_BYTES: usize = 1_024;
 
-/// A content coding that can be undone.
+/// A supported content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// gzip (RFC 1952).
     Gzip,
-    /// `deflate`: by the standard the format of zlib (RFC 1950), by some servers raw deflate.
+    /// `deflate`: the zlib format (RFC 1950) by the standard, raw deflate from some servers.
     Deflate,
     /// Brotli (RFC 7932).
     Brotli,
@@ -43,7 +44,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Returns the coding of a token in lower case, `None` if it cannot be undone.
+    /// Returns the coding of a lower-case token. `None` if it is not supported.
     #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         Some(match token {
@@ -55,21 +56,21 @@ impl Coding {
         })
     }
 
-    /// Returns true if its bytes always begin with a magic number.
+    /// Returns true if its bytes always start with a magic number.
     #[must_use]
     pub fn has_magic_number(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
     }
 }
 
-/// How far bytes decoded.
+/// How far bytes were decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// To the end of their coding.
     Whole,
-    /// To their own end, which comes before that of the coding.
+    /// To the end of the bytes, which precedes the end of the coding.
     Short,
-    /// To a byte that the coding cannot have.
+    /// To an invalid byte.
     Broken,
     /// To the limit.
     OverLimit,
@@ -78,12 +79,12 @@ pub enum Extent {
 /// Decodes bytes of one coding.
 pub struct Decoder {
     unpacker: Box<dyn Unpack + Send>,
-    /// How far it decoded, once nothing more will.
+    /// How far it decoded, once it is finished.
     extent: Option<Extent>,
 }
 
 impl Decoder {
-    /// A decoder that gives at most `max_bytes`.
+    /// Creates a decoder that outputs up to `max_bytes`.
     #[must_use]
     pub fn new(coding: Coding, max_bytes: usize) -> Self {
         let output = Output { bytes: Vec::new(), taken: 0, max_bytes, is_over: false };
@@ -107,10 +108,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes what is left of the pieces so far, after the last of them. Returns how far they
-    /// decoded.
+    /// Decodes the rest of the pieces, after the last one. Returns how far they were decoded.
     pub fn finish(&mut self) -> Extent {
-        // Of what is broken, too, something may be on its way.
+        // Even broken input may have output in the buffers.
         let ended = self.unpacker.end();
         let is_over = self.unpacker.output().is_over;
         let extent = match (self.extent, ended) {
@@ -124,25 +124,26 @@ impl Decoder {
         extent
     }
 
-    /// Takes the bytes that were decoded since it was called last.
+    /// Returns the bytes that were decoded since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         let output = self.unpacker.output();
         output.taken += output.bytes.len();
         std::mem::take(&mut output.bytes)
     }
 
-    /// Returns true if more would have come out than the limit.
+    /// Returns true if the output would have exceeded the limit.
     pub fn is_over_limit(&self) -> bool {
         self.extent == Some(Extent::OverLimit)
     }
 
-    /// Returns true if the bytes had a magic number of the coding. Of other codings nothing tells
-    /// the start from that of a body without coding.
+    /// Returns true if the bytes had the coding's magic number. Other codings cannot be
+    /// distinguished from an uncoded body by their start.
     pub fn has_magic_number(&self) -> bool {
         self.unpacker.has_magic_number()
     }
 
-    /// Returns true if so much decoded that the bytes had the coding, although more may break it.
+    /// Returns true if enough bytes decoded to prove the coding, although later ones may be
+    /// invalid.
     pub fn is_proven(&mut self) -> bool {
         let output = self.unpacker.output();
         let decoded = output.taken + output.bytes.len();
@@ -158,7 +159,8 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
         }
         Coding::Brotli => {
             let mut writer = BrotliWriter::new(output, BROTLI_BUFFER_BYTES);
-            // Windows of up to a gigabyte, which no browser accepts (RFC 7932 knows none).
+            // Disable windows of up to a gigabyte, which no browser accepts and RFC 7932 does not
+            // define.
             writer.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
             Box::new(writer)
         }
@@ -176,9 +178,9 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
     })
 }
 
-/// A decoder that takes bytes by [`Write`]: 0 is what it takes after the end of its coding.
+/// A decoder that accepts bytes through [`Write`]. It accepts 0 bytes after the end of its coding.
 trait Unpack: Write {
-    /// Decodes what is left of the bytes so far. Returns whether their coding came to its end.
+    /// Decodes the rest of the bytes. Returns whether their coding is complete.
     fn end(&mut self) -> io::Result<bool>;
 
     fn output(&mut self) -> &mut Output;
@@ -186,10 +188,10 @@ trait Unpack: Write {
     fn has_magic_number(&self) -> bool;
 }
 
-/// gzip members, one after the other.
+/// Consecutive gzip members.
 struct GzipMembers {
     member: GzDecoder<Output>,
-    /// Members before this one.
+    /// Number of members before this one.
     earlier: usize,
 }
 
@@ -203,7 +205,7 @@ impl Write for GzipMembers {
                 self.earlier += 1;
                 self.write(bytes)
             }
-            // What follows is no member.
+            // The following bytes are not a member.
             Err(_) if self.earlier > 0 && self.member.header().is_none() => Ok(0),
             other => other,
         }
@@ -221,7 +223,7 @@ impl Unpack for GzipMembers {
         }
         self.member.flush()?;
         let ended = self.member.try_finish();
-        // Any other error is that of the trailer.
+        // Any other error concerns the trailer.
         Ok(!ended.is_err_and(|error| error.kind() == ErrorKind::UnexpectedEof))
     }
 
@@ -234,9 +236,9 @@ impl Unpack for GzipMembers {
     }
 }
 
-/// Deflate, with or without the head of zlib. Its checksum is not looked at.
+/// Deflate, with or without a zlib header. Its checksum is ignored.
 struct Deflate {
-    /// The first two bytes, which are the head if there is one.
+    /// The first two bytes, which are the header if there is one.
     start: Vec<u8>,
     raw: DeflateDecoder<Output>,
 }
@@ -273,7 +275,7 @@ impl Unpack for Deflate {
     }
 }
 
-/// Returns true if the bytes are the head of zlib (RFC 1950 2.2).
+/// Returns true if the bytes are a zlib header (RFC 1950 2.2).
 fn is_zlib_head(bytes: &[u8]) -> bool {
     let [method, flags] = *bytes else { return false };
     method & 0x0f == 8 && u16::from_be_bytes([method, flags]).is_multiple_of(31)
@@ -308,7 +310,7 @@ impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     }
 }
 
-/// The decoded bytes that are not taken yet. It takes no more than the limit.
+/// The decoded bytes that were not taken yet. It accepts bytes only up to the limit.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -333,7 +335,7 @@ impl Write for Output {
     }
 }
 
-/// Stands for a decoder that could not be made.
+/// Replaces a decoder that could not be created.
 impl Unpack for Output {
     fn end(&mut self) -> io::Result<bool> {
         Ok(false)

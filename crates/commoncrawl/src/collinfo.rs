@@ -1,25 +1,25 @@
-//! Writes `collinfo.json`, the list of the crawls of a bucket, as Common Crawl's index server has
-//! it: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
+//! Writes `collinfo.json`, the list of a bucket's crawls, in the format of Common Crawl's index
+//! server: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
 //!
-//! Invariants: the bytes are a pure function of the list before and the crawl; a crawl that is
-//! listed again replaces its entry; live crawls come first, newest first, then all others as they
-//! were; fields that this code does not know are kept. Must not know: where the list is stored.
+//! Invariants: the bytes are a pure function of the previous list and the crawl; listing a crawl
+//! again replaces its entry; live crawls come first, newest first, then all others in their
+//! previous order; unknown fields are kept. Does not depend on where the list is stored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{crawl_layout::LiveCrawlName, crawl_objects::COLLINFO, date::format_seconds};
 
-/// Greatest size of a list in bytes: an entry has about 250.
+/// Maximum bytes of a list: an entry has about 250.
 pub const MAX_COLLINFO_BYTES: usize = 16 << 20;
 
-/// The list that the bucket has cannot be added to.
+/// Why a crawl cannot be added to the bucket's list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollinfoError {
     /// The list is too large.
     #[error("{COLLINFO} has more than {MAX_COLLINFO_BYTES} bytes")]
     TooLarge,
-    /// The list is no array of objects with an id.
+    /// The list is not an array of objects with an id.
     #[error("{COLLINFO} is no list of crawls: {0}")]
     NotAList(String),
 }
@@ -31,8 +31,8 @@ pub struct ListedCrawl<'a> {
     pub id: &'a LiveCrawlName,
     /// Its name for people.
     pub name: &'a str,
-    /// URL of the service that serves the index, with `/` at its end; the fields `timegate` and
-    /// `cdx-api` are this and the id. Empty where none does: they are relative then.
+    /// URL of the service that serves the index, with `/` at its end. The fields `timegate` and
+    /// `cdx-api` consist of it and the id. Empty if there is none, so that they are relative.
     pub service: &'a str,
     /// Time of its first capture, in microseconds since 1970 UTC.
     pub from_micros: i64,
@@ -57,10 +57,10 @@ struct Entry {
     others: Map<String, Value>,
 }
 
-/// Adds a crawl to the list that the bucket has, `None` if it has none, and returns the new list.
+/// Adds a crawl to the bucket's list, which is `None` if there is none. Returns the new list.
 ///
 /// # Errors
-/// A list that is none.
+/// Returns an error if the previous list is malformed or too large.
 pub fn add_to_collinfo(
     before: Option<&[u8]>,
     crawl: &ListedCrawl<'_>,
@@ -83,10 +83,10 @@ pub fn add_to_collinfo(
     Ok(bytes)
 }
 
-/// Returns the list that a bucket has without a crawl. `None` if the crawl is not in it.
+/// Removes a crawl from the bucket's list. Returns the new list. `None` if the crawl is not in it.
 ///
 /// # Errors
-/// Returns an error if the list is too large or not a list.
+/// Returns an error if the list is too large or malformed.
 pub fn without_crawl(
     before: &[u8],
     crawl: &LiveCrawlName,
@@ -108,7 +108,7 @@ pub fn without_crawl(
 
 fn entry_of(crawl: &ListedCrawl<'_>) -> Entry {
     let ListedCrawl { id, name, service, from_micros, to_micros } = crawl;
-    // The list has times without a time zone.
+    // The list's times have no time zone.
     let time = |micros: i64| Some(format_seconds(micros).trim_end_matches('Z').to_owned());
     Entry {
         id: id.to_string(),

@@ -5,8 +5,8 @@
 //!     LIVE-20261123143329-0a1b2c3d-w1-7.warc.gz
 //! ```
 //!
-//! Invariant: a name that is made is read back as the same parts, and no part can lead out of its
-//! folder. Must not know: what is in an archive, where it is stored.
+//! Invariant: a generated name parses into its original parts, and no part can lead out of its
+//! directory. Does not depend on the contents of an archive, or on where it is stored.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::date::{format_digits, format_seconds};
 
-/// What the name of a live crawl begins with; those of Common Crawl begin with `CC-MAIN-`.
+/// The start of a live crawl's name; names of Common Crawl start with `CC-MAIN-`.
 const LIVE: &str = "LIVE-";
 /// Digits of the time in a name: `yyyymmddhhmmss`.
 const TIME_DIGITS: usize = 14;
 /// Digits of the number in a name.
 const ID_DIGITS: usize = 8;
-/// Greatest length of the name of a worker in bytes: a UUID has 36.
+/// Maximum bytes of a worker's name: a UUID has 36.
 const MAX_WORKER_BYTES: usize = 64;
 
-/// The text is no name of this layout.
+/// The string is not a name in this layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no {what}: {text:?}")]
 pub struct LayoutError {
@@ -43,11 +43,11 @@ impl LayoutError {
 pub struct LiveCrawlName(String);
 
 impl LiveCrawlName {
-    /// Makes the name of a crawl that was started at a time in microseconds since 1970; `id` tells
-    /// crawls of one second apart.
+    /// Creates the name of a crawl that was started at a time in microseconds since 1970. `id`
+    /// distinguishes crawls started in the same second.
     ///
     /// # Errors
-    /// A year that has no four digits.
+    /// Returns an error if the year does not have four digits.
     pub fn new(started_micros: i64, id: u32) -> Result<Self, LayoutError> {
         let digits = format_digits(started_micros).ok_or_else(|| {
             LayoutError::new("time of a crawl's name", &format_seconds(started_micros))
@@ -55,10 +55,10 @@ impl LiveCrawlName {
         Ok(Self(format!("{LIVE}{digits}-{id:08x}")))
     }
 
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// A text that is none.
+    /// Returns an error if the string is not a crawl's name.
     pub fn parse(text: &str) -> Result<Self, LayoutError> {
         let parts = text.strip_prefix(LIVE).and_then(|rest| rest.split_once('-'));
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -69,7 +69,7 @@ impl LiveCrawlName {
         is_name.then(|| Self(text.to_owned())).ok_or_else(|| LayoutError::new("live crawl", text))
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -82,24 +82,24 @@ impl fmt::Display for LiveCrawlName {
     }
 }
 
-/// A kind of archives, and their folder.
+/// A subset of archives, with its own directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArchiveSubset {
-    /// Answers with status 200.
+    /// Responses with status 200.
     Warc,
-    /// All other answers.
+    /// All other responses.
     CrawlDiagnostics,
-    /// Answers to requests for robots.txt.
+    /// Responses to requests for robots.txt.
     RobotsTxt,
     /// Images and other parts of pages.
     Media,
 }
 
 impl ArchiveSubset {
-    /// Every kind.
+    /// All subsets.
     pub const ALL: [Self; 4] = [Self::Warc, Self::CrawlDiagnostics, Self::RobotsTxt, Self::Media];
 
-    /// The name of the folder, and of the subset in the index.
+    /// Returns the name of the directory, and of the subset in the index.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,13 +110,13 @@ impl ArchiveSubset {
         }
     }
 
-    /// The kind of this name, if there is one.
+    /// Returns the subset with this name. `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subset| subset.as_str() == name)
     }
 
-    /// The file name of the list of such archives: `non200responses.paths.gz`.
+    /// Returns the file name of the subset's archive list, such as `non200responses.paths.gz`.
     #[must_use]
     pub fn list_name(self) -> &'static str {
         match self {
@@ -145,12 +145,12 @@ pub struct ArchiveName {
 }
 
 impl ArchiveName {
-    /// Names an archive. `number` counts the archives of a worker, which must not use one twice;
-    /// `segment` groups archives of a crawl.
+    /// Creates the name of an archive. `number` counts the archives of a worker, which must not
+    /// reuse one; `segment` groups archives of a crawl.
     ///
     /// # Errors
-    /// A worker whose name is empty, longer than 64 bytes, or has other characters than ASCII
-    /// letters, digits, `_` and `-`.
+    /// Returns an error if the worker's name is empty, longer than 64 bytes, or has characters
+    /// other than ASCII letters, digits, `_` and `-`.
     pub fn new(
         crawl: LiveCrawlName,
         subset: ArchiveSubset,
@@ -165,10 +165,10 @@ impl ArchiveName {
         Ok(Self { crawl, subset, segment, worker: worker.to_owned(), number })
     }
 
-    /// Reads the name of an object, as [`Self::object`] makes it.
+    /// Parses an object name from [`Self::object`].
     ///
     /// # Errors
-    /// A text that is none.
+    /// Returns an error if the string is not such a name.
     pub fn parse(object: &str) -> Result<Self, LayoutError> {
         let read = || {
             let (crawl, rest) = object.strip_prefix("crawl-data/")?.split_once("/segments/")?;
@@ -181,36 +181,36 @@ impl ArchiveName {
             let (segment, number) = (segment.parse().ok()?, number.parse().ok()?);
             Self::new(crawl, subset, segment, worker, number).ok()
         };
-        // Numbers have other spellings, such as `+1` and `01`.
+        // Numbers also have other spellings, such as `+1` and `01`.
         let is_same = |name: &Self| name.object() == object;
         read().filter(is_same).ok_or_else(|| LayoutError::new("archive of a live crawl", object))
     }
 
-    /// The kind of the archive.
+    /// Returns the subset of the archive.
     #[must_use]
     pub fn subset(&self) -> ArchiveSubset {
         self.subset
     }
 
-    /// The segment.
+    /// Returns the segment.
     #[must_use]
     pub fn segment(&self) -> u64 {
         self.segment
     }
 
-    /// The crawl.
+    /// Returns the crawl.
     #[must_use]
     pub fn crawl(&self) -> &LiveCrawlName {
         &self.crawl
     }
 
-    /// The file name without folders, which the archive's `warcinfo` record has.
+    /// Returns the file name without directories, which the archive's `warcinfo` record contains.
     #[must_use]
     pub fn file(&self) -> String {
         format!("{}-{}-{}.warc.gz", self.crawl, self.worker, self.number)
     }
 
-    /// The name of the object in a store.
+    /// Returns the name of the object in a store.
     #[must_use]
     pub fn object(&self) -> String {
         let (crawl, segment, subset) = (&self.crawl, self.segment, self.subset.as_str());

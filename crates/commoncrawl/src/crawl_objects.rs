@@ -1,7 +1,7 @@
-//! The names of what a live crawl leaves beside its archives: lists, documents, and indexes.
+//! Names of a live crawl's objects other than archives: lists, documents, and indexes.
 //!
-//! All but the list of crawls are in the folder of the crawl, in which the layout is that of Common
-//! Crawl's bucket. Must not know: what is in a file.
+//! All except the list of crawls are below the crawl's prefix, with the layout of Common Crawl's
+//! bucket. Does not depend on the contents of files.
 
 use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
 
@@ -9,31 +9,31 @@ use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
 pub const COLLINFO: &str = "collinfo.json";
 
 impl LiveCrawlName {
-    /// The folder of the crawl: `crawl-data/<name>/`.
+    /// Returns the prefix of the crawl: `crawl-data/<name>/`.
     #[must_use]
     pub fn folder(&self) -> String {
         format!("crawl-data/{self}/")
     }
 
-    /// The list of the archives of a kind: `crawl-data/<name>/warc.paths.gz`.
+    /// Returns the list of a subset's archives: `crawl-data/<name>/warc.paths.gz`.
     #[must_use]
     pub fn archive_list(&self, subset: ArchiveSubset) -> String {
         self.folder() + subset.list_name()
     }
 
-    /// The list of the files of the columnar index: `crawl-data/<name>/cc-index-table.paths.gz`.
+    /// Returns the list of the columnar index's files: `crawl-data/<name>/cc-index-table.paths.gz`.
     #[must_use]
     pub fn table_list(&self) -> String {
         self.folder() + "cc-index-table.paths.gz"
     }
 
-    /// What the crawl says of itself: `crawl-data/<name>/crawl.json`.
+    /// Returns the crawl's document: `crawl-data/<name>/crawl.json`.
     #[must_use]
     pub fn document(&self) -> String {
         self.folder() + "crawl.json"
     }
 
-    /// A file of the columnar index: in the folder of the crawl
+    /// Returns a file of the columnar index, which below the crawl's prefix is
     /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet`.
     #[must_use]
     pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
@@ -44,15 +44,16 @@ impl LiveCrawlName {
         )
     }
 
-    /// A file of the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/` and
-    /// [`cdxj_file`].
+    /// Returns a file of the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/`
+    /// and [`cdxj_file`].
     #[must_use]
     pub fn cdxj_part(&self, part: u32) -> String {
         self.cdxj_folder() + &cdxj_file(part)
     }
 
-    /// The list of the blocks of a file of the CDXJ index, beside it: `cluster.idx` where there is
-    /// one file, else `cluster-00000.idx`. Each file has its own, for the keys of files overlap.
+    /// Returns the list of blocks of a CDXJ index file, in the same directory: `cluster.idx` if
+    /// there is one file, else `cluster-00000.idx`. Each file has its own, because the keys of
+    /// files overlap.
     #[must_use]
     pub fn cluster_index(&self, part: u32, parts: u32) -> String {
         match parts {
@@ -61,13 +62,13 @@ impl LiveCrawlName {
         }
     }
 
-    /// The folder of the archives: `crawl-data/<name>/segments/`.
+    /// Returns the prefix of the archives: `crawl-data/<name>/segments/`.
     #[must_use]
     pub fn segments(&self) -> String {
         self.folder() + "segments/"
     }
 
-    /// The folder of the columnar index: `crawl-data/<name>/cc-index/table/`.
+    /// Returns the prefix of the columnar index: `crawl-data/<name>/cc-index/table/`.
     #[must_use]
     pub fn tables(&self) -> String {
         self.folder() + "cc-index/table/"
@@ -78,7 +79,7 @@ impl LiveCrawlName {
     }
 }
 
-/// The file name of a part of a CDXJ index: `cdx-00000.gz`.
+/// Returns the file name of a part of a CDXJ index: `cdx-00000.gz`.
 #[must_use]
 pub fn cdxj_file(part: u32) -> String {
     format!("cdx-{part:05}.gz")

@@ -1,7 +1,6 @@
-//! Formats times, given in microseconds since 1970, as WARC headers and
-//! indexes need them.
+//! Formats times, given in microseconds since 1970, for WARC headers and indexes.
 //!
-//! Invariant: every `i64` can be formatted. Must not know: the current time.
+//! Invariant: every `i64` can be formatted. Does not depend on the current time.
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
@@ -17,15 +16,15 @@ pub fn format_seconds(micros: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Formats a time as the 14 digits `YYYYMMDDhhmmss` in UTC, rounded down to seconds; `None` if the
-/// year has not four digits.
+/// Formats a time as the 14 digits `YYYYMMDDhhmmss` in UTC, rounded down to seconds. `None` if the
+/// year does not have four digits.
 pub fn format_digits(micros: i64) -> Option<String> {
     let time = format_seconds(micros);
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();
     (digits.len() == 14 && !time.starts_with('-')).then_some(digits)
 }
 
-/// Formats a time like [`format_seconds`], with six decimals if it is no whole second.
+/// Formats a time like [`format_seconds`], with six decimals if it is not a whole second.
 pub fn format_micros(micros: i64) -> String {
     let mut text = format_seconds(micros);
     let fraction = micros.rem_euclid(SECOND_MICROS);

@@ -1,8 +1,8 @@
-//! Writes `crawl.json`, which a live crawl leaves at its end: what was asked for, how it ended, and
-//! how much it kept.
+//! Writes `crawl.json`, the final document of a live crawl: its settings, how it ended, and how
+//! much it stored.
 //!
-//! Invariant: the bytes are a pure function of the values; keys have one order. Must not know: what
-//! a setting means.
+//! Invariant: the bytes are a pure function of the values; keys have a fixed order. Does not depend
+//! on the meaning of settings.
 
 use std::collections::BTreeMap;
 
@@ -11,48 +11,48 @@ use serde_json::Value;
 
 use crate::{crawl_layout::ArchiveSubset, date::format_seconds};
 
-/// A live crawl that has ended.
+/// A finished live crawl.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EndedCrawl {
     /// Name: `LIVE-<yyyymmddhhmmss>-<8 hex>`.
     pub name: String,
-    /// Id, by which the service knows it.
+    /// Id in the service.
     pub id: String,
-    /// When it was started, in microseconds since 1970; written as `2025-12-31T23:59:59Z`.
+    /// Start time, in microseconds since 1970; written as `2025-12-31T23:59:59Z`.
     #[serde(rename = "started", serialize_with = "as_time")]
     pub started_micros: i64,
-    /// When it ended, in microseconds since 1970.
+    /// End time, in microseconds since 1970.
     #[serde(rename = "finished", serialize_with = "as_time")]
     pub finished_micros: i64,
-    /// Why it ended, such as `empty` or `limit`.
+    /// Reason for its end, such as `empty` or `limit`.
     pub ended_by: String,
     /// The settings that were frozen with it.
     #[serde(serialize_with = "in_order")]
     pub settings: Value,
-    /// What it kept.
+    /// Counts of its stored data.
     pub counts: EndedCrawlCounts,
 }
 
-/// What a live crawl kept.
+/// Counts of a live crawl's stored data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EndedCrawlCounts {
     /// Rows of its index.
     pub captures: u64,
-    /// Rows of its index by kind of archive. A kind that is not named has none.
+    /// Rows of its index by subset. A missing subset has none.
     #[serde(serialize_with = "by_name")]
     pub by_subset: BTreeMap<ArchiveSubset, u64>,
-    /// Archives.
+    /// Number of archives.
     pub archives: u64,
     /// Bytes of the archives.
     pub bytes: u64,
     /// Home pages whose row points to the page that they redirect to.
     pub home_redirects: u64,
-    /// Captures whose body an earlier record has, to which their row points.
+    /// Captures whose row points to an earlier record with the body.
     pub revisits: u64,
 }
 
 impl EndedCrawl {
-    /// Returns the bytes of `crawl.json`: UTF-8, indented, with a line end.
+    /// Returns the contents of `crawl.json`: UTF-8, indented, with a line end.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("all keys are texts");
@@ -76,8 +76,8 @@ fn by_name<S: Serializer>(
     map.end()
 }
 
-/// Writes the keys of all objects in byte order. The maps of `serde_json` keep the order in which
-/// keys came where another package asks for that.
+/// Writes the keys of all objects in byte order. If another package enables it, the maps of
+/// `serde_json` keep the insertion order instead.
 fn in_order<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     sorted(value).serialize(serializer)
 }

@@ -1,6 +1,6 @@
-//! One gzip member (RFC 1952) of bytes in memory.
+//! Compresses bytes in memory as one gzip member (RFC 1952).
 //!
-//! Invariant: the member is a pure function of the bytes: it has no time and no name.
+//! Invariant: the member is a pure function of the bytes, because it has no time and no name.
 
 use libdeflater::{CompressionLvl, Compressor};
 

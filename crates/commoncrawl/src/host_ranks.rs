@@ -1,10 +1,11 @@
-//! Reads the first part of Common Crawl's ranks of hosts, which it publishes with its web graphs.
+//! Reads the first part of Common Crawl's host ranks, which it publishes with its web graphs.
 //!
-//! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip of lines of
-//! fields separated by tabs, sorted by the position by harmonic centrality. The first line names
-//! the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. Labels of a host are in
-//! reverse order (`com.google.maps`), and a leading `www` is left out.
-//! Invariant: the same bytes give the same hosts. Must not know: where the bytes come from.
+//! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip of lines with
+//! tab-separated fields, sorted by rank in harmonic centrality. The first line names the fields:
+//! `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. Labels of a host are in reverse order
+//! (`com.google.maps`), without a leading `www`.
+//!
+//! Invariant: identical bytes yield identical hosts. Does not depend on the source of the bytes.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 
@@ -12,23 +13,23 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::MAX_HOSTNAME_BYTES;
 
-/// The folder of all web graphs in the bucket.
+/// The prefix of all web graphs in the bucket.
 pub const GRAPHS: &str = "projects/hyperlinkgraph/";
 /// Common Crawl's list of web graphs, newest first, on its index server.
 pub const GRAPH_LIST: &str = "graphinfo.json";
-/// Most bytes of a line; hostnames have at most 253.
+/// Maximum bytes of a line; hostnames have at most 253.
 const MAX_LINE_BYTES: usize = 1_024;
 
-/// Why bytes are not the ranks of hosts.
+/// Why bytes are not host ranks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostRanksError {
-    /// The bytes are no gzip, or are corrupt.
+    /// The bytes are not gzip, or are corrupt.
     #[error("it is no gzip file: {0}")]
     Gzip(String),
     /// The first line does not name the fields.
     #[error("its first line does not name #harmonicc_pos and #host_rev: {0:?}")]
     NoHeader(String),
-    /// A line has too few fields or no hostname where one should be.
+    /// A line has too few fields or an invalid hostname.
     #[error("line {line} does not hold a position and a host: {text:?}")]
     BadLine {
         /// Line number, from 1.
@@ -44,12 +45,12 @@ pub enum HostRanksError {
     Graphs(String),
 }
 
-/// The first `most` hosts of the file whose first bytes are `gzip`, best first. The bytes may end
-/// anywhere: a line that is cut off is left out. A name that is no hostname of the public web keeps
-/// its place as an empty string.
+/// Returns the first `most` hosts of the file that starts with `gzip`, best first. The bytes may
+/// end anywhere: an incomplete line is skipped. A name that is not a hostname of the public web
+/// keeps its position as an empty string.
 ///
 /// # Errors
-/// When the bytes are not the beginning of such a file.
+/// Returns an error if the bytes are not the start of such a file.
 pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRanksError> {
     let mut lines = BufReader::new(MultiGzDecoder::new(gzip));
     let header = read_line(&mut lines)?.unwrap_or_default();
@@ -74,7 +75,7 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
     }
 }
 
-/// The next whole line without its end; none where the bytes end.
+/// Returns the next complete line without its line end. `None` at the end of the bytes.
 fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {
     let mut line = Vec::new();
     loop {
@@ -102,8 +103,8 @@ fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError>
     }
 }
 
-/// True for a name of letters, digits, hyphens, underscores and dots: the hosts of the scan's index
-/// are checked by more rules, and a rank of no such host is never looked up.
+/// Returns true for a name of letters, digits, hyphens, underscores and dots. The hosts of the
+/// scan's index are checked by more rules, so that ranks of other names are never looked up.
 fn is_hostname(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.len() <= MAX_HOSTNAME_BYTES && name.bytes().all(is_plain)
@@ -113,16 +114,16 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// The path of a web graph's ranks in the bucket.
+/// Returns the path of a web graph's ranks in the bucket.
 #[must_use]
 pub fn host_ranks_path(graph: &str) -> String {
     format!("{GRAPHS}{graph}/host/{graph}-host-ranks.txt.gz")
 }
 
-/// The names of the web graphs in Common Crawl's list of them, in its order: newest first.
+/// Returns the names of the web graphs in Common Crawl's list, in its order, newest first.
 ///
 /// # Errors
-/// When the list is not an array of objects with an `id`.
+/// Returns an error if the list is not an array of objects with an `id`.
 pub fn graph_ids(list: &[u8]) -> Result<Vec<String>, HostRanksError> {
     #[derive(serde::Deserialize)]
     struct Graph {
@@ -134,7 +135,7 @@ pub fn graph_ids(list: &[u8]) -> Result<Vec<String>, HostRanksError> {
     Ok(ids.collect())
 }
 
-/// True for a name such as `cc-main-2026-mar-apr-may`.
+/// Returns true for a name such as `cc-main-2026-mar-apr-may`.
 #[must_use]
 pub fn is_graph_id(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -1,9 +1,9 @@
-//! Checks the hostnames of the index, gives them their canonical form, and computes the hash that
-//! orders them.
+//! Checks the hostnames of the index, converts them to their canonical form, and computes the hash
+//! that orders them.
 //!
 //! Invariants: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
-//! without changing the meaning of the URL; two names of one host have one canonical form, which
-//! is the host of a URL by the URL Standard. Must not know: DNS, the public suffix list, which
+//! without changing the meaning of the URL; all names of one host have one canonical form, which is
+//! a URL's host by the URL Standard. Does not depend on DNS, the public suffix list, or which
 //! addresses are public.
 
 use std::{
@@ -15,13 +15,13 @@ use idna::AsciiDenyList;
 
 use sha2::{Digest, Sha256};
 
-/// Greatest length of a hostname in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
+/// Maximum bytes of a hostname (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
 pub const MAX_HOSTNAME_BYTES: usize = 253;
 
-/// Greatest length of a label in bytes (RFC 1035 2.3.4).
+/// Maximum bytes of a label (RFC 1035 2.3.4).
 const MAX_LABEL_BYTES: usize = 63;
 
-/// The reason why a hostname is not acceptable.
+/// Why a hostname is not acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HostnameError {
     /// The hostname is empty.
@@ -39,22 +39,22 @@ pub enum HostnameError {
     /// A label is empty, or longer than [`MAX_LABEL_BYTES`].
     #[error("hostname has a label that is empty or longer than {MAX_LABEL_BYTES} bytes")]
     Label,
-    /// The first label is `*`, which stands for any.
+    /// The first label is the wildcard `*`.
     #[error("hostname is a wildcard")]
     Wildcard,
-    /// The hostname is not valid by UTS 46: Unicode without a punycode form, or wrong punycode.
+    /// The hostname is invalid by UTS 46: Unicode without a punycode form, or wrong punycode.
     #[error("hostname is no valid international name")]
     International,
-    /// The hostname ends in a number, but is no address of four numbers.
+    /// The hostname ends in a number, but is not an address of four numbers.
     #[error("hostname ends in a number, but is no address")]
     Address,
-    /// The hostname has one label, or names a private network, or is an address of one.
+    /// The hostname has one label, names a private network, or is an address of one.
     #[error("hostname does not belong to the public internet")]
     NotPublic,
 }
 
 impl HostnameError {
-    /// Every reason.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::Empty,
         Self::TooLong,
@@ -88,18 +88,18 @@ impl HostnameError {
 pub struct Hostname<'a> {
     /// Lower case, punycode, without a dot at the end, 1 to 253 bytes; an IPv6 address in brackets.
     pub text: Cow<'a, str>,
-    /// The address, if the name is one.
+    /// The address. `None` if the name is not an address.
     pub address: Option<IpAddr>,
 }
 
-/// Names below which no host is public: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
+/// Suffixes without public hosts: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
 const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
 
-/// Returns the canonical form of a hostname of the index: that of the URL Standard, without a dot
-/// at the end. The caller decides which addresses are public.
+/// Returns the canonical form of a hostname in the index, which is that of the URL Standard without
+/// a dot at the end. The caller decides which addresses are public.
 ///
 /// # Errors
-/// The rule that no form of the hostname obeys.
+/// Returns the rule that the hostname breaks.
 pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -143,7 +143,7 @@ pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError>
     Ok(Hostname { text, address })
 }
 
-/// Returns the name in lower case and punycode. Nearly all names are so already.
+/// Returns the name in lower case and punycode. Nearly all names already have this form.
 fn ascii_form(hostname: &str) -> Result<Cow<'_, str>, HostnameError> {
     if hostname.is_ascii() && !hostname.to_ascii_lowercase().contains("xn--") {
         let is_lower = !hostname.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -170,7 +170,7 @@ fn without_last_dot(text: Cow<'_, str>) -> Cow<'_, str> {
 /// passes.
 ///
 /// # Errors
-/// The first rule that the hostname breaks.
+/// Returns the first rule that the hostname breaks.
 pub fn check_hostname(hostname: &str) -> Result<(), HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -196,7 +196,7 @@ fn is_forbidden(character: char) -> bool {
 }
 
 /// Returns the 64-bit hash of a hostname: the first 8 bytes of SHA-256(hostname), big-endian. It
-/// chooses the shard of a host and orders the tabs within a shard.
+/// determines the shard of a host and the order of tabs within a shard.
 pub fn hostname_hash(hostname: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(hostname.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;

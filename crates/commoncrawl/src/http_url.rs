@@ -1,26 +1,26 @@
-//! The parts of an absolute URL of `http` or `https`, as they are written.
+//! The parts of an absolute `http` or `https` URL, as written.
 //!
-//! Nothing is decoded or changed, so the parts are those that the columns of the index have. A URL
-//! that the URL Standard has serialized splits here as it does there. Must not know: what a part
-//! means.
+//! Nothing is decoded or changed, so the parts equal the columns of the index. A URL that was
+//! serialized by the URL Standard splits here as it does there. Does not depend on the meaning of
+//! parts.
 
-/// Greatest length of a URL in bytes. Crawls keep no URL of more than about 2,000; this bounds the
-/// work that any text can cause.
+/// Maximum length of a URL in bytes. Crawls store no URL over about 2,000; this bounds the work for
+/// any input.
 pub const MAX_URL_BYTES: usize = 16 << 10;
 
-/// The reason why a text is no URL of a capture. The caller has the text and names it.
+/// Why a string is not a capture's URL. The caller has the string and reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureUrlError {
     /// The URL is too long.
     #[error("the URL has more than {MAX_URL_BYTES} bytes")]
     TooLong,
-    /// The URL does not begin with `http:` or `https:`.
+    /// The URL does not start with `http:` or `https:`.
     #[error("the URL is none of http or https")]
     Scheme,
     /// The URL has no host.
     #[error("the URL has no host")]
     Host,
-    /// The port is no number, or greater than 65,535.
+    /// The port is not a number, or greater than 65,535.
     #[error("the port of the URL is no number up to 65,535")]
     Port,
 }
@@ -28,20 +28,20 @@ pub enum CaptureUrlError {
 /// The parts of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HttpUrl<'a> {
-    /// True for `https`.
+    /// Whether the scheme is `https`.
     pub(crate) is_https: bool,
     /// The host without user name and port; an IPv6 address has its brackets. Never empty.
     pub(crate) host: &'a str,
-    /// The port, if the URL has one.
+    /// The port. `None` if the URL has none.
     pub(crate) port: Option<u16>,
-    /// The path. It is empty or begins with `/`.
+    /// The path. It is empty or starts with `/`.
     pub(crate) path: &'a str,
-    /// What follows the first `?`, if there is one.
+    /// The part after the first `?`. `None` if there is none.
     pub(crate) query: Option<&'a str>,
 }
 
 impl<'a> HttpUrl<'a> {
-    /// Splits a URL. The fragment is left out.
+    /// Splits a URL, without its fragment.
     pub(crate) fn parse(url: &'a str) -> Result<Self, CaptureUrlError> {
         if url.len() > MAX_URL_BYTES {
             return Err(CaptureUrlError::TooLong);
@@ -67,13 +67,13 @@ impl<'a> HttpUrl<'a> {
         Ok(Self { is_https, host, port, path, query })
     }
 
-    /// The port, if it is not that of the scheme.
+    /// Returns the port. `None` if it is the scheme's default.
     pub(crate) fn unusual_port(&self) -> Option<u16> {
         let usual = if self.is_https { 443 } else { 80 };
         self.port.filter(|port| *port != usual && *port != 0)
     }
 
-    /// The name of the scheme in lower case.
+    /// Returns the name of the scheme in lower case.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.is_https { "https" } else { "http" }
     }

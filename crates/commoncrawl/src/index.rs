@@ -1,16 +1,16 @@
 //! The columnar index: finds the best capture of each host in a parquet file of the crawl, and
 //! writes such files for a live crawl ([`write`](mod@write)).
 //!
-//! The caller has the bytes of the file. [`IndexReader`] returns which byte ranges it needs, the
+//! The caller has the bytes of the file. [`IndexReader`] returns the byte ranges that it needs, the
 //! caller supplies them, and the reader returns captures. It reads only the needed columns, a
 //! window of a row group at a time, inflates only pages in which a row may pass the filter, and
-//! removes duplicates as it goes. The parquet crate reads the metadata; pages are read here
-//! (decision docs/decisions/0013-index-reader.md gives the reason),
-//! but for values in encodings that no crawl has had, which it decodes (0039-other-encodings.md).
+//! removes duplicates on the way. The parquet crate reads the metadata; pages are read here
+//! (decision docs/decisions/0013-index-reader.md gives the reason), except values in encodings that
+//! no crawl has had, which the crate decodes (0039-other-encodings.md).
 //!
 //! Invariants: memory does not grow with the size of the file; [`IndexCounts`] accounts for every
-//! row that was read; the captures depend on the file and the options alone. Must not know: where
-//! the file is stored, how many files there are, what becomes of a capture.
+//! row that was read; the captures depend only on the file and the options. Does not depend on
+//! where the file is stored, on the number of files, or on how captures are used.
 
 mod capture;
 mod chunk;

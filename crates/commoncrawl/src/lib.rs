@@ -1,18 +1,17 @@
 //! Reads and writes the formats of Common Crawl: the columnar index and WARC archives.
 //!
-//! Owns: which rows of the index are home pages and which capture of a host is the best, and how
-//! the index of a live crawl is written ([`index`], [`cdxj`]), by which key it is sorted
-//! ([`surt()`]); what the bytes of a WARC record and of the HTTP message in it mean, and how an
-//! archive is written ([`warc`]); how a content coding is undone ([`coding`]); what the files of a
-//! live crawl are called ([`crawl_layout`], [`crawl_objects`]), and what its lists and documents
-//! say ([`path_list`], [`ended_crawl`], [`collinfo`]); the 64-bit hash that orders hostnames
-//! ([`hostname_hash`]); the ranks of hosts ([`host_ranks`]).
+//! Contains: the selection of home pages in the index and of the best capture per host, the writer
+//! of a live crawl's index ([`index`], [`cdxj`]) and its sort key ([`surt()`]); the parser of WARC
+//! records and their HTTP messages, and the writer of archives ([`warc`]); the decoder of content
+//! codings ([`coding`]); the names of a live crawl's files ([`crawl_layout`], [`crawl_objects`]),
+//! and the contents of its lists and documents ([`path_list`], [`ended_crawl`], [`collinfo`]); the
+//! 64-bit hash that orders hostnames ([`hostname_hash`]); and the host ranks ([`host_ranks`]).
 //!
-//! Invariants: bytes in, values out. Nothing here opens a file or a socket, reads a clock or the
-//! environment. No input makes it panic or use unbounded memory. Input that it does not understand
-//! is an error value or is counted; nothing is dropped silently.
+//! Invariants: bytes in, values out. Nothing here opens a file or a socket, or reads a clock or the
+//! environment. No input causes a panic or unbounded memory. Input that cannot be parsed is an
+//! error value or is counted; nothing is dropped silently.
 //!
-//! Must not know: where bytes come from, Postgres, what the HTML of a page says.
+//! Does not depend on the source of bytes, on Postgres, or on the HTML of pages.
 
 pub mod cdxj;
 pub mod coding;

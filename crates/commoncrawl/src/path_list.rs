@@ -1,8 +1,8 @@
 //! Writes the lists of a crawl's files: `warc.paths.gz`, `cc-index-table.paths.gz` and others.
 //!
-//! Format: one path a line, relative to the bucket, compressed as one gzip member (Common Crawl's
+//! Format: one path per line, relative to the bucket, compressed as one gzip member (Common Crawl's
 //! `*.paths.gz`). Invariants: the bytes are a pure function of the set of paths; the reader of
-//! lists ([`crate::index::paths`]) reads each. Must not know: what is in a file.
+//! lists ([`crate::index::paths`]) accepts each. Does not depend on the contents of files.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::{
     index::{is_relative_path, paths::MAX_LIST_BYTES},
 };
 
-/// The reason why a list cannot be written.
+/// Why a list cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathListError {
-    /// A path could lead out of the bucket, or breaks its line.
+    /// A path could lead out of the bucket, or break its line.
     #[error("{path:?} is no relative path")]
     NotAPath {
         /// The first 120 characters of the path.
@@ -28,12 +28,12 @@ pub enum PathListError {
 /// Returns the list of `paths`, in byte order and without duplicates.
 ///
 /// # Errors
-/// A path that is none, or more paths than a list can have.
+/// Returns an error if a path is not relative, or if the list is too long.
 pub fn path_list<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Vec<u8>, PathListError> {
     let paths: BTreeSet<&str> = paths.into_iter().collect();
     let mut lines = String::new();
     for path in paths {
-        // The reader takes white space at both ends for a part of the line's end.
+        // The reader trims white space at both ends of a line.
         if !is_relative_path(path) || path.trim() != path {
             return Err(PathListError::NotAPath { path: path.chars().take(120).collect() });
         }

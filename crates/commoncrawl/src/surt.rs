@@ -1,19 +1,19 @@
-//! The key by which an index of captures is sorted: the Sort-friendly URI Reordering Transform.
+//! The sort key of captures in an index: the Sort-friendly URI Reordering Transform.
 //!
 //! ```text
 //! https://www.Example.com:8443/b/../A/?y=2&x=1#top   ->   com,example:8443)/a?x=1&y=2
 //! ```
 //!
-//! The keys are those of column `url_surtkey` of Common Crawl's index and of pywb, which come from
-//! the rules of the Internet Archive: scheme, user name, `www`, usual port, fragment, session ids
-//! and slashes at the end are left out, the labels of the host are reversed, escapes are undone as
-//! often as possible and made again once, the query is sorted, and all is in lower case. The rules
-//! were found by comparing keys: of the pairs in recorded index files, and of generated URLs with
-//! the answers of the program `surt` (docs/decisions/0087-index-of-a-live-crawl.md says where they
+//! The keys equal the column `url_surtkey` of Common Crawl's index and those of pywb, which follow
+//! the rules of the Internet Archive: scheme, user name, `www`, default port, fragment, session ids
+//! and slashes at the end are removed, the labels of the host are reversed, escapes are decoded
+//! repeatedly and encoded once, the query is sorted, and everything is in lower case. The rules
+//! were found by comparing keys: those in recorded index files, and those of generated URLs with
+//! the output of the program `surt` (docs/decisions/0087-index-of-a-live-crawl.md says where they
 //! differ).
 //!
-//! Invariants: a key is ASCII without spaces and control characters, so that a line of an index
-//! can begin with it; the same URL has the same key. Must not know: what is at the URL.
+//! Invariants: a key is ASCII without spaces and control characters, so that a line of an index can
+//! start with it; equal URLs have equal keys. Does not depend on the page at the URL.
 
 mod session;
 
@@ -24,11 +24,12 @@ use idna::AsciiDenyList;
 use self::session::{without_session_in_path, without_session_in_query};
 use crate::http_url::{CaptureUrlError, HttpUrl};
 
-/// Returns the key of a URL of `http` or `https`, such as `com,example)/path?query`. A byte that is
-/// escaped has three bytes in it, a character of an international name can have more.
+/// Returns the key of an `http` or `https` URL, such as `com,example)/path?query`. An escaped byte
+/// takes three bytes in it, a character of an international name can take more.
 ///
 /// # Errors
-/// A text that is no such URL, or is longer than [`MAX_URL_BYTES`](crate::MAX_URL_BYTES).
+/// Returns an error if the string is not such a URL, or longer than
+/// [`MAX_URL_BYTES`](crate::MAX_URL_BYTES).
 pub fn surt(url: &str) -> Result<String, CaptureUrlError> {
     let url = without_line_ends(url);
     let parts = HttpUrl::parse(&url)?;
@@ -46,7 +47,7 @@ pub fn surt(url: &str) -> Result<String, CaptureUrlError> {
     Ok(key)
 }
 
-/// Leaves out what the URL Standard leaves out before it reads a URL.
+/// Removes the characters that the URL Standard removes before it parses a URL.
 fn without_line_ends(url: &str) -> Cow<'_, str> {
     let trimmed = url.trim_matches(|c: char| c.is_ascii_whitespace());
     if trimmed.contains(['\t', '\r', '\n']) {
@@ -62,7 +63,7 @@ fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     let ascii = if unescaped.is_ascii() {
         unescaped
     } else {
-        // A byte that is no text has no part in a name.
+        // Invalid bytes are not part of a name.
         let text = unescaped.replace(char::REPLACEMENT_CHARACTER, "");
         let name = idna::domain_to_ascii_cow(text.as_bytes(), AsciiDenyList::EMPTY);
         name.map(Cow::into_owned).unwrap_or(text)
@@ -88,7 +89,7 @@ fn path_key(path: &str) -> String {
     for segment in unescaped.split(|byte| *byte == b'/').skip(1) {
         match segment {
             b"." => {}
-            // At the root it stays, and the next one removes it: so do the keys of the index.
+            // At the root it is kept, and the next `..` removes it, as in the keys of the index.
             b".." if segments.pop().is_none() => segments.push(b".."),
             b".." => {}
             _ => segments.push(segment),
@@ -108,7 +109,7 @@ fn path_key(path: &str) -> String {
 fn query_key(query: &str) -> String {
     let query = without_session_in_query(escaped_in_lower_case(&unescaped(query)));
     let mut parts: Vec<&str> = query.split('&').collect();
-    // A part without value goes before one whose value is empty.
+    // A part without a value sorts before one with an empty value.
     parts.sort_by_key(|part| match part.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (*part, None),
@@ -116,12 +117,12 @@ fn query_key(query: &str) -> String {
     parts.join("&")
 }
 
-/// Undoes escapes (`%41`) until there is none, also those that are made of undone ones (`%2541`).
+/// Decodes escapes (`%41`) until none is left, including those that result from decoding (`%2541`).
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.bytes() {
         bytes.push(byte);
-        // The byte that an escape stands for can be the end of another escape.
+        // The decoded byte can complete another escape.
         while let [.., b'%', high, low] = bytes.as_slice()
             && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
         {
@@ -136,7 +137,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Escapes control characters, spaces, `#`, `%` and what is not ASCII.
+/// Escapes control characters, spaces, `#`, `%` and non-ASCII bytes.
 fn escaped_in_lower_case(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

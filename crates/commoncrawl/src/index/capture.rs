@@ -1,4 +1,4 @@
-//! A capture: the location of the record of one home page, and which of two captures is better.
+//! A capture: the location of one home page's record, and the preference between two captures.
 //!
 //! Invariant: the preference is a total order over all fields of a capture, so that the best one of
 //! a set does not depend on the order in which the captures were read.

@@ -1,7 +1,7 @@
 //! Splits the bytes of a column chunk into pages, as the bytes are supplied.
 //!
-//! Invariants: a page is returned once and complete; the rows of all pages add up to those of the
-//! row group, else it is an error. Must not know: the content of a page.
+//! Invariants: a page is returned once and complete; if the rows of all pages do not add up to
+//! those of the row group, this is an error. Does not depend on the content of pages.
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,8 @@ use super::{
     thrift::{HeaderError, PageHeader, PageKind, page_header},
 };
 
-/// Greatest size of a page header in bytes. A header contains statistics with values of the column,
-/// which are short in an index.
+/// Maximum bytes of a page header. A header contains statistics with values of the column, which
+/// are short in an index.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A page, still compressed.
@@ -23,14 +23,14 @@ pub(super) struct ColumnPage {
     pub(super) body: Bytes,
 }
 
-/// A column chunk of which some bytes have been supplied.
+/// A column chunk that was supplied in part.
 #[derive(Debug, Default)]
 pub(super) struct ColumnChunk {
-    /// The first bytes that are in no page yet.
+    /// The first bytes that are not part of a page yet.
     front: Bytes,
     /// The bytes after `front`, in the pieces in which they were supplied.
     later: VecDeque<Bytes>,
-    /// Number of bytes that have not been supplied.
+    /// Bytes that have not been supplied.
     missing_bytes: u64,
     /// Number of rows of the row group.
     rows: u64,
@@ -38,23 +38,23 @@ pub(super) struct ColumnChunk {
     pub(super) dictionary: Option<ColumnPage>,
     /// Data pages that have not been read to their end.
     pub(super) pages: VecDeque<ColumnPage>,
-    /// Number of rows of all data pages that have been supplied.
+    /// Rows of all data pages that have been supplied.
     pub(super) rows_here: u64,
 }
 
 impl ColumnChunk {
-    /// Makes a chunk that has `bytes` bytes in the file and `rows` rows.
+    /// Creates a chunk that has `bytes` bytes in the file and `rows` rows.
     pub(super) fn new(bytes: u64, rows: u64) -> Self {
         Self { missing_bytes: bytes, rows, ..Self::default() }
     }
 
-    /// Returns the number of supplied bytes that are in no page yet.
+    /// Returns the number of supplied bytes that are not part of a page yet.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let later = self.later.iter().map(Bytes::len).sum::<usize>();
         (self.front.len() + later) as u64
     }
 
-    /// Takes the next bytes of the chunk.
+    /// Adds the next bytes of the chunk.
     pub(super) fn push(&mut self, bytes: Bytes) -> Result<(), String> {
         self.missing_bytes = self.missing_bytes.saturating_sub(bytes.len() as u64);
         self.later.push_back(bytes);
@@ -88,7 +88,7 @@ impl ColumnChunk {
         Ok(())
     }
 
-    /// Returns the next page, `None` if it is not complete yet.
+    /// Returns the next page. `None` if it is not complete yet.
     fn take_page(&mut self) -> Result<Option<ColumnPage>, String> {
         let (header, length) = loop {
             match page_header(&self.front) {

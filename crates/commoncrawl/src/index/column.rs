@@ -1,8 +1,8 @@
 //! Reads the values of one needed column in the current row group.
 //!
-//! A page is only inflated when one of its rows is read, so that pages without a row that passes
+//! A page is inflated only when one of its rows is read, so that pages without a row that passes
 //! the first condition of the filter are never inflated. Invariant: the caller reads rows in
-//! ascending order. Must not know: the other columns.
+//! ascending order. Does not depend on other columns.
 
 use bytes::Bytes;
 
@@ -22,11 +22,11 @@ pub(super) struct ColumnReading {
     pub(super) name: &'static str,
     /// How values are stored.
     pub(super) width: Width,
-    /// True if a row may have no value.
+    /// Whether a row may lack a value.
     pub(super) is_optional: bool,
-    /// True if only the presence of a value is read, of few rows also the value.
+    /// Whether only the presence of a value is read, and its value only for a few rows.
     pub(super) is_presence: bool,
-    /// The values that are looked for.
+    /// The values that are searched for.
     pub(super) wanted: Wanted,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct ColumnReading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageState {
     Closed,
-    /// Only the levels, which say which rows have a value.
+    /// Only the levels, which tell the rows with a value.
     Levels,
     Whole,
 }
@@ -86,7 +86,7 @@ impl Column {
         ColumnProgress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
 
-    /// Returns the stored bytes of the value of `row`, `None` for null.
+    /// Returns the stored bytes of the value of `row`. `None` for null.
     pub(super) fn get(
         &mut self,
         row: u64,
@@ -112,8 +112,8 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns whether the value of `row` is empty, `None` if it has no value. It decompresses the
-    /// page's values only if the row has one. The caller asks once for a row.
+    /// Returns whether the value of `row` is empty. `None` if it has no value. Decompresses the
+    /// page's values only if the row has one. Call this once per row.
     pub(super) fn is_empty_text(
         &mut self,
         row: u64,
@@ -134,8 +134,8 @@ impl Column {
         Ok(value.map(<[u8]>::is_empty))
     }
 
-    /// Returns the first row in `from..end` with one of the values that are looked for, and the
-    /// index of the value.
+    /// Returns the first row in `from..end` with a value that is searched for, and the index of the
+    /// value.
     pub(super) fn find(
         &mut self,
         from: u64,

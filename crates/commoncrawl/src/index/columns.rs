@@ -1,8 +1,9 @@
 //! Finds the columns that the filter and a capture need, and reads their values.
 //!
-//! Owns the variants of the schema over the years: `fetch_time` as INT96 (until the end of 2019) or
-//! as a timestamp in milliseconds, integers of several widths, text with or without the string
+//! Handles the variants of the schema over the years: `fetch_time` as INT96 (until the end of 2019)
+//! or as a timestamp in milliseconds, integers of several widths, strings with or without
 //! annotation.
+//!
 //! Invariant: a value is only returned in its own type; a null or a number out of range is `None`.
 
 use bytes::Bytes;
@@ -38,7 +39,7 @@ pub(super) enum ColumnName {
     Port,
 }
 
-/// The needed columns: name in the file, use, and true if a file must contain it. An absent column
+/// The needed columns: name in the file, use, and whether a file must contain it. A missing column
 /// counts as null in all rows.
 const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Hostname, "url_host_name", Use::Text, true),
@@ -54,10 +55,10 @@ const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Port, "url_port", Use::Presence, false),
 ];
 
-/// The paths of rows that the filter looks at: that of a home page, and none at all.
+/// The paths of rows that the filter checks: a home page's, and an empty one.
 const PATHS: Wanted = [Some(b"/"), Some(b"")];
 
-/// What a column is needed for.
+/// The use of a column.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Text,
@@ -165,7 +166,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Takes the next bytes of the column at `index` of [`leaves`](Self::leaves).
+    /// Adds the next bytes of the column at `index` of [`leaves`](Self::leaves).
     pub(super) fn push(&mut self, index: usize, bytes: Bytes) -> Result<(), IndexError> {
         match self.needed.get_mut(index) {
             Some(needed) => needed.column.push(bytes),
@@ -217,13 +218,13 @@ impl Columns {
         }
     }
 
-    /// Returns a text, `None` if it is null or no UTF-8.
+    /// Returns a string. `None` if it is null or not UTF-8.
     pub(super) fn text(&mut self, name: ColumnName, row: u64) -> Result<Option<&str>, IndexError> {
         let bytes = self.bytes(name, row)?;
         Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
     }
 
-    /// Returns an integer, `None` if it is null or out of range.
+    /// Returns an integer. `None` if it is null or out of range.
     pub(super) fn integer(
         &mut self,
         name: ColumnName,
@@ -243,7 +244,7 @@ impl Columns {
         })
     }
 
-    /// Returns a time in microseconds since 1970, `None` if it is null or out of range.
+    /// Returns a time in microseconds since 1970. `None` if it is null or out of range.
     pub(super) fn micros(&mut self, name: ColumnName, row: u64) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         Ok(match kind {
@@ -259,8 +260,8 @@ impl Columns {
         })
     }
 
-    /// Returns whether the text is empty, `None` if it is null. Of values that are no text it
-    /// returns false. The caller asks once for a row.
+    /// Returns whether the string is empty. `None` if it is null, false for values of other types.
+    /// Call this once per row.
     pub(super) fn is_empty_text(
         &mut self,
         name: ColumnName,
@@ -296,7 +297,7 @@ fn int96_micros(bytes: &[u8]) -> Option<i64> {
     day.checked_mul(MICROS_A_DAY)?.checked_add(micros)
 }
 
-/// Returns how the values of a column are stored, `None` if it cannot have the use `usage`.
+/// Returns how the values of a column are stored. `None` if its type does not fit `usage`.
 fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
     let physical = column.physical_type();
     let width = match physical {
@@ -307,7 +308,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
             Width::Fixed(usize::try_from(column.type_length()).ok()?)
         }
         PhysicalType::BYTE_ARRAY => Width::Varying,
-        // Never used, since the presence of a value is read from levels alone.
+        // Never used, because the presence of a value is read only from levels.
         PhysicalType::BOOLEAN => Width::Fixed(1),
     };
     let logical = column.logical_type_ref();

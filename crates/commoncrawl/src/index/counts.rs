@@ -1,15 +1,15 @@
-//! The account of all rows that were read.
+//! Counts of all rows that were read.
 
 use crate::hostname::HostnameError;
 
-/// The reason why a row that is otherwise a home page does not pass the filter.
+/// Why a row that is otherwise a home page does not pass the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftOutRow {
     /// The media type is `application/xhtml+xml`.
     Xhtml,
-    /// The media type is null, empty or `unk`, as Common Crawl writes where there was none.
+    /// The media type is null, empty or `unk`, which Common Crawl writes if there was none.
     UnknownMediaType,
-    /// The media type is another one than HTML.
+    /// The media type is neither HTML nor XHTML.
     OtherMediaType,
     /// The URL ends in `/?`: its query is empty, but not null.
     EmptyQuery,
@@ -18,7 +18,7 @@ pub enum LeftOutRow {
 }
 
 impl LeftOutRow {
-    /// Every reason, in the order in which [`IndexCounts::left_out`] counts them.
+    /// All reasons, in the order in which [`IndexCounts::left_out`] counts them.
     pub const ALL: [Self; 5] = [
         Self::Xhtml,
         Self::UnknownMediaType,
@@ -39,51 +39,50 @@ impl LeftOutRow {
     }
 }
 
-/// What became of the rows that were read.
+/// Counts of the rows that were read, by result.
 ///
 /// `rows = not_home_pages + home_pages`, and
 /// `home_pages = captures + duplicates_removed + malformed + beyond_limit`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct IndexCounts {
-    /// Number of rows that were read. With a limit these are not all rows of the file.
+    /// Rows read. With a limit, the file may have more.
     pub rows: u64,
-    /// Number of rows that did not pass the filter.
+    /// Rows that did not pass the filter.
     pub not_home_pages: u64,
-    /// Number of rows of `not_home_pages` that one condition alone kept out, in the order of
-    /// [`LeftOutRow::ALL`]. A row that several kept out is counted at the first of them.
+    /// Rows in `not_home_pages` that only one condition excluded, in the order of
+    /// [`LeftOutRow::ALL`]. If several excluded a row, the first one counts.
     pub left_out: [u64; LeftOutRow::ALL.len()],
-    /// Number of rows that passed the filter.
+    /// Rows that passed the filter.
     pub home_pages: u64,
-    /// Number of captures that were returned.
+    /// Captures returned.
     pub captures: u64,
-    /// Number of home pages for whose host a better capture was found.
+    /// Home pages whose host had a better capture.
     pub duplicates_removed: u64,
-    /// Number of home pages with a null or invalid value in a needed column.
+    /// Home pages with a null or invalid value in a needed column.
     pub malformed: u64,
-    /// Number of rows of `malformed` whose hostname was refused, in the order of
-    /// [`HostnameError::ALL`].
+    /// Rows in `malformed` with an invalid hostname, in the order of [`HostnameError::ALL`].
     pub hostnames_refused: [u64; HostnameError::ALL.len()],
-    /// Number of home pages that were dropped because the limit was reached.
+    /// Home pages that were dropped because the limit was reached.
     pub beyond_limit: u64,
-    /// Number of row groups of which rows were read.
+    /// Number of row groups from which rows were read.
     pub row_groups_read: u64,
     /// Number of row groups in the file.
     pub row_groups: u64,
-    /// Number of bytes that were read without those of the metadata.
+    /// Bytes read, excluding metadata.
     pub row_bytes: u64,
-    /// Number of bytes that were read.
+    /// Bytes read.
     pub bytes_read: u64,
-    /// Number of byte ranges that were read.
+    /// Byte ranges read.
     pub ranges_read: u64,
 }
 
 impl IndexCounts {
-    /// Iterates over the rows that one condition kept out, by reason.
+    /// Iterates over the rows that one condition excluded, by reason.
     pub fn left_out(&self) -> impl Iterator<Item = (LeftOutRow, u64)> {
         LeftOutRow::ALL.into_iter().zip(self.left_out)
     }
 
-    /// Iterates over the refused hostnames, by reason.
+    /// Iterates over the invalid hostnames, by reason.
     pub fn hostnames_refused(&self) -> impl Iterator<Item = (HostnameError, u64)> {
         HostnameError::ALL.into_iter().zip(self.hostnames_refused)
     }

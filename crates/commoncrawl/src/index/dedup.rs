@@ -2,18 +2,18 @@
 //! memory.
 //!
 //! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows of `www.x` and `x`
-//! are interleaved under one key. The key follows from the hostname, so that its column, the second
-//! largest of the file, is not read. The hostnames of the current site are held until another site
-//! begins. Invariant: in any order of rows, each hostname keeps the best capture of adjacent rows.
-//! If the rows of a site are not adjacent, a hostname gets more than one capture, which is no
-//! error.
+//! are interleaved under one key. The key is derived from the hostname, so that its column, the
+//! second largest of the file, is not read. The hostnames of the current site are held until
+//! another site starts. Invariant: in any order of rows, each hostname keeps the best capture of
+//! adjacent rows. If the rows of a site are not adjacent, a hostname gets more than one capture,
+//! which is not an error.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::capture::Capture;
 
-/// Greatest number of hostnames that are held. A site has a handful (`www`, `www2`, ...). With more
-/// than this the index is not sorted, and holding fewer captures is never wrong.
+/// Maximum hostnames that are held. A site has a handful (`www`, `www2`, ...). With more than this
+/// the index is not sorted, and holding fewer captures is never wrong.
 const MAX_HELD_HOSTNAMES: usize = 4_096;
 
 /// The hostnames of the current site, each with its best capture so far.
@@ -25,8 +25,8 @@ pub(super) struct Deduplicator {
 }
 
 impl Deduplicator {
-    /// Adds a capture. If it belongs to another site than those that are held, it returns these,
-    /// ordered by hostname.
+    /// Adds a capture. If it belongs to a different site than the held ones, returns these, ordered
+    /// by hostname.
     pub(super) fn push(&mut self, capture: Capture) -> Option<Vec<Capture>> {
         let site = site_of(&capture.hostname);
         let is_new_site = self.site != site || self.held.len() >= MAX_HELD_HOSTNAMES;
@@ -48,13 +48,13 @@ impl Deduplicator {
         done
     }
 
-    /// Returns the captures that are held, ordered by hostname.
+    /// Returns the held captures, ordered by hostname.
     pub(super) fn take(&mut self) -> Vec<Capture> {
         self.site.clear();
         std::mem::take(&mut self.held).into_values().collect()
     }
 
-    /// Returns the number of captures that lost against a better one of the same hostname.
+    /// Returns the number of captures for which a better one of the same hostname was found.
     pub(super) fn duplicates_removed(&self) -> u64 {
         self.duplicates_removed
     }

@@ -2,14 +2,16 @@
 //! them.
 //!
 //! A page repeats its number of values in each run of such numbers, and the decoder of the parquet
-//! crate allocates by it. Invariant: numbers that pass are no more than the caller allows.
+//! crate allocates by it. Invariant: accepted pages have at most as many numbers as the caller
+//! allows.
 
 const CUT_SHORT: &str = "a run of deltas cut short";
 
 /// Returns the offset of the first byte after the numbers at the start of `bytes`.
 ///
 /// # Errors
-/// When there are more than `most`, or the header makes no sense, or the bytes end before.
+/// Returns an error if there are more than `most`, the header is invalid, or the bytes end too
+/// early.
 pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static str> {
     let mut at = 0;
     let block = varint(bytes, &mut at)?;
@@ -21,7 +23,7 @@ pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static 
     }
     let per_run = block.checked_div(runs).filter(|each| *each > 0 && each.is_multiple_of(8));
     let per_run = per_run.filter(|each| each * runs == block).ok_or("blocks of no whole bytes")?;
-    // The first number stands in the header.
+    // The first number is in the header.
     let mut left = total.saturating_sub(1);
     while left > 0 {
         varint(bytes, &mut at)?;

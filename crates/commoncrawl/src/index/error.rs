@@ -1,7 +1,7 @@
 //! The errors of reading an index file.
 //!
-//! Invariant: each message is one line and contains no path; the caller knows the file and puts its
-//! name before the message.
+//! Invariant: each message is one line and contains no path; the caller knows the file and prepends
+//! its name to the message.
 
 use std::{
     any::Any,
@@ -10,13 +10,13 @@ use std::{
 
 use parquet::errors::ParquetError;
 
-/// The reason why an index file cannot be read. Reading the same bytes again gives the same error.
+/// Why an index file cannot be read. Reading the same bytes again gives the same error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// The file neither begins nor ends like a parquet file.
+    /// The file neither starts nor ends like a parquet file.
     #[error("not a parquet file: {0}")]
     NotParquet(&'static str),
-    /// The file begins like a parquet file, but its end is missing.
+    /// The file starts like a parquet file, but its end is missing.
     #[error("truncated parquet file: {0}")]
     Truncated(String),
     /// The file is encrypted.
@@ -78,7 +78,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 }
 
 fn one_line(text: &str) -> String {
-    /// Greatest length of a decoder's message in characters: it becomes one line of a log.
+    /// Maximum characters of a decoder's message, which becomes one line of a log.
     const MAX_CHARS: usize = 300;
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS).collect()
 }

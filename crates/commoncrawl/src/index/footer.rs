@@ -1,8 +1,8 @@
 //! Reads the end of a parquet file, its magic number and its metadata, with as few reads as
 //! possible.
 //!
-//! Invariant: a file that is no parquet file, truncated or encrypted is recognised before anything
-//! is decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
+//! Invariant: a file that is not parquet, truncated or encrypted is detected before anything is
+//! decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
 //! (parquet-format, "File format").
 
 use std::ops::Range;
@@ -21,8 +21,8 @@ const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 const TAIL_BYTES: u64 = 8;
 /// Size in bytes of the smallest file with both magic numbers and a metadata length.
 const MIN_FILE_BYTES: u64 = 12;
-/// Greatest size of the metadata in bytes. The metadata of 30 columns and 100 row groups with
-/// statistics take about 0.5 MB.
+/// Maximum bytes of the metadata. The metadata of 30 columns and 100 row groups with statistics
+/// take about 0.5 MB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 
 /// One step of [`Footer`]: it needs byte ranges, or has the metadata.

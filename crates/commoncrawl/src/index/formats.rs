@@ -1,7 +1,7 @@
-//! How the needed columns of a file are stored, by its metadata: compression and encodings.
+//! How the needed columns of a file are stored, from its metadata: compression and encodings.
 //!
-//! Invariant: a file whose columns cannot be read is refused before a row is read. Must not know:
-//! where the pages are.
+//! Invariant: a file with an unreadable column is rejected before a row is read. Does not depend on
+//! the location of pages.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -19,8 +19,8 @@ pub struct Formats {
     pub codecs: BTreeSet<&'static str>,
     /// Names of the encodings of values.
     pub encodings: BTreeSet<String>,
-    /// Columns and their encodings that no crawl has had: they are decoded by the parquet crate,
-    /// which takes longer.
+    /// Columns and their encodings that no crawl has had. The parquet crate decodes them, which
+    /// takes longer.
     pub slow: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ impl Formats {
         Ok(())
     }
 
-    /// Adds what another file has.
+    /// Adds the formats of another file.
     pub fn merge(&mut self, other: &Self) {
         self.codecs.extend(&other.codecs);
         self.encodings.extend(other.encodings.iter().cloned());

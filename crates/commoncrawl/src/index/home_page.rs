@@ -1,8 +1,8 @@
-//! The filter: decides which rows of the index are home pages, and makes their captures.
+//! The filter: decides which rows of the index are home pages, and creates their captures.
 //!
 //! Invariants: every row gets exactly one [`RowVerdict`]; a comparison with null is false, as in
-//! SQL; the most selective condition comes first, so that most columns are read in few rows. Must
-//! not know: other rows.
+//! SQL; the most selective condition is checked first, so that most columns are read in few rows.
+//! Does not depend on other rows.
 
 use std::net::IpAddr;
 
@@ -14,21 +14,21 @@ use super::{
 };
 use crate::hostname::{Hostname, HostnameError, canonical_hostname};
 
-/// Greatest length of a WARC path in bytes. Those of Common Crawl have about 140.
+/// Maximum length of a WARC path in bytes. Those of Common Crawl have about 140.
 const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
-/// What a row of the index is.
+/// The filter's result for a row.
 pub(super) enum RowVerdict {
-    /// The row does not pass the filter; the reason if only one condition kept it out.
+    /// The row does not pass the filter, with the reason if only one condition excluded it.
     NotHomePage(Option<LeftOutRow>),
-    /// The row passes the filter, but a needed value is null or invalid; the reason if that is its
-    /// hostname.
+    /// The row passes the filter, but a needed value is null or invalid, with the reason if this is
+    /// its hostname.
     Malformed(Option<HostnameError>),
     /// The row is a home page.
     HomePage(Capture),
 }
 
-/// Applies the filter to `row`, whose path is `/`, or empty.
+/// Applies the filter to `row`, whose path is `/` or empty.
 pub(super) fn judge(
     columns: &mut Columns,
     row: u64,
@@ -57,8 +57,8 @@ pub(super) fn judge(
     capture(columns, row, protocol, is_public_address)
 }
 
-/// Returns why a media type is not that of HTML, `None` if it is. Common Crawl keeps the letter
-/// case of the server, and cuts parameters at a semicolon or a space, but not at a comma.
+/// Returns why a media type is not HTML. `None` if it is. Common Crawl keeps the server's letter
+/// case, and cuts parameters at a semicolon or a space, but not at a comma.
 fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     let is_end = |c: char| matches!(c, ';' | ',') || c.is_ascii_whitespace();
     let essence = media_type.unwrap_or_default().trim().split(is_end).next().unwrap_or_default();
@@ -74,7 +74,7 @@ fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     }
 }
 
-/// Makes the capture of a row, if no value is null or invalid.
+/// Creates the capture of a row, if no value is null or invalid.
 fn capture(
     columns: &mut Columns,
     row: u64,
@@ -113,7 +113,7 @@ fn capture(
     }))
 }
 
-/// Returns true if `name` can be appended to the URL of a bucket or folder without leaving it.
+/// Returns true if `name` can be appended to the URL of a bucket or directory without leaving it.
 pub(crate) fn is_relative_path(name: &str) -> bool {
     name.len() <= MAX_WARC_FILENAME_BYTES
         && !name.chars().any(|c| c.is_control() || c == '\\')

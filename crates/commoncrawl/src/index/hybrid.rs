@@ -1,10 +1,10 @@
 //! Reads parquet's hybrid of run-length encoding and bit packing, which stores levels and
 //! dictionary codes.
 //!
-//! A run is `varint header, data`. An even header begins a run of `header / 2` equal values, an odd
+//! A run is `varint header, data`. An even header starts a run of `header / 2` equal values, an odd
 //! one `header / 2` groups of eight values of `bit_width` bits each, lowest bit first
 //! (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: it never reads beyond the
-//! given bytes; a value beyond them is an error. Must not know: what a value means.
+//! given bytes; a value beyond them is an error. Does not depend on the meaning of values.
 
 /// A position in a sequence of values. The caller passes the same bytes with each call.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +164,7 @@ impl Hybrid {
     }
 
     /// Skips values up to and including the first one equal to `wanted`, but at most `count`.
-    /// Returns how many values were before it, `None` if it is not among them.
+    /// Returns the number of values before it. `None` if it is not among them.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],

@@ -1,7 +1,7 @@
 //! Decompresses pages, completely or only their first bytes.
 //!
-//! Invariant: it never holds more bytes than the header of the page declares and [`MAX_PAGE_BYTES`]
-//! allows. Must not know: what the bytes mean.
+//! Invariant: it never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
+//! allows. Does not depend on the meaning of the bytes.
 
 use std::{fmt, io::Read};
 
@@ -9,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use libdeflater::Decompressor;
 use parquet::basic::Compression;
 
-/// Greatest size of a page in bytes, compressed or not. A page of the index has 1 MiB, but some
-/// writers put a whole column chunk into one page.
+/// Maximum bytes of a page, compressed or not. A page of the index has 1 MiB, but some writers put
+/// a whole column chunk into one page.
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 20;
 
 /// Bytes that the Brotli decoder reads ahead.
@@ -31,7 +31,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// Returns the codec, `None` if it is not supported.
+    /// Returns the codec. `None` if it is not supported.
     pub(super) fn of(compression: Compression) -> Option<Self> {
         match compression {
             Compression::UNCOMPRESSED => Some(Self::None),
@@ -62,7 +62,7 @@ impl Inflater {
         Self { gzip: Decompressor::new() }
     }
 
-    /// Decompresses `stored` into `out`, which must have exactly the length of the page.
+    /// Decompresses `stored` into `out`, which must have exactly the page's length.
     pub(super) fn inflate(
         &mut self,
         codec: Codec,
@@ -97,7 +97,7 @@ impl Inflater {
     }
 
     /// Decompresses a page of one gzip member, as nearly all are, or of several. Returns the length
-    /// of the plain bytes.
+    /// of the decompressed bytes.
     fn gunzip(&mut self, stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
         let length = self.gzip.gzip_decompress(stored, out).map_err(|e| e.to_string())?;
         if length == out.len() {
@@ -150,8 +150,9 @@ fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Decompresses Hadoop's frames: the plain length, then blocks of that length together, each after
-/// its stored length; both lengths have four bytes, the highest first. Returns the plain length.
+/// Decompresses Hadoop's frames: the decompressed length, then blocks with this total length, each
+/// after its stored length. Both lengths have four bytes, big-endian. Returns the total
+/// decompressed length.
 fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     const CUT: &str = "LZ4 frames cut short";
     let number = |stored: &mut &[u8]| -> Result<usize, String> {

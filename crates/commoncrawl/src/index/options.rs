@@ -6,22 +6,22 @@ use std::net::IpAddr;
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
     /// The reader stops after this many captures, and reads as few row groups as possible. `None`
-    /// means all captures.
+    /// for all captures.
     pub max_captures: Option<u64>,
-    /// The reader stops after this many row groups. `None` means all row groups.
+    /// The reader stops after this many row groups. `None` for all row groups.
     pub max_row_groups: Option<u64>,
-    /// Number of bytes at the end of the file that are read first. The metadata of most files fit
-    /// into the default, 256 KiB.
+    /// Bytes at the end of the file that are read first. The metadata of most files fit into the
+    /// default, 256 KiB.
     pub first_read_bytes: u64,
-    /// Greatest size in bytes of the needed columns of a row group, compressed or not. A file with
-    /// a larger row group is refused. Row groups of the index have about 128 MB, half of it in the
+    /// Maximum size in bytes of the needed columns of a row group, compressed or not. A file with a
+    /// larger row group is rejected. Row groups of the index have about 128 MB, half of it in the
     /// needed columns.
     pub max_row_group_bytes: u64,
     /// Approximate size in bytes of a window, which contains the same share of each needed column
     /// and is read in one step.
     pub window_bytes: u64,
-    /// Returns true if an address that stands for a hostname belongs to the public internet.
-    /// Captures of other addresses are refused. The default refuses none.
+    /// Returns true if an address used as a hostname belongs to the public internet. Captures of
+    /// other addresses are rejected. The default accepts all.
     pub is_public_address: fn(IpAddr) -> bool,
 }
 

@@ -1,9 +1,10 @@
 //! Reads the rows of one page of a column: which rows have a value, and the values.
 //!
-//! Owns the encodings that the index has used: plain and dictionary, in pages of version 1 and 2.
-//! Values in others are recoded when their page is opened.
+//! Supports the encodings that the index has used: plain and dictionary, in pages of version 1 and
+//! 2. Values in others are recoded when their page is opened.
+//!
 //! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
-//! returned as its stored bytes. Must not know: what a value means.
+//! returned as its stored bytes. Does not depend on the meaning of values.
 
 use bytes::Bytes;
 
@@ -31,7 +32,7 @@ fn encoding_name(encoding: i64) -> String {
     format!("{name}, which the index never has")
 }
 
-/// The values of a column that [`OpenPage::find`] looks for.
+/// The values of a column that [`OpenPage::find`] searches for.
 pub(super) type Wanted = [Option<&'static [u8]>; 2];
 
 /// The distinct values of a chunk.
@@ -40,7 +41,7 @@ pub(super) struct Dictionary {
     bytes: Vec<u8>,
     /// Start and end of each value.
     spans: Vec<(u32, u32)>,
-    /// The codes of the values that are looked for.
+    /// The codes of the values that are searched for.
     wanted: [Option<u32>; 2],
 }
 
@@ -82,7 +83,7 @@ impl Dictionary {
     }
 }
 
-/// Returns start and end of the value that is stored at `at`.
+/// Returns start and end of the value stored at `at`.
 fn plain_value(bytes: &[u8], at: usize, width: Width) -> Option<(usize, usize)> {
     let (start, length) = match width {
         Width::Fixed(length) => (at, length),
@@ -190,8 +191,8 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Replaces the values after `values_at` by the same in the plain encoding. `rows` is the
-    /// number of rows of the page, with and without a value.
+    /// Re-encodes the values after `values_at` in the plain encoding. `rows` is the number of rows
+    /// of the page, with and without a value.
     fn recode(&mut self, encoding: i64, rows: u64, values_at: usize) -> Result<(), String> {
         let Some(encoding) = known(encoding) else {
             return Err(format!("values in {}", encoding_name(encoding)));
@@ -211,7 +212,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Opens only the levels of a page, which say which rows have a value.
+    /// Opens only the levels of a page, which tell the rows with a value.
     pub(super) fn open_levels(
         &mut self,
         page: &ColumnPage,
@@ -336,8 +337,8 @@ fn index_of(wanted: Wanted, value: &[u8]) -> Option<usize> {
     wanted.iter().position(|wanted| *wanted == Some(value))
 }
 
-/// Returns the number of values before the first one that is `wanted`, among the next `count`
-/// values at `at`, and the index of that value.
+/// Returns the number of values before the first `wanted` one among the next `count` values at
+/// `at`, and the index of that value.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,
@@ -359,8 +360,8 @@ fn find_plain(
     Ok(None)
 }
 
-/// Returns the number of codes before the first one that is `wanted`, among the next `count`, and
-/// the index of that code.
+/// Returns the number of codes before the first `wanted` one among the next `count`, and the index
+/// of that code.
 fn find_codes(
     bytes: &[u8],
     codes: &mut Hybrid,

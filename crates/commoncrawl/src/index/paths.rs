@@ -1,8 +1,8 @@
-//! Reads the lists of crawls and of index files, and chooses the files that a limited scan reads.
+//! Reads the lists of crawls and of index files, and selects the files that a limited scan reads.
 //!
 //! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, of all
-//! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: the same lists give the
-//! same results in the same order. Must not know: where the lists come from.
+//! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: identical lists give
+//! identical results in the same order. Does not depend on the source of the lists.
 
 use std::{collections::BTreeSet, io::Read};
 
@@ -10,19 +10,18 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::home_page::is_relative_path;
 
-/// Greatest size of a decompressed list in bytes. A list with 300 files per subset has about 100
-/// KB.
+/// Maximum bytes of a decompressed list. A list with 300 files per subset has about 100 KB.
 pub(crate) const MAX_LIST_BYTES: u64 = 64 << 20;
 /// If an index has at most this many files, each of them may contribute all hosts of a limited
 /// scan.
 const FEW_FILES: usize = 8;
-/// Least limit on the captures of a file in a limited scan: opening a file takes longer than
-/// reading this many.
+/// Minimum limit on the captures of a file in a limited scan, because opening a file takes longer
+/// than reading this many.
 const MIN_CAPTURES_PER_FILE: u64 = 1_000;
 /// A limited scan reads one file for this many hosts, so that hosts are spread over the index.
 const HOSTS_PER_FILE: u64 = 100;
 
-/// The reason why a list cannot be read.
+/// Why a list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     /// The gzip data are corrupt or truncated.
@@ -31,10 +30,10 @@ pub enum ListError {
     /// The list is larger than the limit.
     #[error("the list has more than {MAX_LIST_BYTES} bytes")]
     TooLarge,
-    /// The list is no UTF-8 text.
+    /// The list is not UTF-8.
     #[error("the list is not UTF-8 text")]
     NotText,
-    /// A line is no path that can be appended to the URL of the bucket.
+    /// A line is not a path that can be appended to the URL of the bucket.
     #[error("line {line} of the list is not a relative path: {text:?}")]
     NotAPath {
         /// Line number, from 1.
@@ -56,7 +55,7 @@ pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
     let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
     let mut files = Vec::new();
     for (index, line) in text.lines().map(str::trim_ascii).enumerate() {
-        // Of the other lines nothing is read, so they may be what they like.
+        // The other lines are not used, so they may have any form.
         if !line.split('/').any(|step| step == "subset=warc") || !line.ends_with(".parquet") {
             continue;
         }
@@ -87,7 +86,7 @@ struct Collection {
     id: String,
 }
 
-/// The folder in the bucket that holds a folder for each crawl.
+/// The prefix in the bucket that has a prefix for each crawl.
 pub const COLLECTIONS: &str = "cc-index/collections/";
 
 /// Returns the ids of the crawls in a `collinfo.json`, newest first. Other ids are ignored.
@@ -98,7 +97,7 @@ pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the ids of the crawls that have a folder below [`COLLECTIONS`], newest first. `folders`
+/// Returns the ids of the crawls that have a prefix below [`COLLECTIONS`], newest first. `folders`
 /// are names below it; other names are ignored.
 pub fn crawl_ids_of_folders(folders: &[String]) -> Vec<String> {
     newest_first(folders.iter().map(|folder| folder.trim_end_matches('/')))
@@ -110,8 +109,8 @@ fn newest_first<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
     ids.into_iter().rev().map(str::to_owned).collect()
 }
 
-/// Returns true if `id` has the form of the id of a crawl, such as `CC-MAIN-2026-05`: `CC-MAIN-`,
-/// then digits and hyphens. Such an id is safe inside a path.
+/// Returns true if `id` has the form of a crawl's id, such as `CC-MAIN-2026-05`: `CC-MAIN-`, then
+/// digits and hyphens. Such an id is safe inside a path.
 pub fn is_crawl_id(id: &str) -> bool {
     id.strip_prefix("CC-MAIN-").is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_digit())
@@ -120,13 +119,13 @@ pub fn is_crawl_id(id: &str) -> bool {
     })
 }
 
-/// Returns the path of the list of index files of the crawl `id`, relative to the bucket.
+/// Returns the path of the index file list for the crawl `id`, relative to the bucket.
 pub fn paths_list(id: &str) -> String {
     format!("crawl-data/{id}/cc-index-table.paths.gz")
 }
 
-/// Returns the files that a scan limited to about `hosts` hosts reads, each with the greatest
-/// number of captures that it takes from it.
+/// Returns the files that a scan limited to about `hosts` hosts reads, each with the maximum number
+/// of captures taken from it.
 ///
 /// The files are evenly spaced: one for each 100 hosts, but at least 8 (or one per host, if there
 /// are fewer hosts). The limits add up to at least `hosts`, mostly to twice as many, since some

@@ -1,7 +1,9 @@
-//! The reader of one index file: which byte ranges it needs next, and the captures it finds.
+//! The reader of one index file: the byte ranges that it needs next, and the captures that it
+//! finds.
 //!
-//! Invariant: the captures depend on the file and the options alone.
-//! Must not know: how the bytes of a range are read.
+//! Invariant: the captures depend only on the file and the options.
+//!
+//! Does not depend on how the bytes of a range are read.
 
 use std::ops::Range;
 
@@ -52,7 +54,7 @@ enum ReaderState {
 }
 
 impl IndexReader {
-    /// Makes a reader of a file of `file_size` bytes.
+    /// Creates a reader for a file of `file_size` bytes.
     pub fn new(file_size: u64, options: IndexOptions) -> Self {
         let footer = Footer::new(file_size, options.first_read_bytes);
         Self {
@@ -65,9 +67,8 @@ impl IndexReader {
         }
     }
 
-    /// Reads on until it needs bytes, has captures, or reaches the end. One call reads all rows of
-    /// a window, which takes about ten milliseconds: do not call it on a thread of an async
-    /// executor.
+    /// Reads until it needs bytes, has captures, or reaches the end. One call reads all rows of a
+    /// window, which takes about ten milliseconds: do not call it on a thread of an async executor.
     ///
     /// # Errors
     /// Any [`IndexError`] except `WrongSupply`. The error is final.
@@ -109,8 +110,8 @@ impl IndexReader {
         }
     }
 
-    /// Returns the byte ranges that will be needed after those that are needed now, if they are
-    /// known already. A caller can prefetch them while rows are read. The list may be empty.
+    /// Returns the byte ranges that will be needed after the current ones, if they are already
+    /// known. A caller can prefetch them while rows are read. The list may be empty.
     pub fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.state {
             ReaderState::Rows(rows) => rows.upcoming(),
@@ -118,7 +119,7 @@ impl IndexReader {
         }
     }
 
-    /// Returns how the needed columns are stored, once the metadata has been read.
+    /// Returns how the needed columns are stored. `None` until the metadata has been read.
     pub fn formats(&self) -> Option<&Formats> {
         self.formats.as_ref()
     }
@@ -138,7 +139,7 @@ impl IndexReader {
         IndexCounts { bytes_read: self.bytes_read, ranges_read: self.ranges_read, ..counts }
     }
 
-    /// Takes the bytes of the ranges in [`Step::Need`], in the same order.
+    /// Accepts the bytes of the ranges in [`Step::Need`], in the same order.
     ///
     /// # Errors
     /// `WrongSupply` if the bytes are not those of the ranges, else an error in the bytes.

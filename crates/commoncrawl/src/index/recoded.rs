@@ -1,10 +1,10 @@
-//! Decodes the values of a page in an encoding that [`page`](super::page) does not read, by the
+//! Decodes the values of a page in an encoding that [`page`](super::page) does not read, with the
 //! parquet crate, and returns them in the plain encoding.
 //!
-//! No crawl's index has had such pages, but one setting of its writer makes them (decision
-//! docs/decisions/0039-other-encodings.md). Invariants: no more values than the page has; no more
-//! plain bytes than [`MAX_PAGE_BYTES`]; a panic of the crate is an error. Must not know: what a
-//! value means, which rows have one.
+//! No crawl's index has had such pages, but one setting of its writer creates them (decision
+//! docs/decisions/0039-other-encodings.md). Invariants: the values are at most as many as the page
+//! has; the plain bytes are at most [`MAX_PAGE_BYTES`]; a panic of the crate is an error. Does not
+//! depend on the meaning of values, or on which rows have one.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use parquet::{
 
 use super::{delta::end_of_numbers, error::guarded, inflate::MAX_PAGE_BYTES, width::Width};
 
-/// Greatest number of values that are decoded together.
+/// Maximum values that are decoded together.
 const MAX_BATCH: usize = 1_024;
 
 /// Returns true if values in `encoding` are decoded here.
@@ -30,7 +30,7 @@ pub(super) fn is_recoded(encoding: Encoding) -> bool {
     [5, 6, 7, 9].into_iter().any(|number| known(number) == Some(encoding))
 }
 
-/// Returns the encoding with this number in parquet.thrift, if [`recode`] reads it.
+/// Returns the encoding with this number in parquet.thrift. `None` if [`recode`] does not read it.
 pub(super) fn known(number: i64) -> Option<Encoding> {
     match number {
         5 => Some(Encoding::DELTA_BINARY_PACKED),
@@ -75,7 +75,7 @@ pub(super) fn recode(
     plain.map_err(|error| error.to_string())
 }
 
-/// Checks the numbers of values that an encoding repeats: the crate allocates by them.
+/// Checks the numbers of values that an encoding repeats, because the crate allocates by them.
 fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'static str> {
     match encoding {
         Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => {
@@ -90,8 +90,8 @@ fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'
     Ok(())
 }
 
-/// Reads all values of `page`, which has `bytes` bytes. No value is longer than the page, so that
-/// a batch never has more than [`MAX_PAGE_BYTES`].
+/// Reads all values of `page`, which has `bytes` bytes. No value is longer than the page, so that a
+/// batch takes at most [`MAX_PAGE_BYTES`].
 fn values<T: DataType>(
     page: Page,
     bytes: usize,
@@ -133,14 +133,14 @@ fn append_text(plain: &mut Vec<u8>, value: &ByteArray) {
     plain.extend_from_slice(value.data());
 }
 
-/// A column whose rows all have a value: the page's levels are read elsewhere.
+/// Returns a column whose rows all have a value, because the page's levels are read elsewhere.
 fn column_of(physical: PhysicalType) -> ParquetResult<ColumnDescPtr> {
     let value = Type::primitive_type_builder("value", physical).build()?;
     let path = ColumnPath::new(vec!["value".into()]);
     Ok(Arc::new(ColumnDescriptor::new(Arc::new(value), 0, 0, path)))
 }
 
-/// A column chunk of one page.
+/// A column chunk with one page.
 struct OnePage(Option<Page>);
 
 impl Iterator for OnePage {

@@ -6,17 +6,17 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 
 use super::error::IndexError;
 
-/// Greatest number of rows per byte of the needed columns. Real files take 20 bytes per row. A few
-/// bytes can declare a value that repeats a billion times, which would take too long to read.
+/// Maximum rows per byte of the needed columns. Real files take 20 bytes per row. A few bytes can
+/// declare a value that repeats a billion times, which would take too long to read.
 const MAX_ROWS_PER_BYTE: u64 = 50;
 
-/// Returns the order in which row groups are read. Without `hostname_leaf` it is that of the file.
-/// With it, for a limited read, it begins at the row group that is expected to contain the most
+/// Returns the order in which row groups are read. Without `hostname_leaf` it is the file's order.
+/// With it, for a limited read, it starts at the row group that is expected to contain the most
 /// hosts, and wraps around at the end of the file.
 ///
 /// The expectation is the encoded size of the hostname column: the writer stores each distinct
-/// value of a row group once, so the column is small if one large site fills the row group. Of
-/// equal row groups it is the first, so that the choice depends on the file alone.
+/// value of a row group once, so the column is small if one large site fills the row group. Among
+/// equal row groups the first is chosen, so that the choice depends only on the file.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -50,7 +50,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the offset of a column chunk, which begins with its dictionary if it has one.
+/// Returns the offset of a column chunk, which starts with its dictionary if it has one.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }

@@ -1,8 +1,8 @@
 //! Reads windows of bytes as rows, and rows as captures.
 //!
-//! Owns the limit on captures. If reading starts in the middle of the file, the captures of its
-//! first site are held back until the end, because better ones may be before the start. Invariant:
-//! a capture is counted once: when it is returned or dropped.
+//! Enforces the limit on captures. If reading starts in the middle of the file, the captures of its
+//! first site are held until the end, because better ones may precede the start. Invariant: a
+//! capture is counted once: when it is returned or dropped.
 
 use std::{net::IpAddr, ops::Range, sync::Arc};
 
@@ -22,7 +22,7 @@ use super::{
     windows::{Window, Windows},
 };
 
-/// Number of captures that are returned together. It bounds the captures that are held in memory.
+/// Number of captures that are returned together. It bounds the captures in memory.
 const ENOUGH_CAPTURES: usize = 1_000;
 
 /// One step of [`RowReader`], with the same meaning as `Step` of the whole reader.
@@ -51,7 +51,7 @@ pub(super) struct RowReader {
     windows: Windows,
     /// The window whose bytes are needed now.
     needed: Option<Window>,
-    /// The window after it. It is known after the needed one has been supplied.
+    /// The window after it, which is known once the needed one has been supplied.
     upcoming: Option<Window>,
     /// Number of the current row group.
     row_group: Option<usize>,
@@ -248,7 +248,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Adds the captures of a complete site to those that are returned, up to the limit.
+    /// Adds the captures of a complete site to those to return, up to the limit.
     fn give(&mut self, mut captures: Vec<Capture>) {
         if captures.is_empty() {
             return;
@@ -266,7 +266,7 @@ impl RowReader {
         self.ready.append(&mut captures);
     }
 
-    /// Stops at the limit: captures that are held are dropped.
+    /// Stops at the limit, and drops the held captures.
     fn stop(&mut self) {
         self.is_finished = true;
         let held_back = match std::mem::replace(&mut self.first_site, FirstSite::None) {
@@ -276,8 +276,8 @@ impl RowReader {
         self.counts.beyond_limit += (held_back + self.dedup.take().len()) as u64;
     }
 
-    /// Finishes after the last row group: captures that are held, including those of the first
-    /// site, are returned.
+    /// Finishes after the last row group, and returns the held captures, including those of the
+    /// first site.
     fn finish(&mut self) {
         self.is_finished = true;
         if let FirstSite::Held(held) = std::mem::replace(&mut self.first_site, FirstSite::None) {

@@ -2,9 +2,9 @@
 //!
 //! It implements the part of the protocol that a page header needs (thrift-compact-protocol.md;
 //! parquet.thrift, `PageHeader`). Invariants: it never reads beyond the given bytes, and it
-//! distinguishes bytes that end too soon from invalid ones. Must not know: what a page contains.
+//! distinguishes truncated bytes from invalid ones. Does not depend on the contents of pages.
 
-/// The reason why a header could not be read.
+/// Why a header could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
     /// The bytes end within the header.
@@ -43,12 +43,12 @@ pub(super) struct PageHeader {
     pub(super) level_encoding: i64,
     /// Size in bytes of the repetition and definition levels in version 2, else 0.
     pub(super) level_bytes: [usize; 2],
-    /// False if a page of version 2 is not compressed.
+    /// Whether the page is compressed. False only for some pages of version 2.
     pub(super) is_compressed: bool,
 }
 
-/// Greatest nesting of structures in a header. Real headers nest two levels deep; deeper ones are
-/// rejected, since skipping is recursive.
+/// Maximum nesting of structures in a header. Real headers nest two levels deep; deeper ones are
+/// rejected, because skipping is recursive.
 const MAX_DEPTH: u8 = 8;
 
 /// Reads the header at the start of `bytes`. Returns it and its length in bytes.
@@ -166,7 +166,7 @@ impl Input<'_> {
     }
 
     /// Reads the header of the next field of a structure. Sets its number and returns its wire
-    /// type, `None` at the end of the structure.
+    /// type. `None` at the end of the structure.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, HeaderError> {
         let byte = self.byte()?;
         if byte == 0 {

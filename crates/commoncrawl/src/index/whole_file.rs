@@ -1,4 +1,4 @@
-//! Reads an index file that is completely in memory: captures as an iterator.
+//! Reads an index file that is completely in memory, as an iterator over captures.
 //!
 //! Tests and `inspect` use it. A worker uses [`IndexReader`] and never holds a whole file.
 
@@ -36,7 +36,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Returns what became of the rows, after the last capture has been returned.
+    /// Returns the counts of the rows. `None` until the last capture has been returned.
     pub fn counts(&self) -> Option<IndexCounts> {
         self.counts
     }

@@ -1,6 +1,6 @@
-//! How many bytes a stored value has. Must not know: what a value means.
+//! The number of bytes of a stored value. Does not depend on the meaning of values.
 
-/// How values are stored one after the other.
+/// How consecutive values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
     /// Each value follows its length, which has four bytes.

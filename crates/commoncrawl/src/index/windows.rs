@@ -3,7 +3,7 @@
 //! A row group is read in windows. A window contains, for every needed column, about as many bytes
 //! as it takes to reach the same row, so that rows can be assembled from each window and little
 //! memory is needed. Adjacent columns are read in one range. Invariant: each byte of a column chunk
-//! is read once, in order. Must not know: what the bytes mean.
+//! is read once, in order. Does not depend on the meaning of the bytes.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -11,10 +11,10 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::row_groups::chunk_start;
 
-/// Greatest gap in bytes between two pieces that are read in one range: a request of its own would
-/// take longer than reading the gap.
+/// Maximum gap in bytes between two pieces that are read in one range, because a separate request
+/// would take longer than reading the gap.
 const MAX_GAP_BYTES: u64 = 16 << 10;
-/// Least number of bytes of a column in a window, unless it is the rest of the column: smaller
+/// Minimum bytes of a column in a window, unless it is the rest of the column, because smaller
 /// pieces would take more requests.
 const MIN_PIECE_BYTES: u64 = 128 << 10;
 
@@ -25,14 +25,14 @@ pub(super) struct Window {
     pub(super) row_group: usize,
     /// Byte ranges in the file. No two of them touch.
     pub(super) ranges: Vec<Range<u64>>,
-    /// The pieces of the columns: index of the range, part of it, and index of the column.
+    /// The columns' pieces: range index, part of this range, and column index.
     pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
 }
 
 /// How far a column has been read in the current row group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ColumnProgress {
-    /// Number of rows in complete pages.
+    /// Rows in complete pages.
     pub(super) rows: u64,
     /// Number of bytes of an incomplete page.
     pub(super) waiting_bytes: u64,
@@ -46,12 +46,12 @@ pub(super) struct Windows {
     /// The current row group and those after it.
     row_groups: VecDeque<usize>,
     window_bytes: u64,
-    /// The part of each column chunk of the current row group that is in no window yet.
+    /// The part of each column chunk of the current row group that is not in a window yet.
     left: Vec<Range<u64>>,
 }
 
 impl Windows {
-    /// Makes windows over the columns `leaves` of `row_groups`, in their order. The caller must
+    /// Creates windows over the columns `leaves` of `row_groups`, in their order. The caller must
     /// have checked the numbers in the metadata.
     pub(super) fn new(
         metadata: Arc<ParquetMetaData>,
@@ -91,9 +91,9 @@ impl Windows {
         }
     }
 
-    /// Returns the next window, `None` after the last one. `progress` is the progress of the
-    /// columns in the current row group. If the row group is complete, it is the first window of
-    /// the next one.
+    /// Returns the next window. `None` after the last one. `progress` is the columns' progress in
+    /// the current row group. If the row group is complete, returns the first window of the next
+    /// one.
     pub(super) fn next(&mut self, mut progress: Vec<ColumnProgress>) -> Option<Window> {
         while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
             self.row_groups.pop_front()?;

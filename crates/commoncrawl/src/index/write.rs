@@ -1,12 +1,13 @@
-//! Writes the columnar index of a live crawl: parquet files as Common Crawl's table has them.
+//! Writes the columnar index of a live crawl: parquet files like those of Common Crawl's table.
 //!
-//! The schema is that of Common Crawl's files, values are compressed with gzip, and a dictionary is
-//! used where it is smaller, as there. Rows come in the order of [`CaptureOrder`], so that a
-//! reader finds the rows of a host together and skips row groups by their statistics.
+//! The schema is that of Common Crawl's files. As there, values are compressed with gzip, and a
+//! dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so that a reader
+//! finds the rows of a host together and skips row groups by their statistics.
 //!
 //! Invariants: the bytes are a pure function of the rows; memory is bounded by one row group and
-//! the metadata of those before it; a row that a reader would not understand is an error that names
-//! its URL. Must not know: where the file is stored, which captures a crawl indexes.
+//! the metadata of the previous ones; a row that a reader would not understand is an error that
+//! names its URL. Does not depend on where the file is stored, or on which captures a crawl
+//! indexes.
 
 mod columns;
 mod row;
@@ -31,28 +32,28 @@ pub use self::row::{
 };
 pub(crate) use self::row::{CheckedRow, shortened};
 
-/// A row group is written as soon as its values have this many bytes before compression, so this
-/// bounds what the writer keeps. Common Crawl's row groups have about 128 MB compressed; smaller
-/// ones cost a few KB of metadata each.
+/// A row group is written when its uncompressed values reach this many bytes, which bounds the
+/// writer's memory. Common Crawl's row groups have about 128 MB compressed; smaller ones cost a few
+/// KB of metadata each.
 pub const MAX_GROUP_BYTES: usize = 32 << 20;
-/// Greatest number of rows of a row group: bounds what lengths, nulls and numbers take, which is up
-/// to 280 bytes a row.
+/// Maximum rows of a row group. This bounds the memory for lengths, nulls and numbers, which take
+/// up to 280 bytes per row.
 pub const MAX_GROUP_ROWS: usize = 100_000;
-/// The name of the writer in the metadata. A version would make equal rows give other bytes.
+/// The name of the writer in the metadata. With a version, equal rows would yield different bytes.
 const CREATED_BY: &str = "everytab-commoncrawl";
 
 const _: () = assert!(MAX_ROW_BYTES < MAX_GROUP_BYTES);
 
-/// The reason why an index cannot be written.
+/// Why an index cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexWriteError {
     /// A row cannot be in an index.
     #[error(transparent)]
     Row(#[from] CaptureRowError),
-    /// A row belongs before the one that was written last.
+    /// A row sorts before the last one written.
     #[error("the capture of {url:?} comes after one that it belongs before")]
     Unsorted {
-        /// URL of the row, at most the first 200 characters.
+        /// URL of the row, up to its first 200 characters.
         url: String,
     },
     /// The parquet crate or the output failed.
@@ -74,7 +75,7 @@ impl<W: Write + Send> IndexWriter<W> {
     /// Starts a file.
     ///
     /// # Errors
-    /// The output fails.
+    /// Returns an error if the output fails.
     pub fn new(output: W) -> Result<Self, IndexWriteError> {
         let schema = Arc::new(parse_message_type(schema::SCHEMA)?);
         let by_key = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
@@ -89,11 +90,11 @@ impl<W: Write + Send> IndexWriter<W> {
         Ok(Self { file, columns, group_bytes: 0, group_rows: 0, rows: 0, last: None })
     }
 
-    /// Adds a row. Rows must come in ascending [`CaptureRow::order`].
+    /// Adds a row. Rows must be in ascending [`CaptureRow::order`].
     ///
     /// # Errors
-    /// A row that no index can have, or that comes too late; then the file is as it was before. Or
-    /// the output fails.
+    /// Returns an error if the row cannot be in an index or is out of order, and leaves the file
+    /// unchanged; or if the output fails.
     pub fn write(&mut self, row: &CaptureRow<'_>) -> Result<(), IndexWriteError> {
         let checked = row.checked()?;
         let order = checked.order();
@@ -118,10 +119,10 @@ impl<W: Write + Send> IndexWriter<W> {
         self.rows
     }
 
-    /// Writes what is left and the metadata, and returns the output.
+    /// Writes the remaining rows and the metadata, and returns the output.
     ///
     /// # Errors
-    /// The output fails.
+    /// Returns an error if the output fails.
     pub fn finish(mut self) -> Result<W, IndexWriteError> {
         if self.group_rows > 0 {
             self.write_group()?;

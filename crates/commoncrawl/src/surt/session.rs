@@ -1,21 +1,21 @@
-//! Leaves out the session ids that servers write into paths and queries.
+//! Removes the session ids that servers write into paths and queries.
 //!
-//! Invariant: a text gets no longer. Must not know: anything of the rest of a URL. All texts are in
-//! lower case.
+//! Invariant: a string never becomes longer. All strings are in lower case. Does not depend on the
+//! rest of a URL.
 
 /// Number of letters and digits in the session ids of PHP, Java and others.
 const ID_CHARACTERS: usize = 32;
-/// Number of letters in the name of a session of ASP, and of letters in its id.
+/// Number of letters in the name of an ASP session, and of letters in its id.
 const ASP_NAME_LETTERS: usize = 8;
 const ASP_ID_LETTERS: usize = 24;
-/// Number of letters and digits in a session id in the path of ASP.NET.
+/// Number of letters and digits in an ASP.NET session id in a path.
 const ASPX_ID_CHARACTERS: usize = 24;
 
-/// Matches the start of a text, and returns the number of bytes that match.
+/// Matches the start of a string, and returns the number of matching bytes.
 type Pattern = fn(&str) -> Option<usize>;
 
-/// Patterns of session ids in a query. Each is left out once, the last one first; their order is
-/// part of the format, since `phpsessid=` contains `sid=`.
+/// Patterns of session ids in a query. Each is removed once, at its last match. Their order is part
+/// of the format, because `phpsessid=` contains `sid=`.
 const IN_QUERY: [Pattern; 5] = [
     |text| id_after(text, "jsessionid="),
     |text| id_after(text, "phpsessid="),
@@ -24,10 +24,10 @@ const IN_QUERY: [Pattern; 5] = [
     cold_fusion_session,
 ];
 
-/// Patterns of session ids that are a segment of a path to an `.aspx` page.
+/// Patterns of session ids that are a path segment before an `.aspx` page.
 const IN_PATH: [Pattern; 2] = [cookieless_session, plain_session];
 
-/// Leaves out session ids that are at the end of the query or before a `&`.
+/// Removes session ids that are at the end of the query or before a `&`.
 pub(super) fn without_session_in_query(mut query: String) -> String {
     for pattern in IN_QUERY {
         let matches_at = |start: usize| {
@@ -46,7 +46,7 @@ pub(super) fn without_session_in_query(mut query: String) -> String {
     query
 }
 
-/// Leaves out segments of the path that are session ids, if an `.aspx` page follows.
+/// Removes path segments that are session ids, if an `.aspx` page follows.
 pub(super) fn without_session_in_path(mut path: String) -> String {
     for pattern in IN_PATH {
         let matches_at = |slash: usize| {
@@ -62,7 +62,7 @@ pub(super) fn without_session_in_path(mut path: String) -> String {
     path
 }
 
-/// Returns true if a page follows whose name has `.aspx` after at least one character.
+/// Returns true if the following page has `.aspx` in its name after at least one character.
 fn is_aspx(text: &str) -> bool {
     let before_mark = text.split('?').next().unwrap_or_default();
     before_mark.get(1..).is_some_and(|rest| rest.contains(".aspx"))
@@ -73,7 +73,7 @@ fn id_after(text: &str, name: &str) -> Option<usize> {
     all(id, |b| b.is_ascii_alphanumeric()).then_some(name.len() + ID_CHARACTERS)
 }
 
-/// `aspsessionid`, 8 letters, `=` and 24 letters.
+/// Matches `aspsessionid`, 8 letters, `=` and 24 letters.
 fn asp_session(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("aspsessionid")?;
     let (name, id) = rest.split_at_checked(ASP_NAME_LETTERS)?;
@@ -82,7 +82,7 @@ fn asp_session(text: &str) -> Option<usize> {
     is_session.then_some(text.len() - rest.len() + ASP_NAME_LETTERS + 1 + ASP_ID_LETTERS)
 }
 
-/// `cfid=` and `&cftoken=` with any values.
+/// Matches `cfid=` and `&cftoken=` with any values.
 fn cold_fusion_session(text: &str) -> Option<usize> {
     let value = |text: &str| text.find('&').unwrap_or(text.len());
     let rest = text.strip_prefix("cfid=")?;
@@ -92,7 +92,7 @@ fn cold_fusion_session(text: &str) -> Option<usize> {
     (id > 0 && token > 0).then_some(text.len() - rest.len() + token)
 }
 
-/// `(`, one or more of a letter and `(id)`, then `)/`.
+/// Matches `(`, one or more of a letter and `(id)`, then `)/`.
 fn cookieless_session(text: &str) -> Option<usize> {
     let mut rest = text.strip_prefix('(')?;
     while let Some(inner) = rest.strip_prefix(|c: char| c.is_ascii_lowercase()) {
@@ -104,13 +104,13 @@ fn cookieless_session(text: &str) -> Option<usize> {
     (length > 3).then_some(length)
 }
 
-/// `(id)/`.
+/// Matches `(id)/`.
 fn plain_session(text: &str) -> Option<usize> {
     let end = id_in_parentheses(text)?.strip_prefix('/')?;
     Some(text.len() - end.len())
 }
 
-/// Returns what follows `(id)`.
+/// Returns the part after `(id)`.
 fn id_in_parentheses(text: &str) -> Option<&str> {
     let (id, rest) = text.strip_prefix('(')?.split_at_checked(ASPX_ID_CHARACTERS)?;
     all(id, |b| b.is_ascii_alphanumeric()).then(|| rest.strip_prefix(')'))?

@@ -1,4 +1,4 @@
-//! Each rule of a key, and any text.
+//! Tests each rule of a key, and arbitrary strings.
 
 use proptest::prelude::*;
 

@@ -4,14 +4,14 @@
 //! larger than the limit. A coding without magic number or checksum (chunked, raw deflate, br) is
 //! only accepted if the body decodes to its end, or if the record is known to be truncated.
 //!
-//! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, also where
-//! it could not decode the body (its `WarcRecordWriter` since 2018). A coding in that header is
-//! only removed if the body begins with the coding's magic number.
+//! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, even if it
+//! could not decode the body (its `WarcRecordWriter` since 2018). A coding in that header is only
+//! removed if the body starts with the coding's magic number.
 
 use super::headers::{Headers, isomorphic};
 use crate::coding::{Coding, Decoder, Extent, MAX_LAYERS};
 
-/// Greatest length in bytes of the line before a chunk, with extensions (RFC 9112 7.1.1).
+/// Maximum length in bytes of the line before a chunk, with extensions (RFC 9112 7.1.1).
 const MAX_CHUNK_LINE_BYTES: usize = 4_096;
 
 /// A body without its codings.
@@ -55,8 +55,8 @@ pub(super) fn remove_codings(
     decoded
 }
 
-/// Undoes a coding, `None` if the body does not have it. A coding that arbitrary bytes may resemble
-/// is believed only if it decoded to its end, or was truncated by the record or the limit.
+/// Decodes a coding. `None` if the body does not have it. A coding that arbitrary bytes may
+/// resemble is accepted only if it decoded to its end, or was truncated by the record or the limit.
 fn undo(
     coding: Coding,
     body: &[u8],
@@ -79,8 +79,8 @@ fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = Strin
     words.filter(|word| !word.is_empty())
 }
 
-/// Removes the chunked coding (RFC 9112 7.1). Returns `None` if the body is not chunked. After a
-/// first valid chunk, bytes that are no chunk are kept as they are.
+/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. After a first
+/// valid chunk, bytes that are not a chunk are kept unchanged.
 fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(raw.len());
     let mut rest = raw;

@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// The reason why a record cannot be read. It does not contain the offset, which the iterator over
-/// records returns with it.
+/// Why a record cannot be read. It does not contain the offset, which the iterator over records
+/// returns with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarcError {
-    /// The data end where a record should begin.
+    /// The data end where a record should start.
     #[error("no record: the data are empty")]
     Empty,
     /// The data are an ARC file, the predecessor of WARC.
@@ -15,7 +15,7 @@ pub enum WarcError {
     /// The data are compressed with Zstandard.
     #[error("this is a Zstandard file (.warc.zst); only gzip and uncompressed WARC are read")]
     Zstandard,
-    /// The bytes where a record should begin are no record.
+    /// The bytes where a record should start are not a record.
     #[error("not a WARC record: it begins with {0:?}")]
     NotWarc(String),
     /// The data end within the header of the record.
@@ -27,7 +27,7 @@ pub enum WarcError {
     /// `Content-Length` is missing or invalid.
     #[error("the record has no valid Content-Length")]
     ContentLength,
-    /// The gzip data are corrupt: they are no deflate data, or their checksum or length is wrong.
+    /// The gzip data are corrupt: they are not deflate data, or their checksum or length is wrong.
     #[error("corrupt gzip member: {0}")]
     CorruptGzip(String),
     /// The gzip data end before the end of the member.
@@ -44,7 +44,7 @@ impl WarcError {
         }
     }
 
-    /// Returns the error for bytes that do not begin a WARC record.
+    /// Returns the error for bytes that do not start a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
         /// Bytes of the start that the error shows: enough to recognise most formats.
         const SHOWN_BYTES: usize = 24;

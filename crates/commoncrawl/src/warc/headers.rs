@@ -1,11 +1,11 @@
 //! Parses the headers of a WARC record or of an HTTP message: lines of the form `Name: value`.
 //!
 //! It is as lenient as the web requires: a line ends with LF and any number of CRs before it, a
-//! line that begins with a space or tab continues the previous one (obs-fold, RFC 9112 5.2), and a
+//! line that starts with a space or tab continues the previous one (obs-fold, RFC 9112 5.2), and a
 //! line without a colon is skipped. Invariant: duplicates are kept in order; names are in lower
 //! case.
 
-/// Greatest number of headers that are kept; further ones are counted. Real servers send far fewer.
+/// Maximum headers that are kept; further ones are counted. Real servers send far fewer.
 const MAX_FIELDS: usize = 2_000;
 
 /// Headers in their order, with duplicates.
@@ -39,7 +39,8 @@ impl Headers {
         headers
     }
 
-    /// Adds the header in `line`. Returns false if the line is no header, or if there are too many.
+    /// Adds the header in `line`. Returns false if the line is not a header, or if there are too
+    /// many.
     fn add_line(&mut self, line: &[u8]) -> bool {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
         let (name, value) = line.split_at(colon);

@@ -1,10 +1,10 @@
 //! Parses the HTTP response in a record: status, headers, and the body without its codings.
 //!
 //! Common Crawl stores decoded bodies, and renames headers that no longer apply to
-//! `X-Crawler-Content-Encoding` and so on; a body that it could not decode it stores as it came.
-//! Other archives store bodies as transferred. So codings are removed that the headers name, but
-//! only if the bytes have them. Invariant: a body that does not have the coding in its headers
-//! stays unchanged.
+//! `X-Crawler-Content-Encoding` and so on; if it cannot decode a body, it stores it as received.
+//! Other archives store bodies as transferred. Therefore a coding in the headers is removed only if
+//! the bytes have it. Invariant: a body that does not have the coding in its headers stays
+//! unchanged.
 
 use super::{
     coding::{self, Decoded},
@@ -12,17 +12,17 @@ use super::{
     record::{Record, RecordType},
 };
 
-/// Greatest size of a decoded body in bytes; longer ones are truncated. The same as the default
-/// limit on blocks.
+/// Maximum bytes of a decoded body; longer ones are truncated. Equal to the default limit of
+/// blocks.
 const MAX_BODY_BYTES: usize = 6 << 20;
 
-/// The reason why a record contains no HTTP response.
+/// Why a record contains no HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The type of the record is neither response nor revisit.
     #[error("the record is no response")]
     NotAResponse,
-    /// The block does not begin with `HTTP/`.
+    /// The block does not start with `HTTP/`.
     #[error("the block is no HTTP message: it begins with {0:?}")]
     NotHttp(String),
     /// The status line has no three-digit status.
@@ -35,13 +35,13 @@ pub enum HttpError {
 pub struct HttpResponse {
     /// The status, 100 to 999.
     pub status: u16,
-    /// The headers. In archives of Common Crawl some names begin with `x-crawler-`.
+    /// The headers. In archives of Common Crawl some names start with `x-crawler-`.
     pub headers: Headers,
     /// The body without transfer and content codings.
     pub body: Vec<u8>,
     /// A content coding that the body still has, because it is not supported (`dcb`, ...).
     pub remaining_coding: Option<String>,
-    /// True if the body is known to be incomplete.
+    /// Whether the body is known to be incomplete.
     pub is_truncated: bool,
 }
 
@@ -54,7 +54,8 @@ impl Record {
     /// Parses the block of a response or revisit record as an HTTP response.
     ///
     /// # Errors
-    /// [`HttpError`] if the record is of another type or its block is no HTTP response.
+    /// Returns an [`HttpError`] if the record is of another type or its block is not an HTTP
+    /// response.
     pub fn http_response(&self) -> Result<HttpResponse, HttpError> {
         if !self.is_response() {
             return Err(HttpError::NotAResponse);

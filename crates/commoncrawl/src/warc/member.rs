@@ -16,7 +16,7 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Greatest compression ratio of deflate (zlib, "Maximum Compression Factor").
+/// Maximum compression ratio of deflate (zlib, "Maximum Compression Factor").
 const MAX_DEFLATE_RATIO: u64 = 1_032;
 
 /// First bytes of a gzip member that is compressed with deflate.
@@ -28,7 +28,7 @@ pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 /// is within the limit.
 ///
 /// # Errors
-/// [`WarcError`] if the bytes do not begin with a valid record.
+/// Returns a [`WarcError`] if the bytes do not start with a valid record.
 pub fn read_record(bytes: &[u8], limits: Limits) -> Result<Record, WarcError> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return first_record(&mut &*bytes, limits);
@@ -53,12 +53,12 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
 }
 
 /// Decompresses to the end of the member, which verifies its checksum. Two line ends or a few
-/// records may follow the record. Of a longer member only a limited part is decompressed.
+/// records may follow the record. For a longer member only a limited part is decompressed.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
 }
 
-/// Returns the error for a member whose content is no record: `error`, unless the gzip data are
+/// Returns the error for a member whose content is not a record: `error`, unless the gzip data are
 /// corrupt themselves.
 pub(super) fn member_error<R: BufRead>(
     error: WarcError,
@@ -68,8 +68,8 @@ pub(super) fn member_error<R: BufRead>(
     finish_member(reader, limits).err().unwrap_or(error)
 }
 
-/// Decompresses the first gzip member of `bytes` completely. Returns `None` if its size is unknown
-/// or above the limit, or if the data are corrupt.
+/// Decompresses the first gzip member of `bytes` completely. `None` if its size is unknown or above
+/// the limit, or if the data are corrupt.
 fn inflate_whole(bytes: &[u8], limits: Limits) -> Option<Vec<u8>> {
     let size = u64::from(u32::from_le_bytes(*bytes.last_chunk::<4>()?));
     let max_bytes = limits.max_block_bytes.saturating_add(limits.max_header_bytes);

@@ -1,7 +1,7 @@
 //! One record: its header and its block, read from decompressed bytes.
 //!
 //! Invariants: the block is never longer than `Content-Length` or the limit; if it is shorter, the
-//! record says why. Must not know: gzip, HTTP.
+//! record says why. Does not depend on gzip or HTTP.
 
 use std::io::{self, BufRead, Read};
 
@@ -50,11 +50,10 @@ impl RecordType {
     }
 }
 
-/// The reason why a block is not the complete content.
+/// Why a block is not the complete content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truncation {
-    /// The archive declares it: the value of `WARC-Truncated` (`length`, `time`, `disconnect`,
-    /// ...).
+    /// The archive declares it through `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
     Recorded(String),
     /// The block is larger than [`Limits::max_block_bytes`].
     Limit,
@@ -73,12 +72,12 @@ pub struct Record {
     pub headers: Headers,
     /// The block. For HTTP it is the head of the message and the body as transferred.
     pub block: Vec<u8>,
-    /// The reason why the block is incomplete, `None` if it is complete.
+    /// Why the block is incomplete. `None` if it is complete.
     pub truncation: Option<Truncation>,
 }
 
 impl Record {
-    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If it is no
+    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If it is not
     /// UTF-8, each byte becomes one code point.
     pub fn target_uri(&self) -> Option<String> {
         let value = self.headers.get("warc-target-uri")?;
@@ -129,7 +128,7 @@ fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<RecordH
     Ok(Some(RecordHead { version, headers, length }))
 }
 
-/// Reads one record from decompressed bytes. Returns `None` if only line ends are left.
+/// Reads one record from decompressed bytes. `None` if only line ends are left.
 ///
 /// If a block is larger than the limit, its rest is not read: [`Unread`] is the number of its
 /// bytes.
@@ -170,7 +169,7 @@ impl Unread {
 
 /// Skips line ends and reads the version line.
 fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> {
-    /// Greatest length of the version line in bytes: `WARC/1.1` has eight.
+    /// Maximum bytes of the version line: `WARC/1.1` has eight.
     const MAX_VERSION_LINE_BYTES: u64 = 64;
     loop {
         let mut line = Vec::new();

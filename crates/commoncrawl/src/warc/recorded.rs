@@ -1,4 +1,4 @@
-//! The record in the place where one was recorded, and whether it is that one.
+//! Reads the record at a recorded position, and checks that it is the expected one.
 
 use sha2::{Digest as _, Sha256};
 
@@ -9,10 +9,10 @@ use super::{
     record::RecordType,
 };
 
-/// How the record in a place differs from the one that was recorded.
+/// How the record at a position differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordMismatch {
-    /// The bytes are no record.
+    /// The bytes are not a record.
     #[error("the bytes are no record: {0}")]
     NoRecord(String),
     /// The record is of another type.
@@ -26,12 +26,11 @@ pub enum RecordMismatch {
     OtherBody,
 }
 
-/// Reads the answer in a response record, the first of `bytes`, whose body, as it is stored, has
-/// this SHA-256.
-/// `is_expected` is asked about the record's URL, which is empty where the record names none.
+/// Reads the HTTP response in the first record of `bytes`, whose body, as stored, must have this
+/// SHA-256. `is_expected` checks the record's URL, which is empty if the record has none.
 ///
 /// # Errors
-/// When it is another record, or none.
+/// Returns an error if the bytes hold another record, or none.
 pub fn read_recorded(
     bytes: &[u8],
     limits: Limits,

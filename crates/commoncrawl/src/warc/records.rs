@@ -1,7 +1,7 @@
 //! Iterates over all records of an archive, compressed with gzip or not.
 //!
-//! Owns the search for the next record after one that cannot be read. Invariants: every byte
-//! belongs to a record, to the padding between records, or to an error item; the iteration ends.
+//! Searches for the next record after one that cannot be read. Invariants: every byte belongs to a
+//! record, to the padding between records, or to an error item; the iteration ends.
 
 use std::io::{BufRead, BufReader};
 
@@ -14,12 +14,12 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Iterates over the records of a complete archive. An item is the byte offset of the gzip member
-/// of a record (or of the record, without gzip) and the record. Records in one member have the same
-/// offset.
+/// Iterates over the records of a complete archive. An item consists of a record and the byte
+/// offset of its gzip member (without gzip, of the record itself). Records in one member have the
+/// same offset.
 ///
 /// A record that cannot be read is an error item. The iteration continues at the next gzip member
-/// or plain record that begins with `WARC/`. An ARC or Zstandard file is one error item.
+/// or plain record that starts with `WARC/`. An ARC or Zstandard file is one error item.
 #[derive(Debug)]
 pub struct Records<'a> {
     archive: &'a [u8],
@@ -61,7 +61,7 @@ impl<'a> Records<'a> {
             }
             Ok(None) => {
                 let after = member.reader.into_inner().into_inner();
-                // The position always advances, since a member has at least its magic number.
+                // The position always advances, because a member has at least its magic number.
                 self.position = (self.archive.len() - after.len()).max(start + 1);
                 None
             }
@@ -79,7 +79,7 @@ impl<'a> Records<'a> {
         match record::read(&mut rest, self.limits) {
             Ok(Some((record, unread))) => {
                 if record.truncation == Some(Truncation::DataEnd) {
-                    // The declared length may be wrong and cover the records that follow.
+                    // The declared length may be wrong and cover the following records.
                     self.position = find_record(self.archive, start + 1);
                 } else {
                     let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);
@@ -149,8 +149,8 @@ fn is_padding(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Returns the offset of the next record at or after `from`: a gzip member whose content begins
-/// with `WARC/`, or a line that begins with it. Returns the length of the archive if there is none.
+/// Returns the offset of the next record at or after `from`: a gzip member whose content starts
+/// with `WARC/`, or a line that starts with it. Returns the length of the archive if there is none.
 fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
@@ -165,10 +165,10 @@ fn find_record(archive: &[u8], from: usize) -> usize {
     found.map_or(archive.len(), |index| from + index)
 }
 
-/// Returns true if a gzip member begins here whose content is a WARC record.
+/// Returns true if a gzip member whose content is a WARC record starts here.
 fn begins_a_record(bytes: &[u8]) -> bool {
-    /// Number of bytes that are decompressed to check it: enough for the header and the first bytes
-    /// of any member, but little work if it is none.
+    /// Number of bytes that are decompressed for this check: enough for the header and the first
+    /// bytes of any member, but little work if it is not one.
     const LOOK_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)

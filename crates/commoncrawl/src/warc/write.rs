@@ -2,8 +2,8 @@
 //!
 //! Invariants: the bytes are a pure function of the arguments; no argument can end a header line;
 //! each returned position is exactly one gzip member. The head of a `response` record describes the
-//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. Must
-//! not know: where the bytes are written to, what an icon is.
+//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. Does
+//! not depend on where the bytes are written, or on icons.
 
 mod blank;
 mod facts;
@@ -28,7 +28,7 @@ use crate::date::format_seconds;
 /// The profile of revisits whose content is identical to that of an earlier record (WARC 1.1
 /// 6.7.2).
 const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// The profile of revisits that a server answered with 304 (WARC 1.1 6.7.3).
+/// The profile of revisits for a response with status 304 (WARC 1.1 6.7.3).
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const HTTP_REQUEST: &str = "application/http; msgtype=request";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
@@ -65,7 +65,7 @@ pub struct ArchiveInfo<'a> {
     pub fields: &'a [(&'a str, &'a str)],
 }
 
-/// The reason why a stored body is incomplete (`WARC-Truncated`).
+/// Why a stored body is incomplete (`WARC-Truncated`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncatedBecause {
     /// A limit on the size.
@@ -77,7 +77,7 @@ pub enum TruncatedBecause {
 }
 
 impl TruncatedBecause {
-    /// The value of `WARC-Truncated`.
+    /// Returns the value of `WARC-Truncated`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ impl TruncatedBecause {
 /// An HTTP response with a decoded body.
 #[derive(Debug, Clone)]
 pub struct Response<'a> {
-    /// URL that was requested.
+    /// Requested URL.
     pub target_uri: &'a str,
     /// Time of the request, in microseconds since 1970.
     pub date_micros: i64,
@@ -101,14 +101,14 @@ pub struct Response<'a> {
     pub http_head: &'a [u8],
     /// The body without transfer and content codings.
     pub body: &'a [u8],
-    /// The reason why the body is incomplete, `None` if it is complete.
+    /// Why the body is incomplete. `None` if it is complete.
     pub truncated: Option<TruncatedBecause>,
 }
 
 /// An HTTP response whose body is in an earlier record, of this archive or another.
 #[derive(Debug, Clone)]
 pub struct Revisit<'a> {
-    /// URL that was requested.
+    /// Requested URL.
     pub target_uri: &'a str,
     /// Time of the request, in microseconds since 1970.
     pub date_micros: i64,
@@ -140,29 +140,29 @@ pub struct Resource<'a> {
     pub body: &'a [u8],
 }
 
-/// The answer to a request of a crawl, in the form in which it is kept.
+/// The response to a crawl's request, in the form in which it is stored.
 #[derive(Debug, Clone)]
 pub enum KeptAnswer<'a> {
     /// With its body.
     Response(Response<'a>),
     /// Without its body, which is identical to that of an earlier record.
     Identical(Revisit<'a>),
-    /// An answer 304, which says that the body is that of an earlier record.
+    /// A response with status 304, whose body is in an earlier record.
     NotModified(Revisit<'a>),
 }
 
 /// One fetch of a crawl.
 #[derive(Debug, Clone)]
 pub struct ArchivedFetch<'a> {
-    /// The head of the request as it was sent, with the empty line at its end.
+    /// The head of the request as sent, including the empty line at its end.
     pub request_head: &'a [u8],
-    /// The answer.
+    /// The response.
     pub answer: KeptAnswer<'a>,
-    /// What else is known of the fetch.
+    /// Other facts about the fetch.
     pub facts: FetchFacts<'a>,
 }
 
-/// The header of a record of an answer, what it is called, and its block.
+/// The header of a response record, its id and digest, and its block.
 type Unwritten<'a> = (Fields, Written, [&'a [u8]; 2]);
 
 /// The position of a record that is not written yet.
@@ -207,7 +207,8 @@ impl<W: Write> ArchiveWriter<W> {
     /// `response` or `revisit`, then `metadata`. Returns the second one.
     ///
     /// # Errors
-    /// A value that cannot be in a record; then nothing is written. Or the output fails.
+    /// Returns an error if a value cannot be in a record, before anything is written; or if the
+    /// output fails.
     pub fn exchange(&mut self, exchange: &ArchivedFetch<'_>) -> Result<Written, WriteError> {
         let (kind, uri, date, address, digest) = match &exchange.answer {
             KeptAnswer::Response(Response {
@@ -271,7 +272,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Flushes and returns the output.
     ///
     /// # Errors
-    /// `Output` if flushing fails.
+    /// Returns `Output` if flushing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.output.flush()?;
         Ok(self.output)
@@ -313,7 +314,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok((fields, written, [revisit.http_head, &[]]))
     }
 
-    /// Starts a record that belongs to the record of an answer.
+    /// Starts a record that is associated with a response record.
     fn beside(
         &self,
         kind: &str,
@@ -322,7 +323,7 @@ impl<W: Write> ArchiveWriter<W> {
         of_answer: &str,
         block: &[&[u8]],
     ) -> Result<Fields, WriteError> {
-        // The id of the answer makes the ids of what is beside it as distinct.
+        // The response's id makes the ids of its associated records equally distinct.
         let id = record_id(kind, target_uri, date_micros, of_answer);
         let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;
         fields.add("WARC-Target-URI", target_uri)?;

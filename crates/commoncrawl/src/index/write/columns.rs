@@ -1,7 +1,7 @@
-//! The values of one column of a row group, until they are written.
+//! Buffers the values of one column of a row group until they are written.
 //!
-//! Invariant: texts are kept in one allocation, so a value costs its bytes and a few more. Must not
-//! know: names of columns.
+//! Invariant: strings are kept in one allocation, so that a value costs its bytes and a few more.
+//! Does not depend on column names.
 
 use std::mem::take;
 
@@ -14,7 +14,7 @@ use parquet::{
 
 /// Number of values that are passed to the parquet crate together.
 const BATCH_VALUES: usize = 1_024;
-/// Levels of a value and of null in an optional column.
+/// Levels of a value and of a null in an optional column.
 const VALUE: i16 = 1;
 const NULL: i16 = 0;
 
@@ -26,17 +26,17 @@ pub(super) enum Value<'a> {
     Long(Option<i64>),
 }
 
-/// The values of a column. Nulls have a level only.
+/// The values of a column. A null only has a level.
 #[derive(Debug)]
 pub(super) struct ColumnBuffer {
     values: Values,
-    /// One level a row; `None` if the column has no nulls.
+    /// One level per row. `None` if the column has no nulls.
     levels: Option<Vec<i16>>,
 }
 
 #[derive(Debug)]
 enum Values {
-    /// The concatenated values, and where each ends.
+    /// The concatenated values, and the end of each.
     Bytes(Vec<u8>, Vec<usize>),
     Int(Vec<i32>),
     Long(Vec<i64>),
@@ -59,8 +59,8 @@ impl ColumnBuffer {
         Self { values, levels: is_optional.then(Vec::new) }
     }
 
-    /// Adds a value and returns its size in bytes. In a column without nulls, a null is an empty
-    /// text or zero.
+    /// Adds a value and returns its size in bytes. In a column without nulls, a null becomes an
+    /// empty string or zero.
     pub(super) fn push(&mut self, value: Value<'_>) -> usize {
         let is_null = matches!(value, Value::Bytes(None) | Value::Int(None) | Value::Long(None));
         if let Some(levels) = &mut self.levels {
@@ -84,12 +84,12 @@ impl ColumnBuffer {
                 values.push(value.unwrap_or_default());
                 size_of::<i64>()
             }
-            // The order of a row's values is that of the schema, which a test checks.
+            // Values are in the order of the schema, which a test checks.
             (Values::Bytes(..) | Values::Int(_) | Values::Long(_), _) => 0,
         }
     }
 
-    /// Writes the values into a column chunk, and leaves the buffer empty.
+    /// Writes the values into a column chunk, and empties the buffer.
     pub(super) fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<()> {
         let levels = self.levels.as_mut().map(take);
         let levels = levels.as_deref();
@@ -117,7 +117,7 @@ impl ColumnBuffer {
     }
 }
 
-/// Calls `write` with batches of values and the levels that belong to them.
+/// Calls `write` with batches of values and their levels.
 fn in_batches<T>(
     mut values: impl Iterator<Item = T>,
     levels: Option<&[i16]>,

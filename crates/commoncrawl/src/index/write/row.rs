@@ -1,8 +1,8 @@
-//! A row of an index: what a crawl knows of one capture, and what follows from its URL.
+//! A row of an index: a crawl's data about one capture, and the values derived from its URL.
 //!
-//! Invariants: rows have one order, which depends on the row alone; a checked row can be written in
-//! every format of this crate, and the record that it names can be read. Must not know: parquet,
-//! the Public Suffix List.
+//! Invariants: rows have one order, which depends only on the row; a checked row can be written in
+//! every format of this crate, and the record that it names can be read. Does not depend on parquet
+//! or the Public Suffix List.
 
 use std::net::Ipv4Addr;
 
@@ -15,16 +15,16 @@ use crate::{
     warc::write::Position,
 };
 
-/// Greatest size of the texts of a row in bytes. Rows of Common Crawl have about 700.
+/// Maximum size of a row's strings in bytes. Rows of Common Crawl have about 700.
 pub const MAX_ROW_BYTES: usize = 256 << 10;
-/// Greatest length in characters of a URL in a message.
+/// Maximum characters of a URL in a message.
 const MESSAGE_CHARACTERS: usize = 200;
 
-/// The suffix and the domain of a hostname by the Public Suffix List, which the caller has. `None`
-/// for an address, and where the list has none.
+/// The suffix and domain of a hostname by the Public Suffix List, which the caller has. `None` for
+/// an address, or if the list has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostDomains<'a> {
-    /// The public suffix by the section of registries alone, such as `com`.
+    /// The public suffix by the registry section only, such as `com`.
     pub registry_suffix: Option<&'a str>,
     /// That suffix and the label before it, such as `googleapis.com`.
     pub registered_domain: Option<&'a str>,
@@ -37,33 +37,33 @@ pub struct HostDomains<'a> {
 /// One capture.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRow<'a> {
-    /// URL that was asked for, as the URL Standard serializes it.
+    /// Requested URL, as serialized by the URL Standard.
     pub url: &'a str,
     /// Suffix and domain of its host.
     pub domains: HostDomains<'a>,
     /// Time of the request, in microseconds since 1970 UTC.
     pub fetch_time_micros: i64,
-    /// Status of the answer, at most 999.
+    /// Status of the response, up to 999.
     pub status: u16,
     /// Target of a redirect, as an absolute URL.
     pub redirect: Option<&'a str>,
-    /// Digest of the content, as the record has it: `sha256:` and 64 hexadecimal digits.
+    /// Digest of the content, as in the record: `sha256:` and 64 hexadecimal digits.
     pub digest: Option<&'a str>,
-    /// Media type that the server named, without parameters.
+    /// Media type sent by the server, without parameters.
     pub mime_type: Option<&'a str>,
-    /// Media type by the content.
+    /// Media type detected from the content.
     pub mime_detected: Option<&'a str>,
-    /// Encoding of a text, as the Encoding Standard names it.
+    /// Encoding of the text, as named by the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// Languages of a text as ISO 639-3 names them, joined by commas.
+    /// Languages of the text by ISO 639-3, joined by commas.
     pub languages: Option<&'a str>,
-    /// Why the content is incomplete, as `WARC-Truncated` says it.
+    /// Why the content is incomplete, as in `WARC-Truncated`.
     pub truncated: Option<&'a str>,
     /// Id of the record: `urn:uuid:` and a UUID.
     pub record_id: &'a str,
     /// Path of the archive below the bucket.
     pub warc_filename: &'a str,
-    /// The record in the archive. Offset and length fit an `i32`, as the columns do.
+    /// The record's position in the archive. Offset and length fit an `i32`, as the columns do.
     pub position: Position,
     /// Segment of the archive, such as `4`.
     pub segment: &'a str,
@@ -73,39 +73,39 @@ pub struct CaptureRow<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the capture of {url:?} cannot be in an index: {reason}")]
 pub struct CaptureRowError {
-    /// URL of the capture, at most the first 200 characters.
+    /// URL of the capture, up to its first 200 characters.
     pub url: String,
     /// The reason.
     pub reason: RowRefusal,
 }
 
-/// The reason why a capture cannot be in an index.
+/// Why a capture cannot be in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RowRefusal {
-    /// The URL is none of a capture.
+    /// The URL is not a capture's URL.
     #[error(transparent)]
     Url(#[from] CaptureUrlError),
-    /// The year of the fetch has not four digits.
+    /// The year of the fetch does not have four digits.
     #[error("the year of its fetch has not four digits")]
     Time,
     /// The status is greater than 999.
     #[error("its status is greater than 999")]
     Status,
-    /// The id of the record is no UUID.
+    /// The id of the record is not a UUID.
     #[error("the id of its record is no urn:uuid:")]
     RecordId,
-    /// The path of the archive can leave the bucket.
+    /// The path of the archive can lead out of the bucket.
     #[error("the path of its archive is not relative")]
     WarcFilename,
     /// The record is empty, or ends after 2 GiB.
     #[error("its record does not end within the first 2 GiB of the archive, or is empty")]
     Position,
-    /// The texts of the row are too large.
+    /// The strings of the row are too large.
     #[error("its texts have more than {MAX_ROW_BYTES} bytes")]
     TooLarge,
 }
 
-/// The place of a capture in an index: by key, then time, then archive, then offset.
+/// The sort key of a capture in an index: key, then time, then archive, then offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureOrder {
     key: String,
@@ -115,7 +115,7 @@ pub struct CaptureOrder {
 }
 
 impl CaptureOrder {
-    /// The key of the URL (see [`crate::surt`]).
+    /// Returns the key of the URL (see [`crate::surt`]).
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
@@ -128,15 +128,15 @@ pub(crate) fn shortened(url: &str) -> String {
 }
 
 impl<'a> CaptureRow<'a> {
-    /// Returns the place of the capture in an index. Writers want rows in ascending order.
+    /// Returns the sort key of the capture in an index. Writers expect rows in ascending order.
     ///
     /// # Errors
-    /// A capture that cannot be in an index.
+    /// Returns an error if the capture cannot be in an index.
     pub fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
         self.checked().map(|checked| checked.order())
     }
 
-    /// Checks the row and computes what follows from its URL.
+    /// Checks the row and computes the values derived from its URL.
     pub(crate) fn checked(&self) -> Result<CheckedRow<'a>, CaptureRowError> {
         CheckedRow::new(*self)
             .map_err(|reason| CaptureRowError { url: shortened(self.url), reason })
@@ -175,7 +175,7 @@ pub(crate) struct CheckedRow<'a> {
     pub(crate) timestamp: String,
     url: HttpUrl<'a>,
     hostname: String,
-    /// The labels of a name from the last one joined by dots; `None` for an address.
+    /// The labels of a name in reverse order, joined by dots. `None` for an address.
     reversed: Option<String>,
     record_id: [u8; 16],
     offset: i32,

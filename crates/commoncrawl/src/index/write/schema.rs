@@ -1,5 +1,5 @@
 //! The columns of Common Crawl's table (`cc-index-table`, since CC-MAIN-2026-30): names, order,
-//! types, and which may be null.
+//! types, and nullability.
 
 use parquet::{basic::Type as PhysicalType, schema::types::Type};
 

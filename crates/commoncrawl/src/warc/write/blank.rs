@@ -1,8 +1,9 @@
-//! Takes records out of a finished archive without moving the others, whose positions are known
-//! elsewhere: a gzip member is replaced by one of the same length.
+//! Removes records from a finished archive without moving the others, whose positions are stored
+//! elsewhere: a gzip member is replaced by one of equal length.
 //!
-//! Invariants: the new member is exactly as long as the old one and holds exactly one record, so
-//! that every reader goes on at the next; nothing of the old record is in it but what was asked.
+//! Invariants: the new member has exactly the length of the old one and holds exactly one record,
+//! so that every reader continues at the next one; it contains nothing of the old record except
+//! what the caller keeps.
 
 use libdeflater::{CompressionLvl, Compressor, crc32};
 
@@ -14,25 +15,25 @@ use crate::warc::Record;
 
 /// A gzip header without name, comment and time (RFC 1952 2.3).
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// The flag of a comment, which ends with a zero byte and fills what is left.
+/// The flag of a comment, which ends with a zero byte and fills the remaining length.
 const HAS_COMMENT: u8 = 0x10;
-/// Most bytes of a stored block of deflate (RFC 1951 3.2.4), and the bytes of its header.
+/// Maximum bytes of a stored deflate block (RFC 1951 3.2.4), and the bytes of its header.
 const MAX_STORED: usize = 65_535;
 const STORED_HEADER: usize = 5;
 /// The checksum and the length at the end of a member.
 const GZIP_TRAILER: usize = 8;
-/// The date of a record that says nothing.
+/// The date of a blank record.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-/// A member of `length` bytes with a `metadata` record of nothing but spaces. `None`: no record is
-/// so short.
+/// Returns a member of `length` bytes with a `metadata` record that holds only spaces. `None` if no
+/// record is that short.
 #[must_use]
 pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     let fits = |spaces: usize| stored_length(blank_record(spaces)?.len()).filter(|&n| n <= length);
     if fits(0).is_none() {
         return padded(compressed(&blank_record(0)?)?, length);
     }
-    // The greatest number of spaces that fits; a record of `length` spaces does not.
+    // The maximum number of spaces that fits; a record of `length` spaces does not.
     let (mut low, mut high) = (0, length);
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -44,8 +45,8 @@ pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     padded(stored(&blank_record(low)?), length)
 }
 
-/// A member of `length` bytes with the content of `response`, a record of an HTTP response, and
-/// without the URL, the address and the head of the response. `None`: it is another record, or
+/// Returns a member of `length` bytes with the content of `response`, a record of an HTTP response,
+/// but without the response's URL, address and head. `None` if it is another kind of record, or
 /// does not fit.
 #[must_use]
 pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
@@ -54,7 +55,7 @@ pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
     resource_member(&uri, &response.date()?, "application/octet-stream", &body, length)
 }
 
-/// A member of `length` bytes with a `resource` record. `None`: it does not fit.
+/// Returns a member of `length` bytes with a `resource` record. `None` if it does not fit.
 #[must_use]
 pub fn resource_member(
     target_uri: &str,
@@ -93,7 +94,7 @@ fn compressed(record: &[u8]) -> Option<Vec<u8>> {
     Some(member)
 }
 
-/// The length of a member with so many bytes that are not compressed.
+/// Returns the length of a member with this many uncompressed bytes.
 fn stored_length(bytes: usize) -> Option<usize> {
     let blocks = bytes.div_ceil(MAX_STORED).checked_mul(STORED_HEADER)?;
     bytes.checked_add(blocks)?.checked_add(GZIP_HEADER.len() + GZIP_TRAILER)
@@ -115,7 +116,7 @@ fn stored(record: &[u8]) -> Vec<u8> {
     member
 }
 
-/// The member with a comment in its header that makes it so long.
+/// Pads a member to `length` by a comment in its header.
 fn padded(mut member: Vec<u8>, length: usize) -> Option<Vec<u8>> {
     let comment = length.checked_sub(member.len())?;
     if let Some(spaces) = comment.checked_sub(1) {

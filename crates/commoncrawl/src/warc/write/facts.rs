@@ -1,17 +1,17 @@
-//! The blocks of named values (`application/warc-fields`) that a crawl writes: what it says of
-//! itself in `warcinfo`, and of one fetch in `metadata`.
+//! The blocks of named values (`application/warc-fields`) that a crawl writes: about itself in
+//! `warcinfo`, and about one fetch in `metadata`.
 //!
-//! Names are those of WARC 1.1 where it has one (6.1, 6.6), and of Common Crawl's archives else.
-//! Must not know: records.
+//! Names are those of WARC 1.1 if it defines one (6.1, 6.6), else those of Common Crawl's archives.
+//! Does not depend on records.
 
 use super::fields::{Fields, WriteError};
 
-/// What a crawl says of itself at the start of each archive.
+/// A crawl's description of itself at the start of each archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CrawlInfo<'a> {
     /// Program and version, such as `everytab-worker/0.1.0`.
     pub software: &'a str,
-    /// Who runs the crawl, with a way to reach them.
+    /// The operator of the crawl, with a contact.
     pub operator: &'a str,
     /// The `User-Agent` of the requests.
     pub user_agent: &'a str,
@@ -22,7 +22,7 @@ pub struct CrawlInfo<'a> {
 }
 
 impl<'a> CrawlInfo<'a> {
-    /// The names and values for [`ArchiveInfo::fields`](super::ArchiveInfo::fields).
+    /// Returns the names and values for [`ArchiveInfo::fields`](super::ArchiveInfo::fields).
     #[must_use]
     pub fn fields(&self) -> [(&'static str, &'a str); 7] {
         [
@@ -41,10 +41,11 @@ impl<'a> CrawlInfo<'a> {
     }
 }
 
-/// What a crawl knows of one fetch beside its request and answer. What is `None` is not written.
+/// A crawl's facts about one fetch, in addition to request and response. `None` values are not
+/// written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchFacts<'a> {
-    /// Time from the request to the end of the answer, in milliseconds.
+    /// Time from the request to the end of the response, in milliseconds.
     pub fetch_time_ms: Option<u64>,
     /// The host's delay before the request, in milliseconds.
     pub delay_ms: Option<u64>,
@@ -52,16 +53,16 @@ pub struct FetchFacts<'a> {
     pub depth: Option<u16>,
     /// URL of the page, or of the redirect, on which the URL was first found.
     pub via: Option<&'a str>,
-    /// What is wrong with the certificate of the server, in one word.
+    /// Why the server's certificate is invalid, in one word.
     pub certificate: Option<&'a str>,
-    /// Encoding of the text, as the Encoding Standard names it.
+    /// Encoding of the text, as named by the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// Language of the text as ISO 639-3 names it.
+    /// Language of the text by ISO 639-3.
     pub language: Option<&'a str>,
 }
 
 impl FetchFacts<'_> {
-    /// The block of the `metadata` record.
+    /// Returns the block of the `metadata` record.
     pub(super) fn block(&self) -> Result<Vec<u8>, WriteError> {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let text = |value: Option<&str>| value.map(str::to_owned);

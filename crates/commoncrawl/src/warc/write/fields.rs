@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-/// The reason why a record cannot be written.
+/// Why a record cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Writing to the output failed.
@@ -18,8 +18,8 @@ pub enum WriteError {
         /// The first 80 characters of its value.
         value: String,
     },
-    /// The head of a response does not begin with `HTTP/`, that of a request with a request line,
-    /// or one does not end with an empty line.
+    /// The head of a response does not start with `HTTP/`, that of a request not with a request
+    /// line, or one does not end with an empty line.
     #[error("the HTTP head is not a whole head")]
     HttpHead,
     /// The compressor failed. This does not happen with a buffer that is large enough.
@@ -48,7 +48,7 @@ impl Fields {
         self.add("WARC-IP-Address", &address.to_string())
     }
 
-    /// Returns the line `name: value` with its end.
+    /// Returns the line `name: value` with its line end.
     pub(super) fn line(name: &str, value: &str) -> Result<String, WriteError> {
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_name = !name.is_empty() && name.chars().all(is_token);

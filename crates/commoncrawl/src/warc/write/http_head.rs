@@ -1,7 +1,7 @@
 //! Builds the head of a stored response, so that it describes the decoded body that is stored with
 //! it.
 //!
-//! Like in archives of Common Crawl, the names `Content-Encoding`, `Transfer-Encoding` and a
+//! As in archives of Common Crawl, the names `Content-Encoding`, `Transfer-Encoding` and a
 //! `Content-Length` that no longer applies are prefixed with `X-Crawler-`, and the length of the
 //! stored body is added.
 
@@ -10,7 +10,7 @@ use crate::warc::{headers::Headers, http::split_head};
 
 /// Builds the head of a response whose decoded body has `body_length` bytes.
 ///
-/// No name or value can break the head: names that are no token (RFC 9110 5.6.2) are left out, and
+/// No name or value can break the head: names that are not tokens (RFC 9110 5.6.2) are omitted, and
 /// control characters in values and in `reason` become spaces.
 pub fn http_head<'a>(
     status: u16,
@@ -44,7 +44,7 @@ pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     stored
 }
 
-/// Checks that `head` begins with `HTTP/` and ends with an empty line.
+/// Checks that `head` starts with `HTTP/` and ends with an empty line.
 pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
     let (fields, rest) = split_head(head);
     let is_whole = head.starts_with(b"HTTP/") && rest.is_empty() && fields.len() < head.len();

@@ -1,4 +1,4 @@
-//! Computes digests and record ids from the content of records alone, so that two archives of the
+//! Computes digests and record ids only from the content of records, so that two archives of the
 //! same responses are identical.
 
 use sha2::{Digest, Sha256};

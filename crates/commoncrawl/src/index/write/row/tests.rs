@@ -1,4 +1,4 @@
-//! The columns that follow from a URL, the order of rows, and rows that no index can have.
+//! Tests the columns derived from a URL, the order of rows, and rows that cannot be in an index.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn row(url: &str) -> CaptureRow<'_> {
     }
 }
 
-/// The texts of the columns of a host.
+/// Returns the strings in the host's columns.
 fn of_host(url: &str) -> Vec<Option<String>> {
     let checked = row(url).checked().unwrap();
     let values = checked.values();
