@@ -19,7 +19,7 @@ WITH_POSTGRES := $(TARGET)/debug/with-postgres
 # Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
 # twice. `cargo clippy` passes the options in this variable, in this form.
 LINTED := bench-smoke build-tests check-features dashboards-check docs judges lint metrics openapi \
-	schema schemathesis test test-infra test-rust test-scripts test-site verify weather
+	schema schemathesis test test-doc test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Cargo keeps what it compiles incrementally apart. Whichever of these targets runs, and by whichever
@@ -67,7 +67,12 @@ test: ## Check and test everything, as .ci/run does
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
 	@$(MAKE) verify
-	@$(MAKE) check-features test-scripts test-infra test-rust test-site
+	@# The page's tests wait for most of their time, and the smaller checks leave a core idle.
+	@$(MAKE) test-site >$(TARGET)/site-tests.log 2>&1 & page=$$!; ended=0; \
+	{ $(MAKE) -j 4 --output-sync=target check-features test-doc test-scripts test-infra && \
+		$(MAKE) test-rust; } || ended=$$?; \
+	wait $$page || ended=$$?; \
+	cat $(TARGET)/site-tests.log; exit $$ended
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests
@@ -76,13 +81,16 @@ build-tests: ## Build the Rust tests and all that they start
 
 .PHONY: test-rust
 test-rust: build-tests ## Run the Rust tests against a private Postgres
-	$(CARGO) test --quiet --locked --workspace --doc
 ifeq ($(NEXTEST),yes)
 	scripts/in-memory.sh $(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace $(ARGS)
 else
 	scripts/in-memory.sh $(WITH_POSTGRES) $(CARGO) test --locked --workspace --lib --bins \
 		--tests $(ARGS)
 endif
+
+.PHONY: test-doc
+test-doc: build-tests ## Run the examples in the Rust documentation
+	$(CARGO) test --quiet --locked --workspace --doc
 
 .PHONY: test-site
 test-site: ## Run the page's tests

@@ -5,8 +5,8 @@
 #
 #   scripts/in-memory.sh cargo nextest run --workspace
 #
-# The folder is this checkout's. It is removed when the last process that the command left has
-# ended, however it ended. A TMPDIR or a NEXTEST_TEST_THREADS that is set stays.
+# The folder is this checkout's and this program's. It is removed when the last process that the
+# command left has ended, however it ended. A TMPDIR or a NEXTEST_TEST_THREADS that is set stays.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +15,7 @@ room=10000000
 memory=16000000
 
 folders="/dev/shm/everytab-tests-$(id -u)"
-folder="$folders-$(pwd | cksum | cut -d ' ' -f 1)"
+folder="$folders-$(echo "$PWD $(basename "${1:-}")" | cksum | cut -d ' ' -f 1)"
 
 # Removes what runs left that were killed with all their processes.
 sweep() {

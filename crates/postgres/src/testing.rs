@@ -82,7 +82,7 @@ impl TestServer {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Creates a new database, empty or a copy of `template` (about 40 ms), and returns its name.
+    /// Creates a new database, empty or a copy of `template` (about 20 ms), and returns its name.
     /// It is deleted with the server.
     ///
     /// # Panics
@@ -93,7 +93,8 @@ impl TestServer {
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{}_{made}_{:x}", std::process::id(), nanoseconds());
         let template = template.unwrap_or("template0");
-        let sql = format!("create database \"{name}\" template \"{template}\"");
+        // Copying files takes half as long as writing them to the log where nothing is synced.
+        let sql = format!("create database \"{name}\" template \"{template}\" strategy file_copy");
         match self.psql("postgres", &sql) {
             Ok(_) => name,
             Err(error) => panic!("{sql}: {error}"),
