@@ -67,10 +67,11 @@ test: ## Check and test everything, as .ci/run does
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
 	@$(MAKE) verify
-	@# The page's tests wait for most of their time, and the smaller checks leave a core idle.
+	@# Each leaves a core idle at times.
+	@$(MAKE) -j 4 --output-sync=target check-features test-doc test-scripts test-infra
+	@# Many Rust tests wait, for leases that run out or delays of hosts.
 	@$(MAKE) test-site >$(TARGET)/site-tests.log 2>&1 & page=$$!; ended=0; \
-	{ $(MAKE) -j 4 --output-sync=target check-features test-doc test-scripts test-infra && \
-		$(MAKE) test-rust; } || ended=$$?; \
+	$(MAKE) test-rust || ended=$$?; \
 	wait $$page || ended=$$?; \
 	cat $(TARGET)/site-tests.log; exit $$ended
 	@scripts/install/skipped.sh
@@ -89,8 +90,9 @@ else
 endif
 
 .PHONY: test-doc
-test-doc: build-tests ## Run the examples in the Rust documentation
-	$(CARGO) test --quiet --locked --workspace --doc
+test-doc: ## Run the examples in the Rust documentation
+	@# rustdoc complains of make's own jobserver.
+	env -u MAKEFLAGS $(CARGO) test --quiet --locked --workspace --doc
 
 .PHONY: test-site
 test-site: ## Run the page's tests
@@ -149,7 +151,7 @@ lint: ## Formatting, the project's own rules, and clippy, while it builds the te
 
 .PHONY: check-features
 check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)
-	scripts/lint/features.sh
+	env -u MAKEFLAGS scripts/lint/features.sh
 
 .PHONY: test-scripts
 test-scripts: ## Show that the lints find mistakes, and that what make dist lists is valid

@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE_MS, until } from "./patience.mjs";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+/** Debian's headless shell is Chromium without its windows, and takes half the processor time. */
+const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 /** What a message about a page says of it. */
 const SEEN = `JSON.stringify({
   url: location.href, scrolled: Math.round(scrollY), focus: document.activeElement?.id,

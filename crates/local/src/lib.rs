@@ -11,7 +11,7 @@
 //! ```
 //! # #[tokio::main]
 //! # async fn main() -> std::io::Result<()> {
-//! Start a private Postgres in its own directory, query it and stop it, as `doctor` does.
+//! // Start a private Postgres in its own directory, query it and stop it, as `doctor` does.
 //! let folder = tempfile::tempdir()?;
 //! let check = everytab_local::check_private_server(folder.path()).await;
 //! assert!(check.ok && check.found.ends_with("starts and stops"), "{}", check.text());
