@@ -1,4 +1,4 @@
-//! Checks keys that this process has not seen accepted, in batches, at most a hundred per second.
+//! Checks keys that this process has not seen accepted, in batches, at most 200 per second.
 //!
 //! An accepted key passes immediately from then on, until Postgres rejects it. All others wait for
 //! the next check: one statement for all waiting keys, but at most [`MAX_PER_NETWORK`] of each
@@ -27,15 +27,15 @@ use tokio::{
 use crate::problem::{BusyFor, Problem, ProblemCode};
 
 /// Minimum pause between two checks. A client that sends wrong keys one by one gets one response
-/// per pause, and Postgres at most 100 statements per second.
-const PAUSE: Duration = Duration::from_millis(10);
+/// per pause, and Postgres at most 200 statements per second.
+const PAUSE: Duration = Duration::from_millis(5);
 /// The pause is at least this many times the duration of the last check, so that checks take at
 /// most a fifth of one connection's time.
 const PAUSE_PER_CHECK: u32 = 4;
 /// Maximum pause, so that one slow check delays no client for long.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of keys per check and network: an IPv4 address, or an IPv6 /64, which is what one
-/// customer has. A network gets at most 6,400 rejections per second.
+/// customer has. A network gets at most 12,800 rejections per second.
 const MAX_PER_NETWORK: usize = 64;
 /// Maximum number of keys per check, which takes Postgres some milliseconds.
 const MAX_PER_CHECK: usize = 1_024;
