@@ -84,9 +84,12 @@ impl<F> RedirectChain<F> {
         self.redirected_at.elapsed() > MAX_WAIT
     }
 
-    /// Ends the chain, and returns its fetches in the order of their requests.
+    /// Ends the chain, and returns its fetches, the last request first. If the worker dies when
+    /// only some are recorded, the pending ones are redirects: requested again, they lead to a URL
+    /// that is finished, and get the same rows. In the other order, a page behind a cookie wall
+    /// would lead to a finished wall, and its row would be that of a redirect.
     pub(crate) fn end(self) -> impl Iterator<Item = F> {
-        self.fetches.into_iter().map(|(_, fetch)| fetch)
+        self.fetches.into_iter().rev().map(|(_, fetch)| fetch)
     }
 }
 
@@ -123,7 +126,8 @@ mod tests {
         assert_eq!((chain.take(link("http://a.com/other", 0).url.hash()), chain.hops), (None, 2));
         assert!(!chain.has_repeated);
         assert_eq!((chain.take(wall.url.hash()), chain.has_repeated), (Some(1), true));
-        assert_eq!(chain.end().collect::<Vec<_>>(), [2]);
+        chain.add(wall.url.hash(), 3);
+        assert_eq!(chain.end().collect::<Vec<_>>(), [3, 2], "the page is recorded before its wall");
     }
 
     /// Servers sort parameters, or add a session, in the same URL.
