@@ -90,20 +90,15 @@ impl FrozenWorkerTest {
     }
 }
 
-/// Checks that the worker's log names a lost lease: by a renewal, by the report of the end, or
-/// because Postgres has closed the transaction of the report, whichever comes first.
-fn assert_loss_is_logged(ended: &Ended) {
-    let lines = ["the job was ended", "outcome=\"lost\"", "the lease will run out by itself"];
-    assert!(lines.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
-}
-
 #[test]
 fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     let test = FrozenWorkerTest::new();
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     let ended = test.finish_without(frozen, &test.to_s3);
-    assert_loss_is_logged(&ended);
+    // A renewal or the report of the end tells it, whichever comes first.
+    let told = ["the job was ended", "outcome=\"lost\""];
+    assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     // An upload that the worker had sent before it froze may have arrived; no row refers to it.
     consistency::assert_garbage_collected(&test.database, &test.store());
 }
@@ -114,7 +109,9 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
     let ended = test.finish_without(frozen, &test.to_postgres);
-    assert_loss_is_logged(&ended);
+    // Postgres refuses the report, or has closed its transaction before, on a busy machine.
+    let told = ["outcome=\"lost\"", "the lease will run out by itself"];
+    assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     test.assert_stored_objects_collected();
 }
 
