@@ -20,8 +20,6 @@ const TYPES = {
   ico: "image/x-icon",
   xml: "application/xml",
 };
-/** What was compressed before, by its content: many visits read the same files. */
-const packed = new Map();
 /** The headers of every answer, as the CDN and `everytab-worker serve` send them. */
 export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
@@ -54,7 +52,7 @@ export async function serveSample(
       "cache-control": "no-store",
     });
     const body = answer.body ?? "";
-    response.end(pack ? packedOf(body) : body);
+    response.end(pack ? gzipSync(body) : body);
   };
   const server = tls ? createSecureServer(tls, answerTo) : createServer(answerTo);
   const sessions = new Set();
@@ -69,12 +67,6 @@ export async function serveSample(
       for (const session of sessions) session.destroy();
     }),
   };
-}
-
-function packedOf(body) {
-  const content = body.toString("latin1");
-  if (!packed.has(content)) packed.set(content, gzipSync(body));
-  return packed.get(content);
 }
 
 function find(sample, path) {
