@@ -92,7 +92,7 @@ endif
 .PHONY: test-doc
 test-doc: ## Run the examples in the Rust documentation
 	@# rustdoc complains of make's own jobserver.
-	env -u MAKEFLAGS $(CARGO) test --quiet --locked --workspace --doc
+	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --quiet --locked --workspace --doc
 
 .PHONY: test-site
 test-site: ## Run the page's tests
@@ -151,7 +151,7 @@ lint: ## Formatting, the project's own rules, and clippy, while it builds the te
 
 .PHONY: check-features
 check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)
-	env -u MAKEFLAGS scripts/lint/features.sh
+	scripts/lint/features.sh
 
 .PHONY: test-scripts
 test-scripts: ## Show that the lints find mistakes, and that what make dist lists is valid
