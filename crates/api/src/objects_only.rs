@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused_at_any_depth_in_words_of_json() {
+    fn anything_but_an_object_is_rejected_at_any_depth() {
         for (text, found) in [
             (r"[{}]", "sequence"),
             ("3", "integer `3`"),
