@@ -285,9 +285,9 @@ impl Holder {
         for host in self.state.hosts.values_mut() {
             host.remove_crawl(crawl);
         }
-        self.state.awaiting_robots.retain(|_, fetches| {
-            fetches.retain(|fetched| fetched.row.crawl != crawl);
-            !fetches.is_empty()
+        self.state.awaiting_robots.retain(|_, waiting| {
+            waiting.retain(|fetches| fetches.iter().all(|fetched| fetched.row.crawl != crawl));
+            !waiting.is_empty()
         });
         // The crawl's jobs read its archives, so upload those that are open.
         self.archives.try_send(ArchiveCommand::PutAll).ok();

@@ -2,14 +2,19 @@
 //!
 //! A URL has one row in a crawl, and a cookie wall redirects back to the URL that it guards. So the
 //! fetches of a chain wait until the chain ends: if a URL is requested again, its earlier fetch is
-//! dropped, and the row is that of the last request. Invariant: the waiting fetches are of
-//! different URLs, none of which is finished. Does not depend on slots, or on how a fetch is
-//! recorded.
+//! dropped, and the row is that of the last request. They are recorded together: a page whose wall
+//! alone is finished would lead to a finished URL, and be recorded as a redirect. Invariant: the
+//! waiting fetches are of different URLs, none of which is finished. Does not depend on slots, or
+//! on how a fetch is recorded.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use everytab_fetcher::{ChainRequests, Cookies};
 use everytab_frontier::{Link, Turn, UrlHash};
+use parking_lot::Mutex;
 
 /// How long the fetches of a chain wait for its next request: twice the maximum `Crawl-delay`,
 /// because robots.txt of another origin may be requested first.
@@ -84,12 +89,47 @@ impl<F> RedirectChain<F> {
         self.redirected_at.elapsed() > MAX_WAIT
     }
 
-    /// Ends the chain, and returns its fetches, the last request first. If the worker dies when
-    /// only some are recorded, the pending ones are redirects: requested again, they lead to a URL
-    /// that is finished, and get the same rows. In the other order, a page behind a cookie wall
-    /// would lead to a finished wall, and its row would be that of a redirect.
-    pub(crate) fn end(self) -> impl Iterator<Item = F> {
-        self.fetches.into_iter().rev().map(|(_, fetch)| fetch)
+    /// Returns the hashes of the fetched URLs, in the order of the requests.
+    pub(crate) fn fetched(&self) -> impl Iterator<Item = UrlHash> {
+        self.fetches.iter().map(|(hash, _)| *hash)
+    }
+
+    /// Ends the chain, and returns its fetches in the order of the requests.
+    pub(crate) fn end(self) -> Vec<F> {
+        self.fetches.into_iter().map(|(_, fetch)| fetch).collect()
+    }
+}
+
+/// Collects the fetches that are recorded together, until the record of each is uploaded. Each
+/// fetch has a clone.
+pub(crate) struct RecordedTogether<F>(Arc<Mutex<Uploaded<F>>>);
+
+/// Fetches whose records are uploaded or lost.
+pub(crate) struct Uploaded<F> {
+    /// The fetches.
+    pub fetches: Vec<F>,
+    /// Whether the record of any fetch is lost, so that all URLs are requested again.
+    pub is_lost: bool,
+}
+
+impl<F> RecordedTogether<F> {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Uploaded { fetches: Vec::new(), is_lost: false })))
+    }
+
+    /// Adds a fetch whose record is uploaded or lost. Returns all of them once this is the last.
+    pub(crate) fn add(self, fetch: F, is_lost: bool) -> Option<Uploaded<F>> {
+        let mut uploaded = self.0.lock();
+        uploaded.fetches.push(fetch);
+        uploaded.is_lost |= is_lost;
+        drop(uploaded);
+        Arc::into_inner(self.0).map(Mutex::into_inner)
+    }
+}
+
+impl<F> Clone for RecordedTogether<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 
@@ -127,7 +167,19 @@ mod tests {
         assert!(!chain.has_repeated);
         assert_eq!((chain.take(wall.url.hash()), chain.has_repeated), (Some(1), true));
         chain.add(wall.url.hash(), 3);
-        assert_eq!(chain.end().collect::<Vec<_>>(), [3, 2], "the page is recorded before its wall");
+        assert_eq!(chain.fetched().collect::<Vec<_>>(), [check.url.hash(), wall.url.hash()]);
+        assert_eq!(chain.end(), [2, 3]);
+    }
+
+    #[test]
+    fn the_last_upload_has_all_fetches() {
+        for (lost, all) in [([false, false], false), ([true, false], true), ([false, true], true)] {
+            let (one, last) = (RecordedTogether::new(), lost);
+            let other = one.clone();
+            assert!(other.add('a', last[0]).is_none());
+            let uploaded = one.add('b', last[1]).unwrap();
+            assert_eq!((uploaded.fetches, uploaded.is_lost), (vec!['a', 'b'], all));
+        }
     }
 
     /// Servers sort parameters, or add a session, in the same URL.

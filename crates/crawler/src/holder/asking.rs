@@ -368,7 +368,7 @@ impl Holder {
         let row =
             FetchRow { outcome: outcome.to_owned(), ..empty_row(crawl.number, host_hash, turn) };
         self.end_chain(host_hash, crawl.number, turn.hash);
-        self.record_fetch(Fetched {
+        let fetched = Fetched {
             fence,
             row,
             ending,
@@ -376,7 +376,8 @@ impl Holder {
             is_urgent: turn.attributes.flags.contains(LinkFlags::URGENT),
             links: SentLinks::default(),
             turned_away: TurnedAwayCounts::default(),
-        });
+        };
+        self.record_fetches(vec![fetched]);
     }
 }
 

@@ -1,9 +1,11 @@
 //! Follows redirects on their host, with the cookies that the host sets along the way.
 //!
-//! The target of a redirect is the crawl's next request to the host, if it may be requested. A
-//! chain that ends without its target (because it is already fetched or out of scope, its origin is
-//! paused, or the page limit is reached) is recorded as redirects. Each URL of a loop is recorded
-//! as a redirect loop.
+//! The target of a redirect is the crawl's next request to the host, once it may be requested. A
+//! chain that ends without its target (because it is already fetched or out of scope, or the page
+//! limit is reached) is recorded as redirects. One that waits for too long begins again, as long as
+//! its first URL may be retried. Each URL of a loop is recorded as a redirect loop.
+
+use std::iter;
 
 use everytab_fetcher::{Cookies, Outcome};
 use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
@@ -11,7 +13,7 @@ use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
 use crate::{
     holder::state::{AfterPut, ChainedFetch, Holder},
     known::SiteKey,
-    redirect_chain::{ChainKey, RedirectChain},
+    redirect_chain::{ChainKey, RecordedTogether, RedirectChain},
     rows::ending_of,
 };
 
@@ -46,7 +48,7 @@ impl Holder {
     ) {
         let key = ChainKey { crawl, host_hash, target: turn.hash };
         let chain = self.state.chains.remove(&key);
-        let Some(mut chain) = chain else { return self.record_chained(last) };
+        let Some(mut chain) = chain else { return self.record_chained(vec![last]) };
         let is_over_limit = last.fetched.turned_away.of(TurnedAway::Redirects) > 0;
         let outcome = (is_over_limit && chain.has_repeated).then_some(Outcome::RedirectLimit);
         chain.add(turn.hash, last);
@@ -75,10 +77,10 @@ impl Holder {
             return self.end(chain, None);
         }
         if let Some(before) = chain.take(next.target) {
-            self.request_again(next, before);
+            self.request_again(before);
         }
-        let is_due = self.state_of(crawl, host_hash, |state| state.is_ready(next.target));
-        if is_due != Some(true) {
+        let waits = self.state_of(crawl, host_hash, |state| state.is_waiting(next.target));
+        if waits != Some(true) {
             return self.end(chain, None);
         }
         // The URL did not kill its holder, so clear its mark, although it is not finished.
@@ -103,11 +105,14 @@ impl Holder {
             key.crawl == crawl && host.is_none_or(|host| host.slot == slot)
         };
         let waiting = self.state.chains.keys().filter(|key| !self.is_under_way(key));
-        let keys = waiting.filter(|key| is_one(key)).copied().collect();
-        self.end_all(keys);
+        let keys: Vec<ChainKey> = waiting.filter(|key| is_one(key)).copied().collect();
+        for ChainKey { crawl, host_hash, target } in keys {
+            self.end_chain(host_hash, crawl, target);
+        }
     }
 
-    /// Ends the waiting chains that timed out, or whose sites are suspended.
+    /// Ends the waiting chains that timed out, or whose sites are suspended. Their URLs are
+    /// requested again: without its target, a page behind a cookie wall would be a redirect.
     pub(super) fn end_late_chains(&mut self) {
         let is_aside = |key: &ChainKey| {
             let host = self.state.hosts.get(&key.host_hash);
@@ -119,8 +124,23 @@ impl Holder {
         };
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_under_way(key));
         let late = waiting.filter(|(key, chain)| chain.is_late() || is_aside(key));
-        let keys = late.map(|(key, _)| *key).collect();
-        self.end_all(keys);
+        let keys: Vec<ChainKey> = late.map(|(key, _)| *key).collect();
+        for key in keys {
+            let Some(chain) = self.state.chains.remove(&key) else { continue };
+            match self.may_begin_again(key, &chain) {
+                true => chain.end().into_iter().for_each(|fetch| self.request_again(fetch)),
+                false => self.end(chain, None),
+            }
+        }
+    }
+
+    /// Counts a retry of a chain's first URL. Returns false if it has none left.
+    fn may_begin_again(&mut self, key: ChainKey, chain: &RedirectChain<ChainedFetch>) -> bool {
+        let ChainKey { crawl, host_hash, .. } = key;
+        let Some(first) = chain.fetched().next() else { return false };
+        let Some((settings, _)) = self.state.crawls.get(&crawl) else { return false };
+        let retries = settings.retries;
+        self.state_of(crawl, host_hash, |state| state.retry(first, 0, retries)) == Some(true)
     }
 
     /// Returns whether the request that a chain leads to is in flight.
@@ -132,46 +152,38 @@ impl Holder {
         })
     }
 
-    fn end_all(&mut self, keys: Vec<ChainKey>) {
-        for ChainKey { crawl, host_hash, target } in keys {
-            self.end_chain(host_hash, crawl, target);
-        }
-    }
-
     /// Records a chain's fetches, with `outcome` instead of their own if it is given.
     fn end(&mut self, chain: RedirectChain<ChainedFetch>, outcome: Option<Outcome>) {
-        for mut fetch in chain.end() {
-            if let Some(outcome) = outcome {
-                outcome.as_str().clone_into(&mut fetch.fetched.row.outcome);
-                fetch.fetched.ending = ending_of(outcome, false);
+        let mut fetches = chain.end();
+        if let Some(outcome) = outcome {
+            for ChainedFetch { fetched, .. } in &mut fetches {
+                outcome.as_str().clone_into(&mut fetched.row.outcome);
+                fetched.ending = ending_of(outcome, false);
             }
-            self.record_chained(fetch);
+        }
+        self.record_chained(fetches);
+    }
+
+    /// Records fetches together, once all their records are uploaded.
+    fn record_chained(&mut self, fetches: Vec<ChainedFetch>) {
+        let together = iter::repeat_n(RecordedTogether::new(), fetches.len());
+        for (ChainedFetch { record, fetched }, together) in fetches.into_iter().zip(together) {
+            match record {
+                Some(record) => {
+                    let fence = fetched.fence;
+                    self.write(fence, record, AfterPut::Fetch(Box::new(fetched), together));
+                }
+                None => self.fetch_put(fetched, together, false),
+            }
         }
     }
 
-    fn record_chained(&mut self, ChainedFetch { record, fetched }: ChainedFetch) {
-        match record {
-            Some(record) => {
-                self.write(fetched.fence, record, AfterPut::Fetch(Box::new(fetched)));
-            }
-            None => self.record_fetch(fetched),
-        }
-    }
-
-    /// Keeps a URL pending that its chain requests again. No row names the record of the earlier
-    /// request.
-    fn request_again(&mut self, key: ChainKey, before: ChainedFetch) {
-        let ChainKey { crawl, host_hash, target } = key;
-        let ChainedFetch { record, fetched } = before;
-        if fetched.is_limited_page
-            && let Some(slot) = self.state.slots.get_mut(&fetched.fence.slot)
-        {
-            slot.end_use(crawl);
-        }
+    /// Keeps a URL pending that is requested again. No row names the record of the earlier request.
+    fn request_again(&mut self, ChainedFetch { record, fetched }: ChainedFetch) {
+        self.forget_fetch(&fetched);
+        self.changed(fetched.row.crawl, fetched.row.host_hash);
         if let Some(record) = record {
             self.write(fetched.fence, record, AfterPut::Nothing(fetched.fence));
         }
-        self.state_of(crawl, host_hash, |state| state.put_back(target));
-        self.changed(crawl, host_hash);
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     known::SiteKey,
     metrics,
     outcomes::{NO_RECORD, outcomes_of},
+    redirect_chain::{RecordedTogether, Uploaded},
     rows::{name_body, named_via},
     slot::{Taken, links_rows},
 };
@@ -85,25 +86,27 @@ impl Holder {
         delay.unwrap_or_default()
     }
 
-    /// Marks a fetch's URL as finished. Call this when its record is uploaded, or when it has none.
-    /// Waits until its origin's robots.txt record is uploaded, too, if the robots.txt was fetched
-    /// for this crawl.
-    pub(super) fn record_fetch(&mut self, fetched: Fetched) {
-        let (ending, outcome) = (fetched.ending, fetched.row.outcome.as_str());
-        debug_assert!(outcomes_of(ending).contains(&outcome), "{ending:?}: {outcome}");
-        let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
+    /// Marks the URLs of a host's fetches as finished, in one checkpoint. Call this when their
+    /// records are uploaded, or when they have none. Waits until the robots.txt records of their
+    /// origins are uploaded, too, if those were fetched for this crawl.
+    pub(super) fn record_fetches(&mut self, fetches: Vec<Fetched>) {
+        let Some(first) = fetches.first() else { return };
+        let (fence, crawl, host_hash) = (first.fence, first.row.crawl, first.row.host_hash);
         let host = self.state.hosts.get(&host_hash);
-        let waits = Origin::of(&fetched.row.url)
-            .is_some_and(|origin| host.is_some_and(|host| host.origins.is_unput(crawl, origin)));
-        if !waits || !self.holds(fetched.fence) {
-            return self.answer(fetched);
+        let is_unput = |origin| host.is_some_and(|host| host.origins.is_unput(crawl, origin));
+        let waits = fetches.iter().filter_map(|one| Origin::of(&one.row.url)).any(is_unput);
+        if !waits || !self.holds(fence) {
+            for fetched in fetches {
+                self.answer(fetched);
+            }
+            return;
         }
-        let (slot, is_urgent) = (fetched.fence.slot, fetched.is_urgent);
+        let is_urgent = |fetches: &Vec<Fetched>| fetches.iter().any(|fetched| fetched.is_urgent);
         let waiting = self.state.awaiting_robots.entry(host_hash).or_default();
-        let is_first = waiting.iter().all(|before| !before.is_urgent);
-        waiting.push(fetched);
-        if is_urgent && is_first {
-            self.put_robots(crawl, slot);
+        let is_first_urgent = is_urgent(&fetches) && !waiting.iter().any(is_urgent);
+        waiting.push(fetches);
+        if is_first_urgent {
+            self.put_robots(crawl, fence.slot);
         }
     }
 
@@ -118,7 +121,7 @@ impl Holder {
     /// URLs may be fetched there.
     pub(super) fn has_many_awaiting_robots(&self, host_hash: u64, crawl: i32) -> bool {
         let waiting = self.state.awaiting_robots.get(&host_hash).into_iter().flatten();
-        let of_crawl = waiting.filter(|fetched| fetched.row.crawl == crawl);
+        let of_crawl = waiting.flatten().filter(|fetched| fetched.row.crawl == crawl);
         of_crawl.count() >= MAX_AWAITING_ROBOTS
     }
 
@@ -126,6 +129,8 @@ impl Holder {
     fn answer(&mut self, fetched: Fetched) {
         let Fetched { fence, mut row, ending, is_limited_page, is_urgent, links, turned_away } =
             fetched;
+        let outcome = row.outcome.as_str();
+        debug_assert!(outcomes_of(ending).contains(&outcome), "{ending:?}: {outcome}");
         if !self.holds(fence) {
             return;
         }
@@ -164,7 +169,7 @@ impl Holder {
     ) -> Option<SlotFence> {
         let PutRecord { told, object, position, body } = record;
         let fence = match &told {
-            AfterPut::Fetch(fetched) => fetched.fence,
+            AfterPut::Fetch(fetched, _) => fetched.fence,
             AfterPut::Robots(robots) => robots.fence,
             AfterPut::Nothing(fence) => *fence,
         };
@@ -180,8 +185,7 @@ impl Holder {
         match told {
             AfterPut::Nothing(_) => {}
             AfterPut::Robots(robots) => self.robots_put(&robots, is_lost),
-            AfterPut::Fetch(fetched) if is_lost => self.ask_again(&fetched),
-            AfterPut::Fetch(mut fetched) => {
+            AfterPut::Fetch(mut fetched, together) => {
                 if let Some(object) = object {
                     fetched.row.object = Some(object.to_string());
                     fetched.row.record_offset = i64::try_from(position.offset).ok();
@@ -193,10 +197,24 @@ impl Holder {
                     fetched.ending = Ending::Failed;
                     fetched.row.outcome = NO_RECORD.to_owned();
                 }
-                self.record_fetch(*fetched);
+                self.fetch_put(*fetched, together, is_lost);
             }
         }
         Some(fence)
+    }
+
+    /// Handles a fetch whose record is uploaded or lost, or that has none.
+    pub(super) fn fetch_put(
+        &mut self,
+        fetched: Fetched,
+        together: RecordedTogether<Fetched>,
+        is_lost: bool,
+    ) {
+        match together.add(fetched, is_lost) {
+            Some(Uploaded { fetches, is_lost: true }) => self.ask_again(&fetches),
+            Some(Uploaded { fetches, is_lost: false }) => self.record_fetches(fetches),
+            None => {}
+        }
     }
 
     /// Handles a robots.txt record that was uploaded, is lost, or cannot be written. The next
@@ -210,12 +228,14 @@ impl Holder {
         let Some(host) = self.state.hosts.get_mut(host_hash) else { return };
         host.origins.record_ends(*crawl, *origin, is_lost);
         let waiting = self.state.awaiting_robots.remove(host_hash).unwrap_or_default();
-        for fetched in waiting {
-            let row = &fetched.row;
-            match is_lost && row.crawl == *crawl && Origin::of(&row.url) == Some(*origin) {
-                true => self.ask_again(&fetched),
+        let waited_for_it = |Fetched { row, .. }: &Fetched| {
+            row.crawl == *crawl && Origin::of(&row.url) == Some(*origin)
+        };
+        for fetches in waiting {
+            match is_lost && fetches.iter().any(waited_for_it) {
+                true => self.ask_again(&fetches),
                 // Those that wait for another record continue to wait.
-                false => self.record_fetch(fetched),
+                false => self.record_fetches(fetches),
             }
         }
     }
@@ -230,16 +250,23 @@ impl Holder {
         self.state.late_crawls = late;
     }
 
-    fn ask_again(&mut self, fetched: &Fetched) {
-        let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
-        let hash = UrlHash(fetched.row.url_hash);
-        self.state_of(crawl, host_hash, |state| state.put_back(hash));
+    /// Requests the URLs of fetches again.
+    fn ask_again(&mut self, fetches: &[Fetched]) {
+        for fetched in fetches {
+            self.forget_fetch(fetched);
+            self.queue(fetched.row.host_hash, Instant::now());
+        }
+    }
+
+    /// Keeps the URL of a fetch pending.
+    pub(super) fn forget_fetch(&mut self, fetched: &Fetched) {
+        let (crawl, hash) = (fetched.row.crawl, UrlHash(fetched.row.url_hash));
+        self.state_of(crawl, fetched.row.host_hash, |state| state.put_back(hash));
         if fetched.is_limited_page
             && let Some(slot) = self.state.slots.get_mut(&fetched.fence.slot)
         {
             slot.end_use(crawl);
         }
-        self.queue(host_hash, Instant::now());
     }
 
     /// Uploads archives and sends checkpoints that are due: all of them if the scheduler is idle or

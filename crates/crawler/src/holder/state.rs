@@ -28,7 +28,7 @@ use crate::{
     load::{LinksRead, LoadedSite, PassKind, ReadLink, Readers},
     progress::Progress,
     puts_under_way::PutsUnderWay,
-    redirect_chain::{ChainKey, RedirectChain},
+    redirect_chain::{ChainKey, RecordedTogether, RedirectChain},
     slot::HeldSlot,
     stored_bodies::LastForgotten,
     tenants::{Gates, Tenants},
@@ -69,8 +69,8 @@ pub(crate) struct ChainedFetch {
 
 /// What to do once a WARC record is uploaded.
 pub(crate) enum AfterPut {
-    /// Record the fetch.
-    Fetch(Box<Fetched>),
+    /// Record the fetch, together with the others of its redirect chain.
+    Fetch(Box<Fetched>, RecordedTogether<Fetched>),
     /// Nothing: no row names the record, because the URL was requested again in its redirect chain.
     Nothing(SlotFence),
     /// Store the origin's robots.txt with its host.
@@ -210,9 +210,10 @@ pub(crate) struct State {
     pub has_more_to_record: bool,
     /// When the time slice for starting fetches ends, in this iteration of the loop.
     pub asking_until: Option<Instant>,
-    /// Fetches that wait until their host's robots.txt is uploaded, by the hash of the host. A
-    /// crawl without pending URLs must have the record of each robots.txt that was fetched for it.
-    pub awaiting_robots: HashMap<u64, Vec<Fetched>>,
+    /// Fetches that wait until their host's robots.txt is uploaded, by the hash of the host. Those
+    /// in one list are recorded together. A crawl without pending URLs must have the record of each
+    /// robots.txt that was fetched for it.
+    pub awaiting_robots: HashMap<u64, Vec<Vec<Fetched>>>,
     /// Commands for which the archive task has no room yet.
     pub unwritten: Vec<ArchiveCommand<AfterPut>>,
     /// Crawls whose store has not accepted an archive for too long.

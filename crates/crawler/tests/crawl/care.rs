@@ -60,11 +60,6 @@ fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
 
-/// Lets the leases of workers that died run out.
-fn expire(world: &World) {
-    world.sql("update everytab.slots set lease_until = now() - interval '1 s' where holder <> ''");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     // So slow that a worker dies before the page that it asks for has come.
@@ -88,12 +83,12 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     };
     // A few deaths may have had other causes: it is asked again, and its worker dies again.
     for death in 2..=4 {
-        expire(&world);
+        world.expire_leases();
         let next = world.worker(&format!("worker-{death}"), |_| {});
         until("the page that kills", async || times(&world) >= death).await;
         next.kill();
     }
-    expire(&world);
+    world.expire_leases();
     let last = world.worker("worker-5", |_| {});
     world.ended(id).await;
     last.finish().await;
@@ -202,7 +197,7 @@ async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
     assert_eq!((status.state.as_str(), status.pending), ("running", 1), "{status:?}");
     first.kill();
     fs::remove_file(folder.join("crawl-data")).unwrap();
-    expire(&world);
+    world.expire_leases();
     let second = world.worker("worker-2", |_| {});
     world.ended(id).await;
     let stored = |name: &str| walkdir(&folder).iter().any(|path| path.contains(name));

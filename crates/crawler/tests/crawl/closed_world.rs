@@ -121,7 +121,8 @@ async fn a_limit_of_pages_is_reached_and_never_exceeded() {
 /// dropped none would ask nothing more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_of_little_memory_records_what_the_oracle_says() {
-    let graph = GraphSettings { hosts: 40, sites: 20, pages: 800, ..GraphSettings::default() };
+    let graph =
+        GraphSettings { hosts: 40, sites: 20, pages: 800, walled: 200, ..GraphSettings::default() };
     let world = World::new(6, graph).await;
     let home = world.graph().home(0);
     let mut asked = settings("any");

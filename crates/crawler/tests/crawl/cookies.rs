@@ -1,17 +1,31 @@
 //! Cookie walls are passed, and what ends in a loop has failed.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
+use everytab_patience::until;
 use everytab_testbed::{
     AccessLine, ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, OracleScope, PageKind, Trap,
     check_politeness,
 };
 
-use crate::world::{World, assert_same, settings};
+use crate::{
+    server::{Act, Server, page},
+    world::{World, assert_same, settings},
+};
 
 /// Most pages of a host are behind walls. Other pages link to many of them, too.
 fn walled(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
+}
+
+/// Returns the answer of a server whose `/page` is behind a cookie that `/check` sets.
+fn of_wall(request: &str) -> Act {
+    match request {
+        "/page" => Act::Answer(302, "Location: /check\r\n", String::new()),
+        "/check" => Act::Answer(302, "Location: /page\r\nSet-Cookie: passed=1\r\n", String::new()),
+        "/page Cookie: passed=1" => page("Welcome"),
+        _ => Act::Answer(404, "", String::new()),
+    }
 }
 
 fn walls(world: &World) -> usize {
@@ -129,4 +143,53 @@ async fn chains_that_a_death_interrupts_begin_again() {
     assert_eq!(status.seeds + status.sent, status.read);
     let delay = |_: &str| Duration::from_millis(150);
     assert_eq!(check_politeness(&world.requests(), delay), []);
+}
+
+/// A page and its wall are in two archives, and the worker dies when one of them is stored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wall_is_not_recorded_without_its_page() {
+    let world = World::new(64, GraphSettings::plain(1, 1, 1)).await;
+    let _server = Server::start("127.9.4.1:8080", |request, _| of_wall(request)).await;
+    let [page, missing] = ["page", "missing"].map(|path| format!("http://127.9.4.1:8080/{path}"));
+    let urls = [page.clone(), missing.clone()];
+    let (number, id) = world.start_urls("one", &settings("page"), &urls).await;
+    let name = world.sql(&format!("select name from everytab.crawls where crawl = {number}"));
+    let segments = world.folder("store").join(format!("crawl-data/{name}/segments"));
+    // Files where the store wants folders.
+    let pages: Vec<_> = (0..256).map(|slot| segments.join(format!("{slot}/warc"))).collect();
+    for path in &pages {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let first = world.worker("worker-1", |_| {});
+    until("the record of the other URL", async || world.recorded(id).await.contains_key(&missing))
+        .await;
+    first.kill();
+    for path in &pages {
+        fs::remove_file(path).unwrap();
+    }
+    world.expire_leases();
+    let second = world.worker("worker-2", |_| {});
+    world.ended(id).await;
+    second.finish().await;
+    assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
+}
+
+/// The URL that sets the cookie was requested before, and its next try is some seconds away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wall_waits_for_a_check_that_is_retried() {
+    let world = World::new(65, GraphSettings::plain(1, 1, 1)).await;
+    let server = Server::start("127.9.4.2:8080", |request, before| match request {
+        "/check" if before == 0 => Act::Answer(503, "", String::new()),
+        _ => of_wall(request),
+    })
+    .await;
+    let [check, page] = ["check", "page"].map(|path| format!("http://127.9.4.2:8080/{path}"));
+    let (number, id) = world.start_urls("one", &settings("page"), &[check]).await;
+    let worker = world.worker("worker-1", |settings| settings.retry_pause = Duration::from_secs(5));
+    until("the first check", async || server.count("/check") == 1).await;
+    world.add_urgent_urls(number, std::slice::from_ref(&page)).await;
+    world.ended(id).await;
+    worker.finish().await;
+    assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }

@@ -39,7 +39,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Serves what `act` returns for a path and how often that was requested before.
+    /// Serves what `act` returns for a path and how often that was requested before. The cookies
+    /// that a client sends follow the path: `/path Cookie: a=1`.
     pub(crate) async fn start(
         address: &str,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
@@ -86,6 +87,8 @@ async fn serve(
         while stream.read_line(&mut line).await? > 0 && line != "\r\n" {
             if path.is_empty() {
                 path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            } else if line.to_lowercase().starts_with("cookie:") {
+                path = format!("{path} Cookie:{}", line["cookie:".len()..].trim_end());
             }
             line.clear();
         }

@@ -119,6 +119,13 @@ impl World {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
 
+    /// Lets the leases of workers that died run out.
+    pub(crate) fn expire_leases(&self) {
+        self.sql(
+            "update everytab.slots set lease_until = now() - interval '1 s' where holder <> ''",
+        );
+    }
+
     /// A folder below that of this world.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -176,7 +183,8 @@ impl World {
         seeds: &[GraphPage],
     ) -> (i32, Uuid) {
         let (number, id) = self.new_crawl(owner, settings, page_limit).await;
-        assert!(self.owner.add_links(number, &self.rows(seeds, false), true).await.unwrap());
+        let urls: Vec<String> = seeds.iter().map(|page| self.graph().url(*page)).collect();
+        assert!(self.owner.add_links(number, &rows_of(&urls, false), true).await.unwrap());
         (number, id)
     }
 
@@ -204,12 +212,8 @@ impl World {
 
     /// Adds urgent links to a crawl that runs.
     pub(crate) async fn add_urgent(&self, crawl: i32, pages: &[GraphPage]) {
-        assert!(self.owner.add_links(crawl, &self.rows(pages, true), false).await.unwrap());
-    }
-
-    fn rows(&self, pages: &[GraphPage], is_urgent: bool) -> Vec<LinksRow> {
         let urls: Vec<String> = pages.iter().map(|page| self.graph().url(*page)).collect();
-        rows_of(&urls, is_urgent)
+        self.add_urgent_urls(crawl, &urls).await;
     }
 
     /// Starts a crawl of an owner with any URLs as seeds; returns its number and id.
@@ -223,6 +227,11 @@ impl World {
         let (number, id) = self.new_crawl(owner, settings, None).await;
         assert!(self.owner.add_links(number, &rows_of(urls, false), true).await.unwrap());
         (number, id)
+    }
+
+    /// Adds urgent links to any URLs to a crawl that runs.
+    pub(crate) async fn add_urgent_urls(&self, crawl: i32, urls: &[String]) {
+        assert!(self.owner.add_links(crawl, &rows_of(urls, true), false).await.unwrap());
     }
 
     /// Starts a worker.

@@ -39,11 +39,6 @@ impl OriginQueues {
         self.change(origin, |queue| queue.ready.remove(&place))
     }
 
-    /// Returns true if a URL is in the queue of due URLs.
-    pub(super) fn is_ready(&self, origin: Option<Origin>, place: Place) -> bool {
-        self.0.get(&origin).is_some_and(|queue| queue.ready.contains(&place))
-    }
-
     /// Removes a URL, due or not. Returns false if it is in no queue.
     pub(super) fn remove(
         &mut self,

@@ -100,11 +100,10 @@ impl HostState {
         self.pending.get(&hash)?.origin()
     }
 
-    /// Returns true if [`Self::take`] returns this URL now.
+    /// Returns true if a URL is pending and not in flight, due or not.
     #[must_use]
-    pub fn is_ready(&self, hash: UrlHash) -> bool {
-        let pending = self.pending.get(&hash);
-        pending.is_some_and(|one| self.queues.is_ready(one.origin(), one.place(hash)))
+    pub fn is_waiting(&self, hash: UrlHash) -> bool {
+        self.pending.contains_key(&hash) && !self.asked.contains(&hash)
     }
 
     /// Returns the hashes of the pending URLs that are not being fetched, due or not.
@@ -116,7 +115,7 @@ impl HostState {
     /// Returns a pending URL that is not in flight, due or not, without taking it.
     #[must_use]
     pub fn waiting(&self, hash: UrlHash) -> Option<Turn> {
-        if self.asked.contains(&hash) { None } else { self.turn(hash) }
+        if self.is_waiting(hash) { self.turn(hash) } else { None }
     }
 
     /// Takes a URL like [`Self::take`], even if it is not due.
