@@ -94,6 +94,11 @@ impl<F> RedirectChain<F> {
         self.fetches.iter().map(|(hash, _)| *hash)
     }
 
+    /// Returns the sum of a measure of its fetches.
+    pub(crate) fn sum_of(&self, measure: impl Fn(&F) -> usize) -> usize {
+        self.fetches.iter().map(|(_, fetch)| measure(fetch)).sum()
+    }
+
     /// Ends the chain, and returns its fetches in the order of the requests.
     pub(crate) fn end(self) -> Vec<F> {
         self.fetches.into_iter().map(|(_, fetch)| fetch).collect()

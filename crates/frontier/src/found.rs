@@ -78,7 +78,7 @@ impl FoundLinks {
     }
 
     /// Sorts a redirect's target. It gets the depth, priority and flags of the URL that redirects
-    /// to it, and one more hop. It has its own scheme, so it is not bare.
+    /// to it, and one more hop. It has its own scheme, so it is not bare, and has killed no worker.
     #[must_use]
     pub fn of_redirect(
         target: &str,
@@ -90,6 +90,7 @@ impl FoundLinks {
         let mut found = Self::default();
         let hops = referrer.attributes.hops.saturating_add(1);
         let flags = referrer.attributes.flags.without(LinkFlags::BARE);
+        let flags = flags.without(LinkFlags::WRITTEN_DOWN).with_deaths(0);
         let attributes = Attributes { hops, flags, ..referrer.attributes };
         match CanonicalUrl::parse(target, parameters) {
             Ok(_) if hops > MAX_HOPS => found.turned_away.count(TurnedAway::Redirects),
@@ -188,6 +189,8 @@ mod tests {
         let expected = Attributes { hops: 2, ..referrer(LinkFlags::SEED).attributes };
         assert_eq!(found.elsewhere[0].1.attributes, expected);
         assert_eq!(found.elsewhere[0].1.via.as_deref(), Some("http://www.a.com/from"));
+        let killer = LinkFlags::SEED.with(LinkFlags::WRITTEN_DOWN).with_deaths(2);
+        assert_eq!(redirect("https://b.com/", killer).elsewhere[0].1.attributes, expected);
         let none = LinkFlags::default();
         assert_eq!(redirect("https://b.com/", none).turned_away.of(TurnedAway::Scope), 1);
         assert_eq!(redirect("https://www.a.com/x", none).own_host.len(), 1);

@@ -5,19 +5,24 @@
 //! limit is reached) is recorded as redirects. One that waits for too long begins again, as long as
 //! its first URL may be retried. Each URL of a loop is recorded as a redirect loop.
 
-use std::iter;
+use std::{
+    iter,
+    time::{Duration, Instant},
+};
 
+use chrono::Utc;
 use everytab_fetcher::{Cookies, Outcome};
 use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
 
 use crate::{
     holder::state::{AfterPut, ChainedFetch, Holder},
-    known::SiteKey,
+    known::{SiteKey, unix_s},
     redirect_chain::{ChainKey, RecordedTogether, RedirectChain},
     rows::ending_of,
 };
 
-/// Maximum chains per host and crawl. A host has several only while their targets are retried.
+/// Maximum chains per host and crawl. A host has several only while their targets are retried. The
+/// next one begins again after a pause.
 const MAX_CHAINS_PER_HOST: usize = 16;
 
 impl Holder {
@@ -73,8 +78,11 @@ impl Holder {
         }
         let next = ChainKey { target: target.url.hash(), ..key };
         let targets = self.targets_of(crawl, host_hash);
-        if targets.contains(&next.target) || targets.len() >= MAX_CHAINS_PER_HOST {
+        if targets.contains(&next.target) {
             return self.end(chain, None);
+        }
+        if targets.len() >= MAX_CHAINS_PER_HOST {
+            return self.begin_again(next, chain, self.retry_pause(turn.retries));
         }
         if let Some(before) = chain.take(next.target) {
             self.request_again(before);
@@ -111,8 +119,7 @@ impl Holder {
         }
     }
 
-    /// Ends the waiting chains that timed out, or whose sites are suspended. Their URLs are
-    /// requested again: without its target, a page behind a cookie wall would be a redirect.
+    /// Begins the chains again whose fetches waited for too long, or whose sites are suspended.
     pub(super) fn end_late_chains(&mut self) {
         let is_aside = |key: &ChainKey| {
             let host = self.state.hosts.get(&key.host_hash);
@@ -123,33 +130,55 @@ impl Holder {
             site.is_none_or(|site| site.is_aside)
         };
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_under_way(key));
-        let late = waiting.filter(|(key, chain)| chain.is_late() || is_aside(key));
+        let waiting = waiting.filter(|(_, chain)| chain.fetched().next().is_some());
+        let is_late = |key, chain: &RedirectChain<_>| chain.is_late() && !self.is_due(key);
+        let late = waiting.filter(|(key, chain)| is_aside(key) || is_late(key, chain));
         let keys: Vec<ChainKey> = late.map(|(key, _)| *key).collect();
         for key in keys {
-            let Some(chain) = self.state.chains.remove(&key) else { continue };
-            match self.may_begin_again(key, &chain) {
-                true => chain.end().into_iter().for_each(|fetch| self.request_again(fetch)),
-                false => self.end(chain, None),
+            if let Some(chain) = self.state.chains.remove(&key) {
+                self.begin_again(key, chain, Duration::ZERO);
             }
         }
     }
 
-    /// Counts a retry of a chain's first URL. Returns false if it has none left.
-    fn may_begin_again(&mut self, key: ChainKey, chain: &RedirectChain<ChainedFetch>) -> bool {
+    /// Requests a chain's URLs again after a pause, because without its target, a page behind a
+    /// cookie wall would be a redirect. This counts as a retry of the first URL; if it has none
+    /// left, the chain is recorded as redirects.
+    fn begin_again(&mut self, key: ChainKey, chain: RedirectChain<ChainedFetch>, pause: Duration) {
         let ChainKey { crawl, host_hash, .. } = key;
-        let Some(first) = chain.fetched().next() else { return false };
-        let Some((settings, _)) = self.state.crawls.get(&crawl) else { return false };
-        let retries = settings.retries;
-        self.state_of(crawl, host_hash, |state| state.retry(first, 0, retries)) == Some(true)
+        let (first, settings) = (chain.fetched().next(), self.state.crawls.get(&crawl));
+        let (Some(first), Some((settings, _))) = (first, settings) else {
+            return self.end(chain, None);
+        };
+        let (at_s, retries) = (unix_s(Utc::now() + pause), settings.retries);
+        if self.state_of(crawl, host_hash, |state| state.retry(first, at_s, retries)) != Some(true)
+        {
+            return self.end(chain, None);
+        }
+        for fetch in chain.end() {
+            self.request_again(fetch);
+        }
+        self.queue(host_hash, Instant::now());
     }
 
     /// Returns whether the request that a chain leads to is in flight.
     fn is_under_way(&self, key: &ChainKey) -> bool {
-        let request = self.state.hosts.get(&key.host_hash).and_then(|host| host.request.as_ref());
-        request.is_some_and(|request| {
-            let is_it = |turn: &Turn| turn.hash == key.target;
-            request.crawl.number == key.crawl && request.turn.as_ref().is_some_and(is_it)
-        })
+        let state = self.known_in(key.crawl, key.host_hash);
+        state.is_some_and(|state| state.is_asked(key.target))
+    }
+
+    /// Returns whether the URL that a chain leads to only waits for its host's next turn.
+    fn is_due(&self, key: &ChainKey) -> bool {
+        let state = self.known_in(key.crawl, key.host_hash);
+        let host = self.state.hosts.get(&key.host_hash);
+        let crawl = self.state.crawls.get(&key.crawl);
+        let (Some(state), Some(host), Some((crawl, _))) = (state, host, crawl) else {
+            return false;
+        };
+        let now = Utc::now();
+        let until = |origin| host.origins.paused_for(origin, self.patience_of(crawl));
+        let is_paused = state.origin_of(key.target).and_then(until).is_some_and(|at| at > now);
+        !is_paused && state.is_due(key.target, unix_s(now))
     }
 
     /// Records a chain's fetches, with `outcome` instead of their own if it is given.
@@ -164,8 +193,12 @@ impl Holder {
         self.record_chained(fetches);
     }
 
-    /// Records fetches together, once all their records are uploaded.
-    fn record_chained(&mut self, fetches: Vec<ChainedFetch>) {
+    /// Records fetches together, once all their records are uploaded, as soon as the most urgent.
+    fn record_chained(&mut self, mut fetches: Vec<ChainedFetch>) {
+        let is_urgent = fetches.iter().any(|fetch| fetch.fetched.is_urgent);
+        for record in fetches.iter_mut().filter_map(|fetch| fetch.record.as_mut()) {
+            record.is_urgent |= is_urgent;
+        }
         let together = iter::repeat_n(RecordedTogether::new(), fetches.len());
         for (ChainedFetch { record, fetched }, together) in fetches.into_iter().zip(together) {
             match record {

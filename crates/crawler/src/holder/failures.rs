@@ -27,7 +27,7 @@ impl Holder {
     }
 
     /// Returns the pause after the failure of a URL that was already retried this often.
-    fn retry_pause(&self, retries: u8) -> Duration {
+    pub(super) fn retry_pause(&self, retries: u8) -> Duration {
         let times = 1_u32.checked_shl(retries.into()).unwrap_or(u32::MAX);
         self.settings.retry_pause.saturating_mul(times).min(PAUSE_MAX)
     }

@@ -22,7 +22,7 @@ use everytab_frontier::{HostState, never_paused};
 
 use crate::{
     free_memory,
-    holder::state::{Holder, Pass, State},
+    holder::state::{ChainedFetch, Holder, Pass, State},
     known::{Site, SiteKey},
     load::PassKind,
 };
@@ -174,9 +174,11 @@ impl Holder {
         }
     }
 
-    /// Returns the memory that all loaded sites take, in bytes.
+    /// Returns the memory that all loaded sites and the fetches of redirect chains take, in bytes.
     pub(super) fn state_bytes(&self) -> usize {
-        self.state.sites.values().map(Site::memory_bytes).sum()
+        let sites: usize = self.state.sites.values().map(Site::memory_bytes).sum();
+        let chains = self.state.chains.values();
+        sites + chains.map(|chain| chain.sum_of(ChainedFetch::memory_bytes)).sum::<usize>()
     }
 
     /// Drops sites that are fully recorded and either suspended or without pending URLs.

@@ -67,6 +67,14 @@ pub(crate) struct ChainedFetch {
     pub fetched: Fetched,
 }
 
+impl ChainedFetch {
+    /// Returns the memory that it takes, in bytes. A redirect has no body.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let heads = self.record.iter().map(|it| it.request_head.len() + it.response_head.len());
+        size_of::<Record>() + size_of::<Self>() + heads.sum::<usize>()
+    }
+}
+
 /// What to do once a WARC record is uploaded.
 pub(crate) enum AfterPut {
     /// Record the fetch, together with the others of its redirect chain.

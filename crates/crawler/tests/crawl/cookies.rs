@@ -18,6 +18,9 @@ fn walled(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
 }
 
+/// The field with the cookie of a server's walls.
+const PASSED: &str = "Set-Cookie: passed=1\r\n";
+
 /// Returns the answer of a server whose `/page` is behind a cookie that `/check` sets.
 fn of_wall(request: &str) -> Act {
     match request {
@@ -192,4 +195,30 @@ async fn a_wall_waits_for_a_check_that_is_retried() {
     world.ended(id).await;
     worker.finish().await;
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
+}
+
+/// More walls than a host may have chains wait for URLs that are retried.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn walls_whose_checks_all_fail_at_first_are_passed() {
+    const PAGES: usize = 24;
+    let world = World::new(66, GraphSettings::plain(1, 1, 1)).await;
+    let _server = Server::start("127.9.4.3:8080", |request, before| {
+        match request.rsplit_once('/').unwrap() {
+            ("/check", _) if before == 0 => Act::Answer(503, "", String::new()),
+            ("/check", number) => Act::Redirect(format!("/page/{number}"), PASSED),
+            ("/page", number) if !number.ends_with(" Cookie: passed=1") => {
+                Act::Redirect(format!("/check/{number}"), "")
+            }
+            _ => page(request),
+        }
+    })
+    .await;
+    let urls = (0..PAGES).map(|number| format!("http://127.9.4.3:8080/page/{number}"));
+    let (_, id) = world.start_urls("one", &settings("page"), &urls.collect::<Vec<_>>()).await;
+    let worker = world.worker("worker-1", |settings| settings.retry_pause = Duration::from_secs(2));
+    world.ended(id).await;
+    worker.finish().await;
+    let recorded = world.recorded(id).await;
+    let pages = recorded.iter().filter(|(url, _)| url.contains("/page/"));
+    assert_eq!(pages.filter(|(_, outcome)| *outcome == "ok").count(), PAGES, "{recorded:?}");
 }

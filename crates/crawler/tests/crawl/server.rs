@@ -15,6 +15,8 @@ use tokio::{
 pub(crate) enum Act {
     /// Answers with this status, these fields (each with a line end) and this body.
     Answer(u16, &'static str, String),
+    /// Redirects to this path, with these fields (each with a line end).
+    Redirect(String, &'static str),
     /// Closes the connection within this body.
     Cut(String),
     /// Closes the connection.
@@ -102,7 +104,10 @@ async fn serve(
             before
         };
         let (status, fields, body) = match act(&path, before) {
-            Act::Answer(status, fields, body) => (status, fields, body),
+            Act::Answer(status, fields, body) => (status, fields.to_owned(), body),
+            Act::Redirect(path, fields) => {
+                (302, format!("Location: {path}\r\n{fields}"), String::new())
+            }
             Act::Cut(body) => {
                 let head = "HTTP/1.1 200 Said\r\nContent-Type: text/html\r\n";
                 let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len() + 1);

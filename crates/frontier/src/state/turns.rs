@@ -103,7 +103,21 @@ impl HostState {
     /// Returns true if a URL is pending and not in flight, due or not.
     #[must_use]
     pub fn is_waiting(&self, hash: UrlHash) -> bool {
-        self.pending.contains_key(&hash) && !self.asked.contains(&hash)
+        self.pending.contains_key(&hash) && !self.is_asked(hash)
+    }
+
+    /// Returns true if a URL is in flight.
+    #[must_use]
+    pub fn is_asked(&self, hash: UrlHash) -> bool {
+        self.asked.contains(&hash)
+    }
+
+    /// Returns true if a URL is pending, not in flight, and due at a time in seconds since 1970,
+    /// unless its origin is paused.
+    #[must_use]
+    pub fn is_due(&self, hash: UrlHash, now_s: u64) -> bool {
+        let pending = self.pending.get(&hash).filter(|_| self.is_waiting(hash));
+        pending.is_some_and(|pending| pending.not_before_s <= now_s)
     }
 
     /// Returns the hashes of the pending URLs that are not being fetched, due or not.
