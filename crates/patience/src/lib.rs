@@ -56,8 +56,18 @@ impl<T: PartialEq + Debug> Default for LongWait<T> {
     }
 }
 
-/// Pause between two checks.
+/// Minimum pause between two checks.
 const POLL: Duration = Duration::from_millis(10);
+/// Maximum pause between two checks.
+const MAX_POLL: Duration = Duration::from_millis(300);
+/// How much longer the pause is than the check before it. A check often runs a program, which takes
+/// time from what it waits for.
+const POLL_FACTOR: u32 = 3;
+
+/// Returns the pause after a check that began at this time.
+fn pause_after(began: Instant) -> Duration {
+    (began.elapsed() * POLL_FACTOR).clamp(POLL, MAX_POLL)
+}
 
 /// Waits until `ready` returns a value, and returns it.
 ///
@@ -68,11 +78,12 @@ const POLL: Duration = Duration::from_millis(10);
 pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LIMIT;
     loop {
+        let began = Instant::now();
         if let Some(value) = ready() {
             return value;
         }
-        assert!(Instant::now() < give_up, "waited too long for {what}");
-        thread::sleep(POLL);
+        assert!(began < give_up, "waited too long for {what}");
+        thread::sleep(pause_after(began));
     }
 }
 
@@ -84,11 +95,12 @@ pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
 pub async fn eventually<T>(what: &str, mut ready: impl AsyncFnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LIMIT;
     loop {
+        let began = Instant::now();
         if let Some(value) = ready().await {
             return value;
         }
-        assert!(Instant::now() < give_up, "waited too long for {what}");
-        tokio::time::sleep(POLL).await;
+        assert!(began < give_up, "waited too long for {what}");
+        tokio::time::sleep(pause_after(began)).await;
     }
 }
 

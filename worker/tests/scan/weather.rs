@@ -56,6 +56,7 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
             break;
         }
         wait.note((what.clone(), weather.refused(), status["stages"].clone()));
+        std::thread::sleep(Duration::from_millis(100));
     }
     let refused = weather.refused();
     wait_for(&format!("another request, {what}"), || (weather.refused() > refused).then_some(()));
