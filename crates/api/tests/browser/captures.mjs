@@ -10,7 +10,8 @@ import { findFirefox, openFirefox } from "../../../../site/tests/firefox.mjs";
 
 const [service, key, names] = process.argv.slice(2);
 /** What is taken away: nothing, or the header that has a browser save and not show. */
-const PROXIES = ["/whole", "/shown"];
+const [WHOLE, SHOWN] = ["/whole", "/shown"];
+const FORMS = ["html", "raw", "text", "warc"];
 /** Long enough for a page to run and ask. */
 const SETTLE_MS = 120;
 const FRAMES = `<!doctype html><title>frames</title><body><script>
@@ -20,7 +21,7 @@ const FRAMES = `<!doctype html><title>frames</title><body><script>
 
 const paths = names.split(",").flatMap((name) =>
   [["html", "warc"], ["media", "media"]].flatMap(([path, subset]) =>
-    ["html", "raw", "text", "warc"].map((form) =>
+    FORMS.map((form) =>
       `/v1/crawled/${path}?url=https://a.test/${subset}/${name}&as=${form}`)));
 
 const asked = [];
@@ -42,7 +43,7 @@ function forward(path, isShown, response) {
 
 const server = http.createServer((request, response) => {
   const [, prefix, path] = /^(\/whole|\/shown)(\/v1\/.*)$/.exec(request.url) ?? [];
-  if (paths.includes(path)) return forward(path, prefix === "/shown", response);
+  if (paths.includes(path)) return forward(path, prefix === SHOWN, response);
   if (request.url === "/frames") {
     return response.writeHead(200, { "content-type": "text/html" }).end(FRAMES);
   }
@@ -61,14 +62,14 @@ async function inFrames(page, open) {
   for (let at = 0; at < paths.length; at += 16) {
     const some = JSON.stringify(paths.slice(at, at + 16));
     await page.evaluate(`(() => {
-      for (const path of ${some}) for (const proxy of ${JSON.stringify(PROXIES)}) {
+      for (const path of ${some}) for (const proxy of ${JSON.stringify([WHOLE, SHOWN])}) {
         const frame = document.createElement("iframe");
         frame.src = proxy + path;
         document.body.append(frame);
         for (const name of ["object", "embed", "img"]) {
           const element = document.createElement(name);
           element[name === "object" ? "data" : "src"] = proxy + path;
-          if (proxy === "/shown") document.body.append(element);
+          if (proxy === "${SHOWN}") document.body.append(element);
         }
       }
     })()`);
@@ -82,14 +83,16 @@ async function inFrames(page, open) {
     "navigator.serviceWorker?.getRegistrations().then((all) => all.length) ?? 0"), 0);
 }
 
-/** In the window itself. */
-async function inWindow(open, proxies) {
-  for (const proxy of proxies) {
-    for (const path of paths) {
-      await open(proxy + path);
-      await settle();
-    }
+/** In the window itself: each page, each other file, and each form as the service sends it. */
+async function inWindow(open) {
+  const pages = paths.filter((path) => path.includes("/html?") || path.endsWith("&as=raw"));
+  const shown = pages.map((path) => SHOWN + path);
+  const whole = paths.slice(0, FORMS.length).map((path) => WHOLE + path);
+  for (const path of [...shown, ...whole]) {
+    await open(own + path);
+    await settle();
   }
+  return `${paths.length} answers in frames, ${shown.length} in the window`;
 }
 
 async function chromium() {
@@ -100,11 +103,10 @@ async function chromium() {
     const page = await browser.page();
     await inFrames(page, (url) => page.open(url));
     // A navigation that becomes a download is aborted, and the window stays.
-    await inWindow((path) => page.open(own + path).catch(() => {}), PROXIES);
+    console.log(`chromium: ${await inWindow((url) => page.open(url).catch(() => {}))}`);
   } finally {
     await browser.close();
   }
-  return console.log(`chromium: ${paths.length} answers, in frames and in the window`);
 }
 
 async function firefox() {
@@ -115,11 +117,10 @@ async function firefox() {
     const open = (url) => browser.call("browsingContext.navigate",
       { context: browser.context, url, wait: "none" }).catch(() => {});
     await inFrames(browser, open);
-    await inWindow((path) => open(own + path), PROXIES);
+    console.log(`firefox: ${await inWindow(open)}`);
   } finally {
     await browser.close();
   }
-  return console.log(`firefox: ${paths.length} answers, in frames and in the window`);
 }
 
 if (process.env.CI === "true") {
