@@ -408,7 +408,8 @@ pub fn check_filter_name(name: &str) -> Result<(), String> {
     }
     let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
     Err(format!(
-        "{shown:?} is no name: 1 to {MAX_NAME_BYTES} of the characters a-z, A-Z, 0-9, - and _"
+        "{shown:?} is not a name: use 1 to {MAX_NAME_BYTES} of the characters a-z, A-Z, 0-9, -, _ \
+         and ., and do not start with a dot"
     ))
 }
 

@@ -34,8 +34,8 @@ pub(super) struct CrawlOptionArgs {
     /// Pages of a site
     #[arg(long, env = "EVERYTAB_CRAWL_SITE_PAGES", value_name = "N", default_value_t = 10_000)]
     site_pages: u64,
-    /// Leave the rest of the URLs that differ by numbers alone when, of their pages, so many more
-    /// repeat others than say something new: calendars, sessions and alike
+    /// Leave the other URLs of a folder, or that differ only in numbers, once so many more of their
+    /// pages repeat others than say something new: calendars, sessions and the like
     #[arg(long, env = "EVERYTAB_CRAWL_TRAP_PAGES", value_name = "N",
           default_value_t = DEFAULT_TRAP_PAGES)]
     trap_pages: u32,
