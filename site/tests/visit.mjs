@@ -3,7 +3,7 @@
 
 import { after, afterEach } from "node:test";
 import { Chromium } from "./chromium.mjs";
-import { until } from "./patience.mjs";
+import { PATIENCE_MS, until } from "./patience.mjs";
 import { serveSample } from "./server.mjs";
 
 /** Some tabs are painted. */
@@ -61,6 +61,10 @@ export const HOLD_SEARCH = `(() => {
   };
 })()`;
 
+/** The page gives a file up after a time that a busy machine reaches. */
+const PATIENT = `AbortSignal.timeout = ((timeout) => () => timeout.call(AbortSignal,
+  ${PATIENCE_MS}))(AbortSignal.timeout)`;
+
 export class Visits {
   #start;
   #browser = null;
@@ -89,6 +93,7 @@ export class Visits {
     const page = await this.browser.page(view);
     const visit = { page, server };
     this.open.push(visit);
+    await page.call("Page.addScriptToEvaluateOnNewDocument", { source: PATIENT });
     if (!framesAreReal) await simulateFrames(page);
     await prepare(page);
     await page.open(server.url + path + (path === "" ? hash : ""));
