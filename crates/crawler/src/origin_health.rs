@@ -2,7 +2,8 @@
 //!
 //! A transient failure (a refused connection, a 503, a body that ends early) is due to its URL or
 //! to the whole origin. If no connection can be made, it is the origin's. If several URLs fail in a
-//! row, a page that the origin served before is fetched again, as a probe. If the probe succeeds,
+//! row, or one of the last has a single retry left, a page that the origin served before is fetched
+//! again, as a probe. If the probe succeeds,
 //! the failures are the URLs'. Otherwise the origin is paused as a whole, longer each time, and its
 //! URLs keep their retries. Pure: the caller passes the time.
 
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// Consecutive failures after which an origin is probed or paused. Fewer may be due to single
 /// pages.
-const FAILURES_BEFORE_PAUSE: usize = 5;
+pub(crate) const FAILURES_BEFORE_PAUSE: usize = 5;
 /// Maximum pause between two requests to a failing origin.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
@@ -28,6 +29,9 @@ pub(crate) struct PageFailure {
     pub url: UrlHash,
     /// Whether no connection could be made, so that the URL is not at fault.
     pub is_of_origin: bool,
+    /// Whether the URL has a single retry left, and fewer URLs than [`FAILURES_BEFORE_PAUSE`] are
+    /// pending.
+    pub is_last_but_one: bool,
 }
 
 /// What a failure counts against.
@@ -185,7 +189,7 @@ impl OriginHealth {
         first_pause: Duration,
         now: DateTime<Utc>,
     ) -> Blame {
-        let PageFailure { outcome, url, is_of_origin } = *failure;
+        let PageFailure { outcome, url, is_of_origin, is_last_but_one } = *failure;
         self.failures = self.failures.saturating_add(1);
         self.failing_since.get_or_insert(now);
         let url = (!is_of_origin).then_some(url);
@@ -194,7 +198,9 @@ impl OriginHealth {
             self.failed.push(url);
         }
         let blame = if is_of_origin { Blame::Origin } else { Blame::Url };
-        if self.failed.len() < FAILURES_BEFORE_PAUSE {
+        // The few URLs that an outage meets at the end of a site would lose all their retries.
+        let is_probe_due = is_last_but_one && self.good_page.is_some();
+        if self.failed.len() < FAILURES_BEFORE_PAUSE && !is_probe_due {
             return blame;
         }
         if !is_of_origin && !self.is_probed && self.good_page.is_some() {
@@ -219,7 +225,7 @@ mod tests {
 
     fn failure(outcome: Outcome, url: u64) -> PageFailure {
         let is_of_origin = outcome == Outcome::ConnectRefused;
-        PageFailure { outcome, url: UrlHash(url), is_of_origin }
+        PageFailure { outcome, url: UrlHash(url), is_of_origin, is_last_but_one: false }
     }
 
     fn paused_s(health: &OriginHealth, now: DateTime<Utc>) -> i64 {
@@ -284,6 +290,19 @@ mod tests {
             }
         }
         assert!(health.pause().is_none());
+    }
+
+    #[test]
+    fn a_page_that_came_before_is_asked_for_before_a_last_retry() {
+        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let last = PageFailure { is_last_but_one: true, ..failure(Outcome::Http5xx, 1) };
+        assert_eq!(health.page_failed(&last, FIRST, now), Blame::Url);
+        assert_eq!((health.probe(), health.pause()), (None, None), "no page came");
+        health.gave("http://a.com/");
+        assert_eq!(health.page_failed(&last, FIRST, now), Blame::Url);
+        assert_eq!((health.probe(), health.pause()), (Some("http://a.com/"), None));
+        health.failed(Outcome::Http5xx, FIRST, now);
+        assert_eq!(paused_s(&health, now), 30);
     }
 
     #[test]

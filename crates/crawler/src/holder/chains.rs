@@ -119,8 +119,10 @@ impl Holder {
         }
     }
 
-    /// Begins the chains again whose fetches waited for too long, or whose sites are suspended.
+    /// Begins the chains again whose fetches waited for too long, or whose suspended sites cannot
+    /// finish them soon.
     pub(super) fn end_late_chains(&mut self) {
+        let is_full = self.is_full();
         let is_aside = |key: &ChainKey| {
             let host = self.state.hosts.get(&key.host_hash);
             let site = host.and_then(|host| {
@@ -131,8 +133,10 @@ impl Holder {
         };
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_under_way(key));
         let waiting = waiting.filter(|(_, chain)| chain.fetched().next().is_some());
-        let is_late = |key, chain: &RedirectChain<_>| chain.is_late() && !self.is_due(key);
-        let late = waiting.filter(|(key, chain)| is_aside(key) || is_late(key, chain));
+        let late = waiting.filter(|(key, chain)| {
+            let is_aside = is_aside(key);
+            (chain.is_late() || is_aside) && (!self.is_due(key) || is_aside && is_full)
+        });
         let keys: Vec<ChainKey> = late.map(|(key, _)| *key).collect();
         for key in keys {
             if let Some(chain) = self.state.chains.remove(&key) {
@@ -165,6 +169,13 @@ impl Holder {
     fn is_under_way(&self, key: &ChainKey) -> bool {
         let state = self.known_in(key.crawl, key.host_hash);
         state.is_some_and(|state| state.is_asked(key.target))
+    }
+
+    /// Returns whether a chain of a host leads to a URL that only waits for the host's next turn.
+    pub(super) fn has_due_chain(&self, crawl: i32, host_hash: u64) -> bool {
+        let targets = self.targets_of(crawl, host_hash).into_iter();
+        let mut keys = targets.map(|target| ChainKey { crawl, host_hash, target });
+        keys.any(|key| self.is_due(&key))
     }
 
     /// Returns whether the URL that a chain leads to only waits for its host's next turn.

@@ -47,10 +47,13 @@ impl Holder {
         host.is_urgent && self.known_in(crawl.number, host_hash).is_some_and(is_urgent)
     }
 
-    /// Returns when a URL of a host is due in a crawl. `None` if its site is suspended, or nothing
-    /// is pending.
+    /// Returns when a URL of a host is due in a crawl. `None` if nothing is pending, or its site is
+    /// suspended and has no redirect chain to finish.
     pub(super) fn due_in(&self, crawl: &Crawl, host_hash: u64) -> Option<Instant> {
-        let site = self.site_in(crawl.number, host_hash).filter(|site| !site.is_aside)?;
+        let site = self.site_in(crawl.number, host_hash)?;
+        if site.is_aside {
+            return self.has_due_chain(crawl.number, host_hash).then(Instant::now);
+        }
         let (host, patience) = (self.state.hosts.get(&host_hash)?, self.patience_of(crawl));
         let state = site.hosts.get(&host_hash)?;
         let due_s = state.next_turn_s(|origin| host.paused_until_s(origin, patience))?;
@@ -62,8 +65,8 @@ impl Holder {
     }
 
     /// Takes the host's next URL: the one marked as in progress in an isolated slot, else the
-    /// target of a redirect chain (with the chain's cookies), else the first in order. URLs of
-    /// paused origins wait. `None` if nothing is due.
+    /// target of a redirect chain (with the chain's cookies), else the first in order unless the
+    /// site is suspended. URLs of paused origins wait. `None` if nothing is due.
     pub(super) fn take_turn(&mut self, host_hash: u64, crawl: &Crawl) -> Option<(Turn, Cookies)> {
         let (number, patience, now) = (crawl.number, self.patience_of(crawl), Utc::now());
         let now_s = u64::try_from(now.timestamp()).unwrap_or_default();
@@ -72,6 +75,7 @@ impl Holder {
         let key = SiteKey { crawl: number, site_hash: host.site_hash };
         let site = self.state.sites.get_mut(&key)?;
         site.used_at = Instant::now();
+        let is_aside = site.is_aside;
         let state = site.hosts.get_mut(&host_hash)?;
         let paused_until_s = |origin| {
             let until = host.origins.paused_for(origin, patience).filter(|until| *until > now);
@@ -93,6 +97,7 @@ impl Holder {
                 let free: Vec<UrlHash> = free.collect();
                 match free.into_iter().find_map(|target| state.take(target)) {
                     Some(turn) => turn,
+                    None if is_aside => return None,
                     None => state.next(now_s, paused_until_s)?,
                 }
             }

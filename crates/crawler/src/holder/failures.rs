@@ -14,7 +14,7 @@ use crate::{
     crawl::Crawl,
     holder::state::Holder,
     known::{Host, unix_s},
-    origin_health::{Blame, PAUSE_MAX, PageFailure},
+    origin_health::{Blame, FAILURES_BEFORE_PAUSE, PAUSE_MAX, PageFailure},
     origins::{Patience, ProbeResult},
     visit::{Answer, is_whole},
 };
@@ -65,7 +65,10 @@ impl Holder {
         let Some(origin) = Origin::of(&turn.url) else { return false };
         let (delay, now) = (self.delay_of(host_hash, crawl), Utc::now());
         let first_pause = self.settings.origin_pause;
-        let failure = failure_of(turn, fetched);
+        let pending = self.known_in(crawl.number, host_hash).map(|state| state.sums().pending);
+        let has_few = pending.is_some_and(|pending| pending < FAILURES_BEFORE_PAUSE as u64);
+        let is_last_but_one = has_few && turn.retries.saturating_add(1) == crawl.retries;
+        let failure = failure_of(turn, is_last_but_one, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
         // A body that ended early is stored after the last retry. If the origin never served a
         // whole page, such a body is the best that it has, and is not a failure of the origin.
@@ -152,12 +155,13 @@ impl Holder {
 }
 
 /// Describes a transient failure of a page. `None` if the result is final.
-fn failure_of(turn: &Turn, fetched: &PageFetched) -> Option<PageFailure> {
+fn failure_of(turn: &Turn, is_last_but_one: bool, fetched: &PageFetched) -> Option<PageFailure> {
     let passing = fetched.outcome.passing(fetched.status);
     (passing != Passing::No).then_some(PageFailure {
         outcome: fetched.outcome,
         url: turn.hash,
         is_of_origin: passing == Passing::Origin,
+        is_last_but_one,
     })
 }
 

@@ -95,6 +95,7 @@ fn a_host_is_dead_only_if_all_its_origins_are() {
         outcome: Outcome::ConnectRefused,
         url: UrlHash(url),
         is_of_origin: true,
+        is_last_but_one: false,
     };
     let mut at = now;
     for url in 0..40 {
@@ -177,6 +178,7 @@ fn many_dead_origins_do_not_displace_the_pauses_of_others() {
             outcome: Outcome::ConnectRefused,
             url: UrlHash(port),
             is_of_origin: true,
+            is_last_but_one: false,
         };
         let at = origin(&format!("http://a.com:{port}"));
         for _ in 0..5 {

@@ -2,6 +2,7 @@
 
 use std::{fs, time::Duration};
 
+use everytab_crawler::CrawlSettings;
 use everytab_patience::until;
 use everytab_testbed::{
     AccessLine, ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, OracleScope, PageKind, Trap,
@@ -197,10 +198,37 @@ async fn a_wall_waits_for_a_check_that_is_retried() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
+/// The links of a page take the whole budget of the site before any wall is passed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn walls_lead_to_their_pages_though_the_budget_of_the_site_is_spent() {
+    let world = World::new(68, GraphSettings::plain(1, 1, 1)).await;
+    let _server = Server::start("127.9.4.4:8080", |request, _| {
+        let links = (0..30).map(|number| format!("<a href=/page/{number}>.</a>"));
+        match request.rsplit_once('/').unwrap() {
+            ("/check", number) => Act::Redirect(format!("/page/{number}"), PASSED),
+            ("/page", number) if !number.ends_with(" Cookie: passed=1") => {
+                Act::Redirect(format!("/check/{number}"), "")
+            }
+            _ if request == "/" => page(&links.collect::<String>()),
+            _ => page(request),
+        }
+    })
+    .await;
+    let asked = CrawlSettings { site_pages: 10, ..settings("site") };
+    let urls = ["http://127.9.4.4:8080/".to_owned()];
+    let (_, id) = world.start_urls("one", &asked, &urls).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(id).await;
+    worker.finish().await;
+    let recorded = world.recorded(id).await;
+    let count = |outcome: &str| recorded.values().filter(|found| *found == outcome).count();
+    assert_eq!((count("ok"), count("redirected")), (10, 9), "{recorded:?}");
+}
+
 /// More walls than a host may have chains wait for URLs that are retried.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn walls_whose_checks_all_fail_at_first_are_passed() {
-    const PAGES: usize = 24;
+    const PAGES: usize = 18;
     let world = World::new(66, GraphSettings::plain(1, 1, 1)).await;
     let _server = Server::start("127.9.4.3:8080", |request, before| {
         match request.rsplit_once('/').unwrap() {

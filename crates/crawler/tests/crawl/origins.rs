@@ -138,6 +138,34 @@ async fn an_outage_costs_no_page_whichever_failure_it_gives() {
     assert_eq!(world.sql("select count(*) from everytab.fetches where truncated <> ''"), "0");
 }
 
+/// Fewer pages are left than failures are needed to pause an origin.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_that_meets_the_last_pages_of_a_site_costs_none() {
+    let world = world(67).await;
+    let failed = Arc::new(AtomicUsize::new(0));
+    let _server = Server::start("127.6.4.1:8080", move |path, _| match path {
+        "/robots.txt" => not_found(),
+        "/" if failed.load(Ordering::SeqCst) == 0 => {
+            failed.store(1, Ordering::SeqCst);
+            page("<a href=/a>.</a><a href=/b>.</a>")
+        }
+        // More than both pages have tries.
+        _ if failed.fetch_add(1, Ordering::SeqCst) <= 7 => Act::Close,
+        path => page(path),
+    })
+    .await;
+    let url = "http://127.6.4.1:8080/".to_owned();
+    let asked = CrawlSettings { retries: 2, ..host_settings() };
+    let crawl = world.start_urls("one", &asked, &[url]).await.1;
+    let worker = world.worker("worker-1", |settings| {
+        patient(settings);
+        settings.origin_pause = Duration::from_millis(200);
+    });
+    let status = world.ended(crawl).await;
+    assert_eq!((status.captured, status.failed), (3, 0), "{status:?}");
+    worker.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_that_always_fail_on_a_site_that_answers_end_by_their_retries() {
     let world = world(62).await;
@@ -160,8 +188,8 @@ async fn pages_that_always_fail_on_a_site_that_answers_end_by_their_retries() {
     for at in 0..9 {
         assert_eq!(server.count(&format!("/bad{at}")), 3, "{:?}", server.requests());
     }
-    // Probes of the home page.
-    assert!((1..=7).contains(&server.count("/")), "{:?}", server.requests());
+    // Probes of the home page, also before the last tries.
+    assert!((1..=12).contains(&server.count("/")), "{:?}", server.requests());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use http::{HeaderMap, header::SET_COOKIE};
 use url::Url;
 
@@ -37,14 +38,22 @@ impl Cookies {
             let mut parts = line.split(';');
             let pair = parts.next().and_then(|pair| pair.split_once('='));
             let Some((name, value)) = pair else { continue };
-            let mut attributes = parts.map(|attribute| attribute.trim().to_ascii_lowercase());
-            let (mut secure, mut expired) = (false, false);
-            for attribute in attributes.by_ref() {
-                secure |= attribute == "secure";
-                let age =
-                    attribute.strip_prefix("max-age=").and_then(|age| age.parse::<i64>().ok());
-                expired |= age.is_some_and(|age| age <= 0);
+            let (mut secure, mut max_age, mut expires) = (false, None, None);
+            for attribute in parts {
+                let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+                let value = value.trim();
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "secure" => secure = true,
+                    "max-age" => max_age = value.parse::<i64>().ok().or(max_age),
+                    "expires" => expires = expiry(value).or(expires),
+                    _ => {}
+                }
             }
+            let expired = match (max_age, expires) {
+                (Some(age), _) => age <= 0,
+                (None, Some(at)) => at <= Utc::now(),
+                (None, None) => false,
+            };
             let key = (host.to_owned(), name.trim().to_owned());
             let held = self.values.remove(&key);
             if expired || name.trim().is_empty() {
@@ -76,6 +85,14 @@ impl Cookies {
     fn bytes(&self) -> usize {
         self.values.iter().map(|((_, name), cookie)| name.len() + cookie.value.len()).sum()
     }
+}
+
+/// Parses the time of an `Expires` attribute. Servers separate the parts of the date by hyphens,
+/// too. `None` if it is not a date.
+fn expiry(value: &str) -> Option<DateTime<Utc>> {
+    let date = value.replace('-', " ");
+    let parsed = DateTime::parse_from_rfc2822(&date);
+    Some(parsed.ok()?.with_timezone(&Utc))
 }
 
 #[cfg(test)]
@@ -119,6 +136,25 @@ mod tests {
     #[test]
     fn a_cookie_with_no_age_left_is_dropped() {
         let url = Url::parse("https://a.example/").expect("a URL");
-        assert_eq!(jar(&url, &["a=1", "a=gone; Max-Age=0"]).header(&url), None);
+        let kept =
+            |attributes: &str| jar(&url, &["a=1", &format!("a=2; {attributes}")]).header(&url);
+        for gone in [
+            "Max-Age=0",
+            "max-age = -1",
+            "Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/",
+            "expires=Thu, 01-Jan-1970 00:00:01 GMT",
+            "Max-Age=0; Expires=Fri, 01 Jan 2100 00:00:00 GMT",
+        ] {
+            assert_eq!(kept(gone), None, "{gone}");
+        }
+        for stays in [
+            "Max-Age=9",
+            "Max-Age=soon",
+            "Expires=Fri, 01 Jan 2100 00:00:00 GMT",
+            "Expires=never",
+            "Max-Age=9; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ] {
+            assert_eq!(kept(stays).as_deref(), Some("a=2"), "{stays}");
+        }
     }
 }

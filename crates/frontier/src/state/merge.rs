@@ -92,7 +92,8 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            _ if is_page => self.over_budget((&link, shapes), rules, site),
+            // The URL that redirects to it was within the budget, and is no page itself.
+            _ if is_page && attributes.hops == 0 => self.over_budget((&link, shapes), rules, site),
             _ => None,
         };
         let refusal = rules.refusal(&link, &matches);
