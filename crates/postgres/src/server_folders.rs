@@ -28,6 +28,18 @@ pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
+/// Creates the directory of a cluster that was moved, which another user can enter whatever the
+/// umask is.
+fn make_enterable(home: &Path) -> Result<(), PostgresError> {
+    let missing: Vec<&Path> = home.ancestors().take_while(|folder| !folder.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        fs::create_dir(folder).map_err(PostgresError::io("make", folder))?;
+        let mode = Permissions::from_mode(0o755);
+        fs::set_permissions(folder, mode).map_err(PostgresError::io("open", folder))?;
+    }
+    Ok(())
+}
+
 /// The directories and files of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerFolders {
@@ -77,6 +89,7 @@ impl ServerFolders {
         }
         fs::write(&pointer, format!("{}\n", home.display()))
             .map_err(PostgresError::io("write", &pointer))?;
+        make_enterable(&home)?;
         folders = Self::at(dir, &home)?;
         if !folders.user_can_enter(&folders.home)? {
             return Err(PostgresError::CannotEnter { path: folders.home, user: folders.user.uid });
