@@ -420,7 +420,7 @@ begin
     if earlier.crawl is null then
         perform api.refuse('not_found', null);
     elsif earlier.state <> 'ended' then
-        perform api.refuse('not_allowed', jsonb_build_object(
+        perform api.refuse('crawl_open', jsonb_build_object(
             'reason', 'settings.again: the crawl has not ended'));
     end if;
 end $$;
@@ -1075,13 +1075,16 @@ begin
     if p_crawl is not null then
         verdict.crawl := named.crawl;
         verdict.code := case when named.state = 'ended' then 'crawl_ended' end;
+        verdict.is_answered := verdict.code is null and p_max_age_s is null
+                               and api.is_settled(named.crawl, p_host, p_url);
         return verdict;
     end if;
     standing := api.standing_crawl(p_key, p_store, p_settings, false);
-    if p_max_age_s is not null and exists (
-            select from fetches f
-             where f.crawl = standing and f.host_hash = p_host and f.url_hash = p_url) then
-        standing := api.standing_crawl(p_key, p_store, p_settings, true);
+    if api.is_settled(standing, p_host, p_url) then
+        verdict.is_answered := p_max_age_s is null;
+        if not verdict.is_answered then
+            standing := api.standing_crawl(p_key, p_store, p_settings, true);
+        end if;
     end if;
     if standing is null then
         verdict.code := 'throttled';
@@ -1098,6 +1101,16 @@ CREATE FUNCTION api.is_key(p_key text, p_secret bytea) RETURNS boolean
     AS $$
     select exists (select from everytab.api_keys k
                     where k.key = p_key and k.secret_sha256 = p_secret and k.revoked_at is null);
+$$;
+
+-- Name: is_settled(integer, bigint, bigint); Type: FUNCTION; Schema: api; Owner: -
+
+CREATE FUNCTION api.is_settled(p_crawl integer, p_host bigint, p_url bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select exists (select from fetches f
+                    where f.crawl = p_crawl and f.host_hash = p_host and f.url_hash = p_url);
 $$;
 
 -- Name: keep_answer(text, text, bytea, jsonb); Type: FUNCTION; Schema: api; Owner: -
@@ -1769,8 +1782,7 @@ declare
 begin
     perform api.check_key(p_key, p_secret, 1);
     if (api.own_webhook(p_key, p_id)).disabled_at is not null then
-        perform api.refuse('not_allowed',
-                           jsonb_build_object('reason', 'the webhook is disabled'));
+        perform api.refuse('webhook_disabled', null);
     end if;
     insert into webhook_events (webhook, body)
     values (p_id, coordinator.webhook_body('webhook.test', clock_timestamp(),
@@ -8146,6 +8158,10 @@ REVOKE ALL ON FUNCTION api.find_target(p_key text, p_store text, p_settings json
 -- Name: FUNCTION is_key(p_key text, p_secret bytea); Type: ACL; Schema: api; Owner: -
 
 REVOKE ALL ON FUNCTION api.is_key(p_key text, p_secret bytea) FROM PUBLIC;
+
+-- Name: FUNCTION is_settled(p_crawl integer, p_host bigint, p_url bigint); Type: ACL; Schema: api; Owner: -
+
+REVOKE ALL ON FUNCTION api.is_settled(p_crawl integer, p_host bigint, p_url bigint) FROM PUBLIC;
 
 -- Name: FUNCTION keep_answer(p_key text, p_name text, p_request bytea, p_answer jsonb); Type: ACL; Schema: api; Owner: -
 

@@ -12,7 +12,7 @@ begin
     if earlier.crawl is null then
         perform api.refuse('not_found', null);
     elsif earlier.state <> 'ended' then
-        perform api.refuse('not_allowed', jsonb_build_object(
+        perform api.refuse('crawl_open', jsonb_build_object(
             'reason', 'settings.again: the crawl has not ended'));
     end if;
 end $$;

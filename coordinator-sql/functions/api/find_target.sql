@@ -1,6 +1,7 @@
 -- Finds where a URL that was submitted goes: a capture that is young enough answers it, or it goes
--- to the crawl that is named, or to the key's standing crawl; to a new one where the standing crawl
--- has answered it and it must be fetched again. The caller holds the key's usage and these crawls.
+-- to the crawl that is named, or to the key's standing crawl. If that has settled the URL, this
+-- answers it where no age is given; else it goes to a new standing crawl, to be fetched again. The
+-- caller holds the key's usage and these crawls.
 create or replace function api.find_target(
     p_key text, p_store text, p_settings jsonb, p_verdict everytab.api_verdict, p_crawl uuid,
     p_host bigint, p_url bigint, p_max_age_s integer)
@@ -33,13 +34,16 @@ begin
     if p_crawl is not null then
         verdict.crawl := named.crawl;
         verdict.code := case when named.state = 'ended' then 'crawl_ended' end;
+        verdict.is_answered := verdict.code is null and p_max_age_s is null
+                               and api.is_settled(named.crawl, p_host, p_url);
         return verdict;
     end if;
     standing := api.standing_crawl(p_key, p_store, p_settings, false);
-    if p_max_age_s is not null and exists (
-            select from fetches f
-             where f.crawl = standing and f.host_hash = p_host and f.url_hash = p_url) then
-        standing := api.standing_crawl(p_key, p_store, p_settings, true);
+    if api.is_settled(standing, p_host, p_url) then
+        verdict.is_answered := p_max_age_s is null;
+        if not verdict.is_answered then
+            standing := api.standing_crawl(p_key, p_store, p_settings, true);
+        end if;
     end if;
     if standing is null then
         verdict.code := 'throttled';

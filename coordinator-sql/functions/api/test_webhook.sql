@@ -7,8 +7,7 @@ declare
 begin
     perform api.check_key(p_key, p_secret, 1);
     if (api.own_webhook(p_key, p_id)).disabled_at is not null then
-        perform api.refuse('not_allowed',
-                           jsonb_build_object('reason', 'the webhook is disabled'));
+        perform api.refuse('webhook_disabled', null);
     end if;
     insert into webhook_events (webhook, body)
     values (p_id, coordinator.webhook_body('webhook.test', clock_timestamp(),

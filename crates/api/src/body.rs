@@ -148,7 +148,8 @@ async fn read_within(
     let mut permit = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            Problem::with(ProblemCode::InvalidJson, format!("the body ends early: {error}"))
+            let detail = format!("the body breaks off, or is not valid HTTP: {error}");
+            Problem::with(ProblemCode::MalformedRequest, detail)
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > MAX_BODY_BYTES {

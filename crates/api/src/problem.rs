@@ -72,7 +72,7 @@ codes! {
     InvalidUrl = "invalid_url" BAD_REQUEST "The URL is no URL of a crawl",
     PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not name the port of the URL",
     InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of its bounds",
-    InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor is not one of this feed",
+    InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor is not one of this list",
     InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has a wrong value",
     InvalidPattern = "invalid_pattern" BAD_REQUEST "A pattern cannot be used",
     TooManyUrls = "too_many_urls" BAD_REQUEST "The request has too many URLs",
@@ -84,7 +84,9 @@ codes! {
     IdempotencyMismatch = "idempotency_mismatch" CONFLICT
         "The Idempotency-Key belongs to another request",
     CrawlEnded = "crawl_ended" CONFLICT "The crawl has ended",
+    CrawlOpen = "crawl_open" CONFLICT "The crawl has not ended",
     NameTaken = "name_taken" CONFLICT "The name is in use",
+    WebhookDisabled = "webhook_disabled" CONFLICT "The webhook is disabled",
     BodyTooLarge = "body_too_large" PAYLOAD_TOO_LARGE "The body is too large",
     UriTooLong = "uri_too_long" URI_TOO_LONG "The address of the request is too long",
     UnsupportedMediaType = "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE
@@ -301,7 +303,8 @@ mod tests {
             400 invalid_setting, 400 invalid_cursor, 400 invalid_parameter, 400 invalid_pattern, \
             400 too_many_urls, 400 malformed_request, 401 unauthorized, 403 not_allowed, \
             404 not_found, 405 method_not_allowed, 409 idempotency_mismatch, 409 crawl_ended, \
-            409 name_taken, 413 body_too_large, 414 uri_too_long, 415 unsupported_media_type, \
+            409 crawl_open, 409 name_taken, 409 webhook_disabled, 413 body_too_large, \
+            414 uri_too_long, 415 unsupported_media_type, \
             422 nothing_to_crawl, 429 throttled, 429 quota_urls, 429 quota_pages, \
             429 quota_bytes, 429 quota_crawls, 429 too_many_waiters, 431 headers_too_large, \
             500 internal, 503 unavailable";

@@ -36,11 +36,12 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 struct Kept {
     body: Body,
     is_read: bool,
+    is_broken: bool,
 }
 
 impl Kept {
     fn is_read(&self) -> bool {
-        self.is_read || self.body.is_end_stream()
+        !self.is_broken && (self.is_read || self.body.is_end_stream())
     }
 }
 
@@ -51,9 +52,8 @@ type NextFrame = Option<Result<Frame<Bytes>, Error>>;
 fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
     let mut kept = shared.lock();
     let polled = Pin::new(&mut kept.body).poll_frame(context);
-    if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
-        kept.is_read = true;
-    }
+    kept.is_read |= matches!(polled, Poll::Ready(None));
+    kept.is_broken |= matches!(polled, Poll::Ready(Some(Err(_))));
     polled
 }
 
@@ -91,7 +91,7 @@ impl UnreadBody {
         // A read would send `100 Continue` to a client that waits for it.
         let may_drain =
             !parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() <= MAX_DRAINED;
-        let shared = Arc::new(Mutex::new(Kept { body, is_read: false }));
+        let shared = Arc::new(Mutex::new(Kept { body, is_read: false, is_broken: false }));
         let lent = Body::new(Lent(Arc::clone(&shared)));
         (Request::from_parts(parts, lent), Self(Some((shared, may_drain))))
     }
@@ -102,6 +102,7 @@ impl UnreadBody {
         if shared.lock().is_read() {
             return;
         }
+        let may_drain = may_drain && !shared.lock().is_broken;
         if may_drain && timeout(DRAIN_TIME, drain(&shared)).await.unwrap_or(false) {
             return;
         }
@@ -117,7 +118,8 @@ pub(crate) fn close_after(response: &mut Response) {
 /// Reads a body to its end. Returns false if it is larger than [`MAX_DRAINED`].
 async fn drain(shared: &Shared) -> bool {
     let mut drained = 0;
-    while let Some(Ok(frame)) = poll_fn(|context| poll_next(shared, context)).await {
+    while let Some(frame) = poll_fn(|context| poll_next(shared, context)).await {
+        let Ok(frame) = frame else { return false };
         drained += frame.data_ref().map_or(0, |data| data.len() as u64);
         if drained > MAX_DRAINED {
             return false;

@@ -52,6 +52,9 @@ pub enum SeedError {
     /// The host has a character that hostnames cannot have, such as a comma.
     #[error("no host has such a name")]
     HostCharacters,
+    /// The URL has a user name or a password, which is never sent.
+    #[error("no user name or password is sent: leave it out")]
+    Credentials,
     /// The URL cannot be crawled.
     #[error(transparent)]
     Url(#[from] UrlError),
@@ -158,9 +161,19 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
     if is_bare && !url.host().contains(['.', '[']) {
         return Err(SeedError::NoHostname);
     }
+    if has_credentials(text) {
+        return Err(SeedError::Credentials);
+    }
     let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
     let is_host = url.host().bytes().all(is_host_byte);
     if is_host { Ok(Seed { url, is_bare }) } else { Err(SeedError::HostCharacters) }
+}
+
+/// Returns whether the authority of a URL has a user name or password.
+fn has_credentials(text: &str) -> bool {
+    let rest = text.split_once(':').filter(|_| is_absolute(text)).map_or(text, |(_, rest)| rest);
+    let authority = rest.trim_start_matches(['/', '\\']).split(['/', '?', '#', '\\']).next();
+    authority.is_some_and(|authority| authority.contains('@'))
 }
 
 /// Returns whether a text starts with a scheme: a colon before any path that is not followed by a

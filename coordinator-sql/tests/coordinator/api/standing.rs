@@ -96,6 +96,10 @@ async fn a_url_that_was_answered_is_fetched_again_in_a_new_crawl() {
     assert_eq!(capture.url.as_deref(), Some("https://example.com/1"));
     assert_eq!(urls().await, before);
     service.database.run("update everytab.fetches set at = at - interval '2 hours'").await;
+    // Without an age, what the crawl of the day has settled is the answer.
+    let asked = submission(&caller, 1);
+    let settled = service.api.api_submit(&standing(), &[asked]).await.unwrap().remove(0).unwrap();
+    assert_eq!((settled.crawl, settled.capture.is_some(), urls().await), (old, true, before));
     let again = service.submit_again(&caller, 1, 3_600).await;
     assert_eq!((again.capture, again.crawl == old), (None, false));
     // The others go there as well, also those that the old one knows.

@@ -208,8 +208,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "crawls_start",
     extensions(("x-problem-codes" = json!([
         "too_many_urls", "nothing_to_crawl", "invalid_setting", "invalid_pattern",
-        "not_found", "not_allowed", "quota_crawls", "quota_urls", "quota_pages",
-        "quota_bytes"
+        "not_found", "not_allowed", "crawl_open", "quota_crawls", "quota_urls",
+        "quota_pages", "quota_bytes"
     ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "Within 24 hours the same request does not start another crawl")),

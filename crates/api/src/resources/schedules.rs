@@ -169,7 +169,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "schedules_add",
     extensions(("x-problem-codes" = json!([
         "too_many_urls", "nothing_to_crawl", "invalid_setting", "invalid_pattern",
-        "not_found", "not_allowed", "name_taken"
+        "not_found", "not_allowed", "crawl_open", "name_taken"
     ]))),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
         description = "Within 24 hours the same request does not add another schedule")),

@@ -57,7 +57,8 @@ pub(crate) struct UrlSubmission {
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
     /// If this key has a capture of at most this many seconds, it is returned. Otherwise the URL is
-    /// fetched, again if necessary.
+    /// fetched, again if necessary. Without it, a URL that the crawl has settled is not fetched
+    /// again.
     #[schema(maximum = 315_360_000)]
     pub(crate) max_age_s: Option<u32>,
 }
@@ -88,8 +89,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
         (status = 202, description = "The URL will be fetched", body = UrlDocument),
-        (status = 200, description = "There is a recent capture, or the URL was settled while the \
-         request waited", body = UrlDocument),
+        (status = 200, description = "There is a capture that is recent enough, the crawl has \
+         settled the URL already, or it was settled while the request waited", body = UrlDocument),
     )
 )]
 pub(crate) async fn submit(

@@ -372,7 +372,7 @@ pub(crate) async fn rotate(
 /// Send the event webhook.test
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/test", tag = "webhooks", operation_id = "webhooks_test",
-    extensions(("x-problem-codes" = json!(["not_allowed"]))),
+    extensions(("x-problem-codes" = json!(["webhook_disabled"]))),
     params(("id" = Uuid, Path, description = "The webhook's ID")),
     responses(
         (status = 202, description = "A worker sends it within seconds", body = WebhookTestSent),

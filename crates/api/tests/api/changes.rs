@@ -70,7 +70,7 @@ async fn what_failed_in_an_ended_crawl_is_asked_again_alone() {
     record(&world, &earlier, ("robots_disallowed", 100, 30));
     let again = json!({ "settings": { "again": earlier }, "only": "failed" });
     let start = async |key: &str, body: &Value| world.post(key, "/v1/crawls", body).await;
-    start(&key, &again).await.expect_problem(403, "not_allowed");
+    start(&key, &again).await.expect_problem(409, "crawl_open");
     let cancel = format!("/v1/crawls/{earlier}/cancel");
     world.post(&key, &cancel, &json!({})).await.expect(200);
     start(&key, &again).await.expect_problem(422, "nothing_to_crawl");

@@ -127,6 +127,19 @@ async fn an_early_refusal_of_a_large_or_endless_body_says_that_the_connection_en
 }
 
 #[tokio::test]
+async fn a_body_that_is_no_http_is_named_and_ends_the_connection() {
+    let world = World::new().await;
+    let right = bearer(&world.key().await);
+    let mut connection = Connection::new(&world).await;
+    let head = format!("POST /v1/url HTTP/1.1\r\nhost: a\r\n{right}transfer-encoding: chunked");
+    connection.send(&format!("{head}\r\n\r\nzz\r\n{{\"r\r\n")).await;
+    let refused = connection.answer().await;
+    refused.expect_problem(400, "malformed_request");
+    assert!(refused.has("connection: close"), "{refused:?}");
+    connection.expect_end().await;
+}
+
+#[tokio::test]
 async fn a_request_names_one_host() {
     let world = World::new().await;
     for hosts in [

@@ -231,7 +231,7 @@ async fn a_crawl_repeats_one_of_the_same_key_that_has_ended_and_no_other() {
         json!({ "urls": ["a.test"], "settings": settings })
     };
     let ask = async |key: &str, body: &Value| world.post(key, "/v1/crawls", body).await;
-    let running = ask(&key, &again(json!({}))).await.expect_problem(403, "not_allowed");
+    let running = ask(&key, &again(json!({}))).await.expect_problem(409, "crawl_open");
     assert_eq!(running["detail"], "settings.again: the crawl has not ended");
     let cancel = format!("/v1/crawls/{earlier}/cancel");
     world.post(&key, &cancel, &json!({})).await.expect(200);

@@ -53,7 +53,10 @@ async fn a_webhook_is_added_shown_changed_and_removed_and_its_secret_is_shown_on
     assert_eq!((&changed["url"], changed.get("description")), (&shown["url"], None));
     assert_eq!(changed["events"], json!(["schedule.skipped"]));
     assert_eq!(changed["disabled_because"], "requested");
-    world.post_nothing(&key, &format!("{place}/test")).await.expect_problem(403, "not_allowed");
+    world
+        .post_nothing(&key, &format!("{place}/test"))
+        .await
+        .expect_problem(409, "webhook_disabled");
     let enabled = world.patch(&key, &place, &json!({ "enabled": true })).await.expect(200);
     assert_eq!((&enabled["enabled"], enabled.get("disabled_because")), (&json!(true), None));
     let test = world.post_nothing(&key, &format!("{place}/test")).await.expect(202);
