@@ -21,9 +21,6 @@ use crate::{
     setup::{Running, answering, assert_same, published, run, wait_for},
 };
 
-/// No worker dies here, and leases of two seconds run out on a busy machine.
-const LEASE: &str = "10m";
-
 /// How long each storm of [`the_weather_of_an_hour_is_waited_out`] rages, in seconds.
 const STORM_SECONDS: &str = "STORM_SECONDS";
 
@@ -37,7 +34,7 @@ fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
     let source = internet.running.client.bucket_url.clone();
     let stores = Stores { source, ..Stores::folders(internet, &dir) };
     let database = Database::new(internet, stores);
-    database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
     let before = internet.running.counts().bucket_requests;
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     (published(&dir.join("site")), internet.running.counts().bucket_requests - before)
@@ -104,7 +101,7 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
             _ => (Stores { source: http, ..folders }, &internet.running.bucket_weather),
         };
         let database = Database::new(&internet, stores);
-        database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+        database.start_scan(internet.crawl(), &SMALL_SHARDS);
         // The last requests are for the records of 250 hosts.
         let storm = match storm.path.is_empty() {
             true => storm.clone().after(requests - 120),
@@ -144,7 +141,7 @@ fn refusals_of_archive_and_site_discard_no_job_and_change_no_byte() {
     let s3 = internet.s3();
     let site = internet.folder.path().join("s3/everytab/site");
     let database = Database::new(&internet, Stores::s3(&s3.endpoint));
-    database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let expected = published(&site);
     for (store, storm) in [
@@ -153,7 +150,7 @@ fn refusals_of_archive_and_site_discard_no_job_and_change_no_byte() {
         ("site", Storm::of(403).over("/everytab/site/scans/")),
     ] {
         let database = Database::new(&internet, Stores::s3(&s3.endpoint));
-        database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+        database.start_scan(internet.crawl(), &SMALL_SHARDS);
         scan_in(&s3.weather, storm, &database, store, Duration::ZERO);
         let mut found = published(&site);
         found.remove("canary");
@@ -172,7 +169,7 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
         ..Stores::folders(&internet, &dir.join("out"))
     };
     let database = Database::new(&internet, stores);
-    database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
     run(database.owner(&["scan", "pause", "--kind", "warc"])).expect_code(0);
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     wait_for("the hosts", || {
@@ -216,7 +213,7 @@ fn index_files_of_every_writer_give_the_same_bytes() {
     let source = internet.running.client.bucket_url.clone();
     let stores = Stores { source, ..Stores::folders(&internet, &dir) };
     let database = Database::new(&internet, stores);
-    database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_eq!(stage(&database.status(), "index")["done"], files);
     assert_same(&expected, &published(&dir.join("site")), "the usual files and all variants");
@@ -233,7 +230,7 @@ fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
     });
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
-    database.start_scan_with_lease(internet.crawl(), LEASE, &["--distribution", "E2QWRUHAPOMQZL"]);
+    database.start_scan(internet.crawl(), &["--distribution", "E2QWRUHAPOMQZL"]);
     let mut command = database.worker(&["--exit-when-done"]);
     command.env("AWS_ENDPOINT_URL_CLOUDFRONT", endpoint).env("AWS_REGION", "us-east-1");
     command.env("AWS_ACCESS_KEY_ID", "AK").env("AWS_SECRET_ACCESS_KEY", "SK");
