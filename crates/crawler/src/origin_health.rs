@@ -3,9 +3,9 @@
 //! A transient failure (a refused connection, a 503, a body that ends early) is due to its URL or
 //! to the whole origin. If no connection can be made, it is the origin's. If several URLs fail in a
 //! row, or one of the last has a single retry left, a page that the origin served before is fetched
-//! again, as a probe. If the probe succeeds,
-//! the failures are the URLs'. Otherwise the origin is paused as a whole, longer each time, and its
-//! URLs keep their retries. Pure: the caller passes the time.
+//! again, as a probe. If the probe succeeds, the failures are the URLs'. Otherwise the origin is
+//! paused as a whole, longer each time, and its URLs keep their retries. Pure: the caller passes
+//! the time.
 
 use std::time::Duration;
 

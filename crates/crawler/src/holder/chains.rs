@@ -16,7 +16,7 @@ use everytab_frontier::{Link, LinkFlags, Turn, TurnedAway, UrlHash};
 
 use crate::{
     holder::state::{AfterPut, ChainedFetch, Holder},
-    known::{SiteKey, unix_s},
+    known::unix_s,
     redirect_chain::{ChainKey, RecordedTogether, RedirectChain},
     rows::ending_of,
 };
@@ -123,18 +123,11 @@ impl Holder {
     /// finish them soon.
     pub(super) fn end_late_chains(&mut self) {
         let is_full = self.is_full();
-        let is_aside = |key: &ChainKey| {
-            let host = self.state.hosts.get(&key.host_hash);
-            let site = host.and_then(|host| {
-                let key = SiteKey { crawl: key.crawl, site_hash: host.site_hash };
-                self.state.sites.get(&key)
-            });
-            site.is_none_or(|site| site.is_aside)
-        };
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_under_way(key));
         let waiting = waiting.filter(|(_, chain)| chain.fetched().next().is_some());
         let late = waiting.filter(|(key, chain)| {
-            let is_aside = is_aside(key);
+            let site = self.site_in(key.crawl, key.host_hash);
+            let is_aside = site.is_none_or(|site| site.is_aside);
             (chain.is_late() || is_aside) && (!self.is_due(key) || is_aside && is_full)
         });
         let keys: Vec<ChainKey> = late.map(|(key, _)| *key).collect();

@@ -27,7 +27,7 @@ const PAGES_A_CALL: i64 = 1_000;
 
 impl Holder {
     /// Returns the state of a host's site in a crawl.
-    fn site_in(&self, crawl: i32, host_hash: u64) -> Option<&Site> {
+    pub(super) fn site_in(&self, crawl: i32, host_hash: u64) -> Option<&Site> {
         let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
         self.state.sites.get(&SiteKey { crawl, site_hash })
     }

@@ -65,10 +65,7 @@ impl Holder {
         let Some(origin) = Origin::of(&turn.url) else { return false };
         let (delay, now) = (self.delay_of(host_hash, crawl), Utc::now());
         let first_pause = self.settings.origin_pause;
-        let pending = self.known_in(crawl.number, host_hash).map(|state| state.sums().pending);
-        let has_few = pending.is_some_and(|pending| pending < FAILURES_BEFORE_PAUSE as u64);
-        let is_last_but_one = has_few && turn.retries.saturating_add(1) == crawl.retries;
-        let failure = failure_of(turn, is_last_but_one, fetched);
+        let failure = self.failure_of((host_hash, crawl), turn, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
         // A body that ended early is stored after the last retry. If the origin never served a
         // whole page, such a body is the best that it has, and is not a failure of the origin.
@@ -149,20 +146,31 @@ impl Holder {
         self.note_pauses(host_hash);
     }
 
+    /// Describes a transient failure of a page. `None` if the result is final.
+    fn failure_of(
+        &self,
+        (host_hash, crawl): (u64, &Crawl),
+        turn: &Turn,
+        fetched: &PageFetched,
+    ) -> Option<PageFailure> {
+        let passing = fetched.outcome.passing(fetched.status);
+        if passing == Passing::No {
+            return None;
+        }
+        let has_few = self
+            .known_in(crawl.number, host_hash)
+            .is_some_and(|state| state.sums().pending < FAILURES_BEFORE_PAUSE as u64);
+        Some(PageFailure {
+            outcome: fetched.outcome,
+            url: turn.hash,
+            is_of_origin: passing == Passing::Origin,
+            is_last_but_one: has_few && turn.retries.saturating_add(1) == crawl.retries,
+        })
+    }
+
     fn paused_until(&self, host_hash: u64, origin: Origin) -> Option<DateTime<Utc>> {
         self.state.hosts.get(&host_hash)?.origins.pause_end(origin)
     }
-}
-
-/// Describes a transient failure of a page. `None` if the result is final.
-fn failure_of(turn: &Turn, is_last_but_one: bool, fetched: &PageFetched) -> Option<PageFailure> {
-    let passing = fetched.outcome.passing(fetched.status);
-    (passing != Passing::No).then_some(PageFailure {
-        outcome: fetched.outcome,
-        url: turn.hash,
-        is_of_origin: passing == Passing::Origin,
-        is_last_but_one,
-    })
 }
 
 /// Pauses an origin for as long as its `Retry-After` asks, if that is longer than the delay.
