@@ -199,8 +199,8 @@ pub struct CrawlPace {
     pub rate: Option<f64>,
     /// Paused origins on these hosts, by their last request's outcome.
     pub paused_origins: Value,
-    /// Seconds until the slowest host may be asked, plus those that it then needs for its pending
-    /// URLs. `None` if no host has any.
+    /// Seconds until the slowest host may get a request, plus the seconds that its pending URLs
+    /// then take. `None` if no host has pending URLs.
     pub seconds_left: Option<f64>,
     /// The slowest host.
     pub slowest_host: Option<String>,

@@ -57,7 +57,7 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
 /// Fails where the status of an answer to such a request is another one.
 fn expect(entries: &[Value], is_meant: impl Fn(&str) -> bool, is_right: impl Fn(u64) -> bool) {
     assert!(!entries.is_empty(), "no request was answered");
-    // Whoever asks is told which methods there are.
+    // OPTIONS needs no key: it lists the methods of a path.
     for entry in entries.iter().filter(|entry| entry["request"]["method"] != "OPTIONS") {
         let url = entry["request"]["url"].as_str().unwrap();
         let status = entry["response"]["status"].as_u64().unwrap();

@@ -25,8 +25,8 @@ const PASSED: &str = "Set-Cookie: passed=1\r\n";
 /// Returns the answer of a server whose `/page` is behind a cookie that `/check` sets.
 fn of_wall(request: &str) -> Act {
     match request {
-        "/page" => Act::Answer(302, "Location: /check\r\n", String::new()),
-        "/check" => Act::Answer(302, "Location: /page\r\nSet-Cookie: passed=1\r\n", String::new()),
+        "/page" => Act::Redirect("/check".to_owned(), ""),
+        "/check" => Act::Redirect("/page".to_owned(), PASSED),
         "/page Cookie: passed=1" => page("Welcome"),
         _ => Act::Answer(404, "", String::new()),
     }

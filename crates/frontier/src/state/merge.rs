@@ -92,7 +92,7 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            // The URL that redirects to it was within the budget, and is no page itself.
+            // The URL that redirects to it has taken its place in the budget.
             _ if is_page && attributes.hops == 0 => self.over_budget((&link, shapes), rules, site),
             _ => None,
         };
