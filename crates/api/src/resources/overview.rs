@@ -36,8 +36,8 @@ pub(crate) struct PaceDocument {
     /// last request. A host whose other origins continue does not rest.
     #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) paused_origins: BTreeMap<String, i64>,
-    /// Seconds until the slowest of these hosts may get a request, plus the seconds that its pending
-    /// URLs then take, one after another. The crawl takes at least this long.
+    /// Seconds until the slowest of these hosts may get a request, plus the seconds that its
+    /// pending URLs then take, one after another. The crawl takes at least this long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<f64>,
     /// Name of the slowest host.
