@@ -188,15 +188,13 @@ impl Database {
 
     /// Runs `scan start` with leases of two seconds and more arguments.
     pub(crate) fn start_scan(&self, crawl: &str, more: &[&str]) {
-        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", "2s"]);
-        command.args(self.stores.arguments()).args(more);
-        run(command).expect_code(0);
+        self.start_scan_with_lease(crawl, "2s", more);
     }
 
-    /// Runs `scan start` with leases of the length `lease`.
-    pub(crate) fn start_scan_with_lease(&self, crawl: &str, lease: &str) {
+    /// Runs `scan start` with leases of the length `lease` and more arguments.
+    pub(crate) fn start_scan_with_lease(&self, crawl: &str, lease: &str, more: &[&str]) {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
-        command.args(self.stores.arguments());
+        command.args(self.stores.arguments()).args(more);
         run(command).expect_code(0);
     }
 

@@ -109,7 +109,8 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
 
     let mut pooled = Database::new(&internet, Stores::folders(&internet, &dir.join("pooled")));
     pooled.worker_url = pooler.url(&pooled.name);
-    pooled.start_scan(internet.crawl(), &[]);
+    // No lease may run out, on a busy machine either.
+    pooled.start_scan_with_lease(internet.crawl(), "1m", &[]);
     let mut workers: Vec<Running> =
         (0..3).map(|_| Running::start(pooled.worker(&["--exit-when-done"]))).collect();
     let mut most = 0;

@@ -63,7 +63,7 @@ fn what_is_told_of_each_host_is_what_its_server_logged() {
     internet.running.keep_access_log();
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
-    database.start_scan_with_lease(internet.crawl(), LEASE);
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let logged = access_log(&internet);
     let hosts: BTreeSet<String> = internet.running.hosts().chain(logged.keys().cloned()).collect();
