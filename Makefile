@@ -59,11 +59,11 @@ build: ## Build the programs, optimised, into target/release
 
 .PHONY: test
 test: ## Check and test everything, as .ci/run does
-	@scripts/install/test.sh packages
+	@scripts/install/test.sh building
 	@mkdir -p $(TARGET)
-	@# While it compiles, what is not Debian's is fetched.
+	@# While it compiles, all other programs are installed.
 	@scripts/install/test.sh >$(TARGET)/install.log 2>&1 & installing=$$!; ended=0; \
-	$(MAKE) lint || ended=$$?; \
+	$(MAKE) -j 2 --output-sync=target lint || ended=$$?; \
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
 	@$(MAKE) verify
@@ -77,8 +77,9 @@ test: ## Check and test everything, as .ci/run does
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests
-build-tests: ## Build the Rust tests and all that they start
-	$(BUILD_TESTS)
+build-tests: ## Build the Rust tests and all that they start, with clippy
+	@# Cargo has no use for make's own jobserver.
+	env -u MAKEFLAGS -u MFLAGS $(BUILD_TESTS)
 
 .PHONY: test-rust
 test-rust: build-tests ## Run the Rust tests against a private Postgres
@@ -143,11 +144,13 @@ site-shots: ## Take pictures of the page, to look at, into target/site-shots (AR
 	node site/tests/shots.mjs $(TARGET)/site-shots $(ARGS)
 
 .PHONY: lint
-lint: ## Formatting, the project's own rules, and clippy, while it builds the tests
+lint: lint-rules build-tests ## lint-rules, and clippy while it builds the tests
+
+.PHONY: lint-rules
+lint-rules: ## Formatting and the project's own rules, which need no compiler
 	$(CARGO) fmt --all --check
 	scripts/lint/project.sh
 	scripts/lint/structure $(STRUCTURE)
-	$(BUILD_TESTS)
 
 .PHONY: check-features
 check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)

@@ -4,18 +4,18 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-UV=0.13.9
-tools="$target/lock-tools"
-[ -x "$tools/bin/uv" ] ||
-    { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet "uv==$UV"; }
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
+install_uv
 
 # lock LIST [ARGUMENTS]: the lock file of LIST.txt.
 lock() {
     local list="$1"
     shift
-    "$tools/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    "$target/uv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
         --no-header --no-annotate "$@" --output-file "${list%.txt}.lock" "$list"
 }
+lock scripts/install/uv.txt
 lock scripts/install/python-requirements.txt
 lock scripts/judge/requirements.txt
 lock packaging/requirements.txt

