@@ -24,8 +24,8 @@ use crate::{
 /// How long each storm of [`the_weather_of_an_hour_is_waited_out`] rages, in seconds.
 const STORM_SECONDS: &str = "STORM_SECONDS";
 
-/// No lease may run out here, even on a busy machine. If a storm spares some of a job's requests, the
-/// job is given back after it has made no progress for this long.
+/// No lease may run out here, even on a busy machine. If a storm spares some of a job's requests,
+/// the job is given back after it has made no progress for this long.
 const LEASE: &str = "10s";
 
 fn a_few_faults() -> Internet {
