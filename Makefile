@@ -25,6 +25,8 @@ $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Cargo keeps what it compiles incrementally apart. Whichever of these targets runs, and by whichever
 # way, it finds what another one has compiled.
 $(LINTED): export CARGO_INCREMENTAL ?= 0
+# Panics name their lines without it. For a backtrace with lines: CARGO_PROFILE_DEV_DEBUG=1 make ...
+$(LINTED): export CARGO_PROFILE_DEV_DEBUG ?= 0
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
