@@ -5,7 +5,7 @@
 # are not to be had, so their absence is no failure of these functions; scripts/install/test.sh says
 # what is missing then.
 
-# uv, into target/uv: it takes a third of pip's processor time.
+# uv, into target/uv: it takes half of pip's processor time.
 install_uv() {
     local folder="$target/uv" wanted=scripts/install/uv.lock
     cmp --silent "$wanted" "$folder/installed" && return
@@ -28,7 +28,8 @@ install_python_programs() {
     if install_uv && python3 -m venv "$folder" &&
         UV_DEFAULT_INDEX="${PIP_INDEX_URL:-https://pypi.org/simple}" "$target/uv/bin/uv" \
             pip install --quiet --native-tls --cache-dir "$target/uv/cache" --python "$folder" \
-            --no-deps --require-hashes --requirement "$wanted" >"$folder/log" 2>&1; then
+            --compile-bytecode --no-deps --require-hashes --requirement "$wanted" \
+            >"$folder/log" 2>&1; then
         cp "$wanted" "$installed"
     else
         say "no Python programs ($folder/log): what needs them cannot run"
