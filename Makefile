@@ -68,9 +68,8 @@ test: ## Check and test everything, as .ci/run does
 	$(MAKE) -j 2 --output-sync=target lint || ended=$$?; \
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
-	@$(MAKE) verify
 	@# Each leaves a core idle at times.
-	@$(MAKE) -j 4 --output-sync=target check-features test-doc test-scripts test-infra
+	@$(MAKE) -j 5 --output-sync=target verify check-features test-doc test-scripts test-infra
 	@# Many Rust tests wait, for leases that run out or delays of hosts.
 	@$(MAKE) test-site >$(TARGET)/site-tests.log 2>&1 & page=$$!; ended=0; \
 	$(MAKE) test-rust || ended=$$?; \
