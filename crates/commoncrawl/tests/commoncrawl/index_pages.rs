@@ -92,7 +92,7 @@ fn any_codec() -> impl Strategy<Value = Compression> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn pages_of_any_make_give_what_the_rows_say(
