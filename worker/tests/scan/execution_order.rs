@@ -42,7 +42,7 @@ fn worker_count_order_and_caches_change_no_outcome_and_no_byte() {
         .with(Behaviour::Refused, 30_000)
         .with(Behaviour::StallsInBody, 0)
         .with_shared_address(400_000);
-    let internet = internet(220, mix);
+    let internet = internet(120, mix);
     let shuffles = if std::env::var_os("CHAOS_LONG").is_some() { 5 } else { 1 };
     let mut variations: Vec<Variation> = Vec::new();
     for shuffle in 1..=shuffles {

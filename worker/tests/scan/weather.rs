@@ -28,8 +28,8 @@ const STORM_SECONDS: &str = "STORM_SECONDS";
 /// the job is given back after it has made no progress for this long.
 const LEASE: &str = "10s";
 
-fn a_few_faults() -> Internet {
-    internet(120, Mix::none().with(Behaviour::NotFound, 100_000))
+fn a_few_faults(hosts: u64) -> Internet {
+    internet(hosts, Mix::none().with(Behaviour::NotFound, 100_000))
 }
 
 /// What a scan publishes in fair weather, and how many requests to the bucket that takes.
@@ -90,7 +90,7 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
 
 /// Storms over the source, behind HTTP or in S3, each in the middle of reading the records.
 fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Duration) {
-    let internet = a_few_faults();
+    let internet = a_few_faults(120);
     let s3 = internet.s3();
     let (expected, requests) = fair(&internet);
     for (number, (scheme, storm)) in storms.iter().enumerate() {
@@ -141,7 +141,7 @@ fn the_weather_of_an_hour_is_waited_out() {
 
 #[test]
 fn refusals_of_archive_and_site_discard_no_job_and_change_no_byte() {
-    let internet = a_few_faults();
+    let internet = a_few_faults(120);
     let s3 = internet.s3();
     let site = internet.folder.path().join("s3/everytab/site");
     let database = Database::new(&internet, Stores::s3(&s3.endpoint));
@@ -164,7 +164,7 @@ fn refusals_of_archive_and_site_discard_no_job_and_change_no_byte() {
 
 #[test]
 fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
-    let internet = a_few_faults();
+    let internet = a_few_faults(120);
     let s3 = internet.s3();
     let dir = internet.folder.path();
     let stores = Stores {
@@ -192,7 +192,8 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
     outcomes::assert_totals(&dir.join("out/site"));
 }
 
-/// The same rows in files of 28 writers' settings, each file in another one.
+/// The same rows in files of 28 writers' settings, each file in another one. The number of index
+/// files bounds a small site's number of shards: 250 hosts give the same number in both.
 #[test]
 fn index_files_of_every_writer_give_the_same_bytes() {
     const WRITER: &str = concat!(
@@ -205,7 +206,7 @@ fn index_files_of_every_writer_give_the_same_bytes() {
         println!("skipped: {python} has no pyarrow and duckdb");
         return;
     }
-    let internet = a_few_faults();
+    let internet = a_few_faults(250);
     let (expected, _) = fair(&internet);
     let bucket = &internet.running.client.bucket_dir;
     let written = Command::new(&python).arg(WRITER).arg(bucket).arg(internet.crawl()).output();
@@ -253,7 +254,7 @@ fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
 
 #[test]
 fn a_list_of_index_files_that_comes_late_gives_way_to_the_crawl_before() {
-    let internet = a_few_faults();
+    let internet = a_few_faults(120);
     let s3 = internet.s3();
     let stores = Stores::s3(&s3.endpoint);
     let database = Database::new(&internet, stores);
