@@ -12,9 +12,11 @@ DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
 # Independent programs that tests compare with, where scripts/install/test.sh could get them.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+# Cargo beside other targets of make: it and rustdoc complain of make's own jobserver.
+CARGO_ALONE := env -u MAKEFLAGS -u MFLAGS $(CARGO)
 # Programs that BUILD_TESTS built: with --package, cargo would turn on other features of the
 # dependencies, and compile those once more.
-BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
+BUILD_TESTS := $(CARGO_ALONE) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
 # Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
 # twice. `cargo clippy` passes the options in this variable, in this form.
@@ -79,8 +81,7 @@ test: ## Check and test everything, as .ci/run does
 
 .PHONY: build-tests
 build-tests: ## Build the Rust tests and all that they start, with clippy
-	@# Cargo has no use for make's own jobserver.
-	env -u MAKEFLAGS -u MFLAGS $(BUILD_TESTS)
+	$(BUILD_TESTS)
 
 .PHONY: test-rust
 test-rust: build-tests ## Run the Rust tests against a private Postgres
@@ -93,8 +94,7 @@ endif
 
 .PHONY: test-doc
 test-doc: ## Run the examples in the Rust documentation
-	@# rustdoc complains of make's own jobserver.
-	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --quiet --locked --workspace --doc
+	$(CARGO_ALONE) test --quiet --locked --workspace --doc
 
 .PHONY: test-site
 test-site: ## Run the page's tests

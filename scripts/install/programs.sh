@@ -13,7 +13,7 @@ install_uv() {
     mkdir -p "$target"
     python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check \
         --require-hashes --requirement "$wanted" >"$folder/log" 2>&1 &&
-        cp "$wanted" "$folder/installed"
+        cp "$wanted" "$folder/installed" || { say "no uv ($folder/log)" && return 1; }
 }
 
 # install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER what the lock file of

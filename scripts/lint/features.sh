@@ -4,12 +4,12 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Of a machine of the fleet: the tests' build knows all but everytab-worker itself. --workspace
-# gives the dependencies the features that they have there, and --test their features for tests.
+# The fleet's program. With --workspace and a test, cargo gives all dependencies the features that
+# they have in the tests' build, so it compiles only the library of everytab-worker.
 cargo build --quiet --locked --workspace --lib --test conformance --no-default-features \
     --features "everytab-storage/default,everytab-worker/${fleet_features//,/,everytab-worker/}" ||
     die "--features $fleet_features does not compile"
-# Of the demo: with other features of the dependencies too.
+# The demo's program. Its dependencies have other features, so nothing can be reused.
 cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
     --no-default-features --features "$demo_features" ||
     die "--features $demo_features does not compile"

@@ -41,7 +41,7 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
     command.args(["--max-response-time", ANSWER_S, "--request-timeout", ANSWER_S]);
     command.args(["--suppress-health-check", "all", "--generation-database", "none"]);
     if id.is_some() {
-        // What it creates has another id than the one that it then asks for.
+        // This id replaces the ids of the resources that the run creates.
         command.args(["--exclude-checks", "ensure_resource_availability"]);
     }
     command.arg("--report-har-path").arg(har).arg("--no-color");
