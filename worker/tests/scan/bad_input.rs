@@ -378,7 +378,8 @@ fn few_open_files_mean_a_warning_and_fewer_concurrent_requests_and_the_same_scan
 fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
     let plan = |more: &[&str]| {
         let mut command = worker(["plan", "--hosts", "30000000"]);
-        command.args(more).env_remove("EVERYTAB_ARCHIVE_RATE");
+        command.args(more);
+        command.env_remove("EVERYTAB_ARCHIVE_RATE").env_remove("EVERYTAB_IN_FLIGHT");
         run(command)
     };
     let document = |more: &[&str]| {
@@ -432,6 +433,7 @@ fn a_plan_of_a_live_crawl_says_what_bounds_it_and_refuses_what_makes_no_sense() 
     let plan = |arguments: &[&str]| {
         let mut command = worker(["plan"]);
         command.args(arguments).env_remove("EVERYTAB_WORKERS").env_remove("EVERYTAB_LIMIT");
+        command.env_remove("EVERYTAB_IN_FLIGHT");
         run(command)
     };
     let ten_billion = ["--crawl-pages", "10000000000", "--crawl-days", "50"];
