@@ -70,10 +70,10 @@ test: ## Check and test everything, as .ci/run does
 	$(MAKE) -j 2 --output-sync=target lint || ended=$$?; \
 	wait $$installing || ended=$$?; \
 	cat $(TARGET)/install.log; exit $$ended
-	@# Each leaves a core idle at times.
-	@$(MAKE) -j 5 --output-sync=target verify check-features test-doc test-scripts test-infra
-	@# Many Rust tests wait, for leases that run out or delays of hosts.
+	@# Each check leaves a core idle at times, and many Rust tests wait, for leases that run out or
+	@# delays of hosts. The page's tests take what both leave.
 	@$(MAKE) test-site >$(TARGET)/site-tests.log 2>&1 & page=$$!; ended=0; \
+	$(MAKE) -j 5 --output-sync=target verify check-features test-doc test-scripts test-infra && \
 	$(MAKE) test-rust || ended=$$?; \
 	wait $$page || ended=$$?; \
 	cat $(TARGET)/site-tests.log; exit $$ended

@@ -60,13 +60,13 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     ];
     let early = 0;
     let most = 0;
-    for (let step = 0; step < 70; step += 1) {
-      await scrollBy(page, 700);
+    for (let step = 0; step < 35; step += 1) {
+      await scrollBy(page, 1_400);
       await page.until("tabs below",
         "document.documentElement.scrollHeight > scrollY + 2 * innerHeight");
       const [nodes, rows] = await count();
       assert.ok(rows <= poolSize(800, rowLayout(1280, false).rowHeightPx), `${rows} rows`);
-      if (step < 15) early = Math.max(early, nodes);
+      if (step < 8) early = Math.max(early, nodes);
       most = Math.max(most, nodes);
     }
     assert.ok((await page.evaluate("scrollY")) > 40_000);

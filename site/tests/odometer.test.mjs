@@ -93,6 +93,22 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     assert.deepEqual(seen, [false, true]);
   });
 
+  test("what the pace says stays in its place while the count grows", async () => {
+    const { page } = await visits.visit(sample);
+    await page.until("the count", `${COUNT} > 80`);
+    const lefts = await page.evaluate(`(() => {
+      const [count, pace] = ['count', 'pace'].map((name) => document.querySelector('.seen-' + name));
+      pace.textContent = 'At this pace the rest takes 14 minutes.';
+      const texts = ['1 tab seen: 0.0000033 % of the web', '99 tabs seen: 1 % of the web',
+        '1,234 tabs seen: 0.0041 % of the web', '9,876,543 tabs seen: 33 % of the web'];
+      return texts.map((text) => {
+        count.textContent = text;
+        return [pace.checkVisibility(), pace.getBoundingClientRect().left];
+      });
+    })()`);
+    assert.deepEqual(lefts, lefts.map(() => [true, lefts[0][1]]));
+  });
+
   test("far down, a sentence compares the way, and screen readers hear it", async () => {
     const { page } = await visits.visit(sample);
     await page.until("the count", `${COUNT} > 80`);

@@ -5,11 +5,11 @@
 
 use std::{thread, time::Duration};
 
-use everytab_testbed::{Behaviour, Mix};
+use everytab_testbed::{Behaviour, Latency, Mix, Settings};
 use serde_json::Value;
 
 use crate::{
-    environment::{Database, Internet, Stores, internet},
+    environment::{Database, Internet, Stores, internet, internet_with},
     outcomes,
     setup::{Running, run, tabs, wait_for},
 };
@@ -80,14 +80,25 @@ fn a_page_that_kills_its_worker_costs_that_page_alone() {
 
 #[test]
 fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
-    let internet = internet(15, Mix::none().with(Behaviour::Slow, 60_000));
-    let (before, expected) = undisturbed(&internet, &["--robots", "off"]);
-    let seen = || {
+    let internet_of = |slow: Duration| {
+        internet_with(|scratch| Settings {
+            behaviours: Mix::none().with(Behaviour::Slow, 60_000),
+            latency: Latency { slow_at_least: slow, slow_at_most: slow, ..Latency::default() },
+            ..Settings::generated(7, 15, scratch)
+        })
+    };
+    let requests_of_slow_hosts = |internet: &Internet| {
         let requests = internet.running.counts().requests;
         requests.get(&Behaviour::Slow).copied().unwrap_or(0)
     };
-    let poisoned = seen();
-    assert!((1..=4).contains(&poisoned), "{poisoned} URLs of slow hosts: choose another share");
+    let answering = internet_of(Duration::ZERO);
+    let (before, expected) = undisturbed(&answering, &["--robots", "off"]);
+    // On a busy machine a worker that was not on time requests a URL again.
+    let requested = requests_of_slow_hosts(&answering);
+    assert!((1..=8).contains(&requested), "{requested} requests: choose another share");
+    // The same hosts, but no answer of a slow one comes before its worker is killed.
+    let internet = internet_of(Duration::from_secs(60));
+    let seen = || requests_of_slow_hosts(&internet);
     let dir = internet.folder.path().join("poisoned");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
     database.start_scan(internet.crawl(), &["--robots", "off"]);
@@ -107,9 +118,10 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
     let icon = |status: &Value, name: &str| status["outcomes"]["icon"]["outcomes"][name].as_u64();
-    assert_eq!(icon(&status, "crashed"), Some(poisoned), "{}", status["outcomes"]["icon"]);
+    let crashed = icon(&status, "crashed").unwrap_or(0);
+    assert!((1..=requested).contains(&crashed), "{}", status["outcomes"]["icon"]);
     assert_eq!(
-        icon(&status, "ok").map(|ok| ok + poisoned),
+        icon(&status, "ok").map(|ok| ok + crashed),
         icon(&before, "ok"),
         "{}",
         status["outcomes"]["icon"]
@@ -118,7 +130,7 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     let left = tabs(&dir.join("site"));
     assert_eq!(left.len(), expected.len(), "the host stays, without that icon");
     let changed = expected.iter().zip(&left).filter(|(before, after)| before != after).count();
-    assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
+    assert!((1..=crashed).contains(&(changed as u64)), "{changed} tabs changed");
 }
 
 /// Icons that are corrupt end the process that decodes them, each in another way. The worker is not
