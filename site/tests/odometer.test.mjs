@@ -97,7 +97,8 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     const { page } = await visits.visit(sample);
     await page.until("the count", `${COUNT} > 80`);
     const lefts = await page.evaluate(`(() => {
-      const [count, pace] = ['count', 'pace'].map((name) => document.querySelector('.seen-' + name));
+      const [count, pace] = ['.seen-count', '.seen-pace']
+        .map((name) => document.querySelector(name));
       pace.textContent = 'At this pace the rest takes 14 minutes.';
       const texts = ['1 tab seen: 0.0000033 % of the web', '99 tabs seen: 1 % of the web',
         '1,234 tabs seen: 0.0041 % of the web', '9,876,543 tabs seen: 33 % of the web'];
