@@ -66,7 +66,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
         "document.documentElement.scrollHeight > scrollY + 2 * innerHeight");
       const [nodes, rows] = await count();
       assert.ok(rows <= poolSize(800, rowLayout(1280, false).rowHeightPx), `${rows} rows`);
-      if (step < 8) early = Math.max(early, nodes);
+      if (step < 7) early = Math.max(early, nodes);
       most = Math.max(most, nodes);
     }
     assert.ok((await page.evaluate("scrollY")) > 40_000);
