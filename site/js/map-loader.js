@@ -17,7 +17,8 @@ export class MapLoader {
 
   /**
    * `load(key, signal)` resolves to {value, bytes} or {trouble}; `onChange` is called when
-   * something was loaded or failed. Values with a `close` method are closed when dropped.
+   * something was loaded or failed, and when `want` changes `busy` or `trouble`. Values with a
+   * `close` method are closed when dropped.
    */
   constructor({ load, onChange, maxBytes }) {
     this.#load = load;
@@ -49,6 +50,7 @@ export class MapLoader {
 
   /** Says which keys are wanted now, the most important first; others are aborted. */
   want(keys) {
+    const { busy, trouble } = this;
     this.#wanted = keys;
     const wanted = new Set(keys);
     for (const [key, controller] of this.#running) {
@@ -65,6 +67,7 @@ export class MapLoader {
     }
     this.#drop(wanted);
     this.#begin();
+    if (this.busy !== busy || this.trouble !== trouble) this.#onChange();
   }
 
   /** Asks again for what failed. */

@@ -195,9 +195,10 @@ test("a tile below bundles that are all in memory is not wanted", () => {
 function loaderByHand(maxBytes = 100) {
   const asked = [];
   const waiting = new Map();
+  const told = [];
   const loader = new MapLoader({
     maxBytes,
-    onChange: () => {},
+    onChange: () => told.push([loader.busy, loader.trouble]),
     load: (key, signal) => {
       asked.push(key);
       return new Promise((resolve) => {
@@ -210,7 +211,7 @@ function loaderByHand(maxBytes = 100) {
     waiting.get(key)(value);
     await new Promise((done) => setTimeout(done));
   };
-  return { loader, asked, answer };
+  return { loader, asked, answer, told };
 }
 
 test("at most six requests are under way, the first wanted first, others never", async () => {
@@ -225,6 +226,19 @@ test("at most six requests are under way, the first wanted first, others never",
   await answer("k9", { value: 9, bytes: 10 });
   assert.equal(asked.length, 7, "what was aborted or not begun is not asked for");
   assert.equal(loader.trouble, "", "an aborted request is no trouble");
+});
+
+test("the end of the last request by an abort is told, and that of a trouble", async () => {
+  const { loader, answer, told } = loaderByHand();
+  loader.want(["a", "b"]);
+  await answer("a", { value: 1, bytes: 10 });
+  loader.want(["a"]);
+  assert.deepEqual(told, [[true, ""], [true, ""], [false, ""]]);
+  loader.want(["c"]);
+  await answer("c", { trouble: "missing" });
+  loader.want(["a"]);
+  loader.want(["a"]);
+  assert.deepEqual(told.slice(3), [[true, ""], [false, "missing"], [false, ""]]);
 });
 
 test("what is kept stays below the bound, and what is wanted is never dropped", async () => {

@@ -52,7 +52,7 @@ describe("the map", { skip, concurrency: false }, () => {
   })();
   const visit = (hash = "", more = {}) =>
     visits.visit(sample, { path: `map.html${hash}`, until: SHOWN, ...more });
-  const lateTiles = (ms) => Object.fromEntries([0, 1, 2].flatMap((z) =>
+  const lateTiles = (ms, levels = [0, 1, 2]) => Object.fromEntries(levels.flatMap((z) =>
     [0, 1, 2, 3].flatMap((x) => [0, 1, 2, 3].map((y) =>
       [`${sample.prefix}map/${z}/${x}-${y}.png`, ms]))));
   const wheel = (page, x, y, deltaY) =>
@@ -123,10 +123,8 @@ describe("the map", { skip, concurrency: false }, () => {
 
   test("requests for what is no longer in view are aborted, and that is no trouble", async () => {
     let aborted = 0;
-    const late = Object.fromEntries(Object.entries(lateTiles(8_000))
-      .filter(([path]) => path.includes("/map/0/")));
     const { page, server } = await visit("#110,110,8", {
-      late,
+      late: lateTiles(8_000, [0]),
       until: "document.querySelector('#nearer').disabled === false",
       prepare: (one) => one.on("Network.loadingFailed", ({ canceled }) => {
         aborted += canceled ? 1 : 0;
@@ -138,6 +136,13 @@ describe("the map", { skip, concurrency: false }, () => {
     await page.until("all", `${SEEN}.startsWith('All') && ${SHOWN}`);
     assert.ok(aborted > 0);
     assert.equal(await page.evaluate(MESSAGE), "");
+  });
+
+  test("icons that come before the tiles below them end the loading", async () => {
+    const late = lateTiles(8_000, [0, 1]);
+    const { page, server } = await visit(`#${site.x + 0.5},${site.y + 0.5},48`, { late });
+    assert.ok(server.asked.some((path) => path.slice(1) in late));
+    assert.deepEqual(page.troubles, []);
   });
 
   test("while nothing has come, it says that the map is loading", async () => {
