@@ -79,24 +79,24 @@ impl Motif {
 
     /// Draws the image, `size` pixels wide and high.
     pub(super) fn draw(&self, size: u32) -> Canvas {
-        let samples: i64 = if size <= 64 { 4 } else { 2 };
-        let step = i64::from(size) * samples * 2;
+        let samples: usize = if size <= 64 { 4 } else { 2 };
+        let all = i64::from(size) * samples as i64;
+        let points: Vec<_> = (0..all).map(|at| (2 * at + 1) * SIDE / (2 * all)).collect();
         let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
-        for y in 0..i64::from(size) {
-            for x in 0..i64::from(size) {
+        for down in points.chunks_exact(samples) {
+            for across in points.chunks_exact(samples) {
                 let mut sum = [0_i64; 4];
-                for sample in 0..samples * samples {
-                    let at =
-                        |pixel: i64, part: i64| (2 * (pixel * samples + part) + 1) * SIDE / step;
-                    let (down, right) = (at(y, sample / samples), at(x, sample % samples));
-                    if let Some(found) = self.at(right, down) {
-                        for (sum, part) in sum.iter_mut().zip(found) {
-                            *sum += i64::from(part);
+                for &y in down {
+                    for &x in across {
+                        if let Some([red, green, blue]) = self.at(x, y) {
+                            sum[0] += i64::from(red);
+                            sum[1] += i64::from(green);
+                            sum[2] += i64::from(blue);
+                            sum[3] += 255;
                         }
-                        sum[3] += 255;
                     }
                 }
-                pixels.push(average(sum, samples * samples));
+                pixels.push(average(sum, (samples * samples) as i64));
             }
         }
         Canvas { size, pixels }
@@ -115,7 +115,9 @@ impl Motif {
             return Some(colour);
         }
         // Darker towards the bottom, by up to a quarter.
-        Some(colour.map(|part| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8))
+        let darker = |part: u8| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8;
+        let [red, green, blue] = colour;
+        Some([darker(red), darker(green), darker(blue)])
     }
 
     fn background_covers(&self, x: i64, y: i64) -> bool {
