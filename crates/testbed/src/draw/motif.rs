@@ -85,6 +85,7 @@ impl Motif {
         let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
         for down in points.chunks_exact(samples) {
             for across in points.chunks_exact(samples) {
+                // Each channel by name: array iterators are slow at the tests' low optimisation.
                 let mut sum = [0_i64; 4];
                 for &y in down {
                     for &x in across {
