@@ -38,6 +38,15 @@ const FIRST_INCREASE: f64 = 0.1;
 const INCREASE: f64 = 0.02;
 /// Minimum share of the allowed rate, even while every response is a refusal.
 const LEAST_SHARE: f64 = 0.01;
+/// Minimum requests per second, unless the caller allows fewer. Each job of a worker can then learn
+/// within two minutes that the source refuses its requests.
+const LEAST_RATE: f64 = 0.2;
+/// Minimum rate that a source without an allowed rate recovers to before its limit is removed. A
+/// slow worker measures a lower one, which says nothing about the source.
+const LEAST_REFUSED_RATE: f64 = 100.0;
+/// How long a request is retried, its waits for permits included, while none to the source
+/// succeeds.
+const RETRY_TIME: Duration = Duration::from_secs(60);
 /// Retry budget in the SDK's units: its capacity, the cost of a retry, and the refund of a
 /// successful request.
 const RETRY_BUDGET: u32 = 500;
@@ -78,6 +87,7 @@ struct State {
     decreased_at: Option<Instant>,
     next: Option<Instant>,
     paused_until: Option<Instant>,
+    answered_at: Option<Instant>,
     /// The length of the last pause. `None` after a successful request.
     last_pause: Option<Duration>,
     window: Window,
@@ -95,6 +105,7 @@ impl Default for State {
             decreased_at: None,
             next: None,
             paused_until: None,
+            answered_at: None,
             last_pause: None,
             window: Window::default(),
             retry_budget: RETRY_BUDGET,
@@ -140,6 +151,7 @@ impl State {
     fn answered(&mut self, now: Instant) {
         self.window.count(now, true);
         self.retry_budget = (self.retry_budget + ANSWER_REFUND).min(RETRY_BUDGET);
+        self.answered_at = Some(now);
         self.last_pause = None;
         let since = now.saturating_duration_since(self.increased_at.unwrap_or(now));
         self.increased_at = Some(now);
@@ -161,13 +173,15 @@ impl State {
         let allowed = match self.allowed.or(self.refused_at) {
             Some(allowed) => allowed,
             None => {
-                self.share = 1.0;
-                *self.refused_at.insert(ended.max(1.0))
+                let refused_at = ended.max(LEAST_REFUSED_RATE);
+                self.share = ended / refused_at;
+                *self.refused_at.insert(refused_at)
             }
         };
         let rate = allowed * self.share;
         let rate = (rate * DECREASE).max(answered * BELOW_GOODPUT).min(rate * LEAST_DECREASE);
-        self.share = (rate / allowed).clamp(LEAST_SHARE, 1.0);
+        let least = (LEAST_RATE / allowed).clamp(LEAST_SHARE, 1.0);
+        self.share = (rate / allowed).clamp(least, 1.0);
         self.increase = INCREASE;
     }
 
@@ -261,9 +275,13 @@ impl Pace {
         }
     }
 
-    /// Takes a retry's cost from the budget. Returns false if the budget is spent.
-    fn may_retry(&self) -> bool {
+    /// Takes the cost of retrying a request that began at `began` from the budget. Returns false if
+    /// the budget is spent, or if no request has succeeded since then and [`RETRY_TIME`] is over.
+    fn may_retry(&self, began: Instant) -> bool {
         let mut state = self.state.lock();
+        if began.elapsed() > RETRY_TIME && state.answered_at.is_none_or(|at| at < began) {
+            return false;
+        }
         let left = state.retry_budget.checked_sub(RETRY_COST);
         state.retry_budget = left.unwrap_or(state.retry_budget);
         left.is_some()
@@ -273,6 +291,7 @@ impl Pace {
 /// The attempts of one request to a store.
 pub(crate) struct Attempts<'a> {
     pace: Option<&'a Pace>,
+    began: Instant,
     made: u32,
     most: u32,
 }
@@ -280,7 +299,7 @@ pub(crate) struct Attempts<'a> {
 impl<'a> Attempts<'a> {
     /// Allows up to `most` attempts, each with a permit of `pace` if there is one.
     pub(crate) fn new(pace: Option<&'a Pace>, most: u32) -> Self {
-        Self { pace, made: 0, most }
+        Self { pace, began: Instant::now(), made: 0, most }
     }
 
     /// Waits until the next attempt may be sent, and returns its number, starting at 1.
@@ -299,7 +318,7 @@ impl<'a> Attempts<'a> {
         }
         error.is_some_and(StorageError::is_retryable)
             && self.made < self.most
-            && self.pace.is_none_or(Pace::may_retry)
+            && self.pace.is_none_or(|pace| pace.may_retry(self.began))
     }
 }
 
@@ -389,11 +408,77 @@ mod tests {
 
     #[test]
     fn while_every_request_fails_the_budget_ends_repetition() {
-        let pace = Pace::default();
-        assert_eq!((0..1_000).filter(|_| pace.may_retry()).count(), 100);
+        let (pace, began) = (Pace::default(), Instant::now());
+        assert_eq!((0..1_000).filter(|_| pace.may_retry(began)).count(), 100);
         for _ in 0..10 {
             pace.count(None);
         }
-        assert_eq!((0..10).filter(|_| pace.may_retry()).count(), 2);
+        assert_eq!((0..10).filter(|_| pace.may_retry(began)).count(), 2);
+    }
+
+    /// Sends one request with up to twelve attempts that each fail with `error` after `latency`.
+    async fn fails(pace: &Pace, error: &StorageError, latency: Duration) {
+        let mut attempts = Attempts::new(Some(pace), 12);
+        loop {
+            attempts.begin().await;
+            tokio::time::sleep(latency).await;
+            if !attempts.goes_on(Some(error)) {
+                return;
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_the_rate_each_job_learns_in_minutes_that_the_source_refuses_all() {
+        for allowed in [None, Some(1_000.0), Some(9.0), Some(0.2)] {
+            for latency in [1, 100, 2_000].map(Duration::from_millis) {
+                let pace = Arc::new(Pace::default());
+                pace.allow(allowed);
+                let began = Instant::now();
+                let requests: Vec<_> = (0..16)
+                    .map(|_| {
+                        let pace = Arc::clone(&pace);
+                        tokio::spawn(async move { fails(&pace, &slow_down(), latency).await })
+                    })
+                    .collect();
+                for request in requests {
+                    request.await.unwrap();
+                }
+                let seconds = began.elapsed().as_secs();
+                assert!(seconds < 180, "{seconds} s with {allowed:?}, {latency:?}");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_goes_on_while_others_succeed() {
+        let pace = Pace::default();
+        let mut attempts = Attempts::new(Some(&pace), 100);
+        for _ in 0..30 {
+            attempts.begin().await;
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            pace.count(None);
+            assert!(attempts.goes_on(Some(&slow_down())));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_that_a_slow_worker_saw_refuse_is_read_without_a_limit_soon() {
+        let pace = Pace::default();
+        for _ in 0..20 {
+            pace.acquire().await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            pace.count(Some(&slow_down()));
+        }
+        let least = pace.rate().unwrap();
+        assert!((0.99..1.01).contains(&least), "{least}");
+        let began = Instant::now();
+        while pace.rate().is_some() {
+            pace.acquire().await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            pace.count(None);
+        }
+        let seconds = began.elapsed().as_secs();
+        assert!(seconds < 90, "{seconds} s");
     }
 }

@@ -126,15 +126,19 @@ pub(crate) fn assert_consistent(database: &dyn OwnedDatabase) {
     assert_eq!(one(stale), "0", "a result of another lease than the job's");
 }
 
+/// The names of all archive objects of the newest scan.
+pub(crate) fn stored_archives(database: &dyn OwnedDatabase, store: &Path) -> BTreeSet<String> {
+    let scan = database.status()["scan"].as_str().unwrap().to_owned();
+    let folder = store.join("archive").join(&scan);
+    files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect()
+}
+
 /// The archive objects of the newest scan: those that rows refer to, and the others.
 pub(crate) fn archive_objects(
     database: &dyn OwnedDatabase,
     store: &Path,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
-    let scan = database.status()["scan"].as_str().unwrap().to_owned();
-    let folder = store.join("archive").join(&scan);
-    let there: BTreeSet<String> =
-        files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect();
+    let there = stored_archives(database, store);
     let sql = "select distinct i.shard || '-' || i.lease_number || '.warc.gz'
                  from everytab.icons i join everytab.jobs j
                    on j.run = i.scan and j.kind = 'icon' and j.part = i.shard

@@ -2,7 +2,7 @@
 //! its results, `scan gc` deletes the archive objects that it stored, and the published bytes are
 //! right.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{cell::RefCell, collections::BTreeSet, path::PathBuf};
 
 use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Behaviour, Mix, s3::S3Server};
@@ -23,6 +23,8 @@ struct FrozenWorkerTest {
     to_postgres: FaultProxy,
     database: Database,
     expected: ScanResult,
+    /// The archive objects that there were when the worker was frozen. All are its own.
+    stored_by_frozen: RefCell<BTreeSet<String>>,
 }
 
 impl FrozenWorkerTest {
@@ -38,7 +40,8 @@ impl FrozenWorkerTest {
         let to_postgres = FaultProxy::before(&internet.runtime, socket);
         let database = Database::new(&internet, Stores::s3(&s3.endpoint));
         database.start_scan(internet.crawl(), &SMALL_SHARDS);
-        Self { internet, s3, to_s3, to_postgres, database, expected }
+        let stored_by_frozen = RefCell::default();
+        Self { internet, s3, to_s3, to_postgres, database, expected, stored_by_frozen }
     }
 
     /// Runs the earlier stages with another worker, and starts the one that will be frozen.
@@ -62,6 +65,8 @@ impl FrozenWorkerTest {
     fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> Ended {
         wait_for("a trapped piece", || trap.has_trapped().then_some(()));
         frozen.signal("STOP");
+        *self.stored_by_frozen.borrow_mut() =
+            consistency::stored_archives(&self.database, &self.store());
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
         self.to_s3.release();
         self.to_postgres.release();
@@ -81,12 +86,14 @@ impl FrozenWorkerTest {
     /// The frozen worker stored objects, and `scan gc` deletes them and no others.
     fn assert_stored_objects_collected(&self) {
         let (referenced, others) = consistency::archive_objects(&self.database, &self.store());
-        let first: BTreeSet<&String> =
-            others.iter().filter(|name| name.ends_with("-1.warc.gz")).collect();
-        assert!(!first.is_empty(), "{others:?} besides {referenced:?} at {}", self.s3.endpoint);
+        let stored = self.stored_by_frozen.borrow();
         assert!(
-            consistency::assert_garbage_collected(&self.database, &self.store()) >= first.len()
+            !stored.is_empty() && stored.is_subset(&others),
+            "stored by the frozen worker: {stored:?}, without a row: {others:?}, with rows: \
+             {referenced:?} at {}",
+            self.s3.endpoint
         );
+        consistency::assert_garbage_collected(&self.database, &self.store());
     }
 }
 
