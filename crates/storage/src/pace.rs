@@ -145,7 +145,8 @@ impl Window {
 impl State {
     /// Returns the current rate in requests per second. `None` if unlimited.
     fn rate(&self) -> Option<f64> {
-        self.allowed.or(self.refused_at).map(|allowed| (allowed * self.share).clamp(1e-4, 1e9))
+        let allowed = self.allowed.or(self.refused_at)?;
+        Some((allowed * self.share).max(LEAST_RATE.min(allowed)).clamp(1e-4, 1e9))
     }
 
     fn answered(&mut self, now: Instant) {
@@ -180,8 +181,7 @@ impl State {
         };
         let rate = allowed * self.share;
         let rate = (rate * DECREASE).max(answered * BELOW_GOODPUT).min(rate * LEAST_DECREASE);
-        let least = (LEAST_RATE / allowed).clamp(LEAST_SHARE, 1.0);
-        self.share = (rate / allowed).clamp(least, 1.0);
+        self.share = (rate / allowed).clamp(LEAST_SHARE, 1.0);
         self.increase = INCREASE;
     }
 
@@ -337,6 +337,10 @@ mod tests {
         busy.demanding_less()
     }
 
+    fn broken() -> StorageError {
+        StorageError::new(StorageErrorKind::Unreachable, "read", "s3://b/k", "connection reset")
+    }
+
     fn forbidden() -> StorageError {
         StorageError::new(StorageErrorKind::Denied, "read", "https://h/k", "403")
             .demanding_a_pause()
@@ -428,24 +432,33 @@ mod tests {
         }
     }
 
+    /// Returns after how many seconds the last of 16 concurrent requests is given up.
+    async fn seconds_until_all_fail(
+        allowed: Option<f64>,
+        error: fn() -> StorageError,
+        latency: Duration,
+    ) -> u64 {
+        let pace = Arc::new(Pace::default());
+        pace.allow(allowed);
+        let began = Instant::now();
+        let mut requests = tokio::task::JoinSet::new();
+        for _ in 0..16 {
+            let pace = Arc::clone(&pace);
+            requests.spawn(async move { fails(&pace, &error(), latency).await });
+        }
+        requests.join_all().await;
+        began.elapsed().as_secs()
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn whatever_the_rate_each_job_learns_in_minutes_that_the_source_refuses_all() {
+    async fn whatever_the_rate_each_job_learns_in_minutes_that_the_source_is_away() {
         for allowed in [None, Some(1_000.0), Some(9.0), Some(0.2)] {
-            for latency in [1, 100, 2_000].map(Duration::from_millis) {
-                let pace = Arc::new(Pace::default());
-                pace.allow(allowed);
-                let began = Instant::now();
-                let requests: Vec<_> = (0..16)
-                    .map(|_| {
-                        let pace = Arc::clone(&pace);
-                        tokio::spawn(async move { fails(&pace, &slow_down(), latency).await })
-                    })
-                    .collect();
-                for request in requests {
-                    request.await.unwrap();
+            for error in [slow_down, broken] {
+                for latency in [1, 100, 2_000].map(Duration::from_millis) {
+                    let seconds = seconds_until_all_fail(allowed, error, latency).await;
+                    let error = error();
+                    assert!(seconds < 180, "{seconds} s with {allowed:?}, {latency:?}, {error}");
                 }
-                let seconds = began.elapsed().as_secs();
-                assert!(seconds < 180, "{seconds} s with {allowed:?}, {latency:?}");
             }
         }
     }
