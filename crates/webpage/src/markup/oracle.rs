@@ -35,6 +35,16 @@ static IN_TEMPLATE: LazyLock<Option<Selector>> =
 static IN_FOREIGN: LazyLock<Option<Selector>> =
     LazyLock::new(|| "svg title, math title".parse().ok());
 
+/// Returns true if `lol_html` may misread the page: after `<iframe a=>`, without a value, it takes
+/// any end tag for the end of the element's text.
+pub(crate) fn misreads(html: &[u8]) -> bool {
+    let is_value_missing = |(at, byte): (usize, &u8)| {
+        let after = html.get(at + 1..).unwrap_or_default().trim_ascii_start();
+        *byte == b'=' && after.first().is_some_and(|byte| *byte == b'>')
+    };
+    html.iter().enumerate().any(is_value_missing)
+}
+
 /// Reads the page. With `wants_meta` it also reads the encoding from `meta` elements.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
     let found = RefCell::new(OracleReader::new(html, is_icon));

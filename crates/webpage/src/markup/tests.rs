@@ -91,6 +91,9 @@ const PIECES: [&str; 76] = [
 ];
 
 fn compare(html: &[u8]) -> Result<(), TestCaseError> {
+    if oracle::misreads(html) {
+        return Ok(());
+    }
     let ours = markup::read(html, names_icon, true, &mut NoVisitor);
     let theirs = oracle::read(html, names_icon, true);
     let text = String::from_utf8_lossy(html);
@@ -99,6 +102,18 @@ fn compare(html: &[u8]) -> Result<(), TestCaseError> {
     let closed = |markup: &Markup| matches!(markup.title, TitleSpan::Text { closed: true, .. });
     prop_assert_eq!(closed(&ours), closed(&theirs), "{}", text);
     Ok(())
+}
+
+#[test]
+fn only_its_own_end_tag_ends_the_text_after_an_attribute_without_its_value() {
+    for html in ["<script/<a b=></iframe><title>x</title>", "<style b= ></p><title>x</title>"] {
+        let markup = markup::read(html.as_bytes(), names_icon, true, &mut NoVisitor);
+        assert!(matches!(markup.title, TitleSpan::Absent), "{html}: {:?}", markup.title);
+        let closed = html.replace("<title>", "</script></style><title>");
+        let markup = markup::read(closed.as_bytes(), names_icon, true, &mut NoVisitor);
+        let is_found = matches!(markup.title, TitleSpan::Text { closed: true, .. });
+        assert!(is_found, "{closed}: {:?}", markup.title);
+    }
 }
 
 proptest! {
