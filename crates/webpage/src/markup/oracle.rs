@@ -14,7 +14,7 @@ use lol_html::{
 };
 
 use crate::{
-    markup::{LinkSpan, MAX_LINKS, Markup, TitleSpan},
+    markup::{LinkSpan, MAX_LINKS, Markup, TitleSpan, raw_text},
     prescan,
     tokens::ByteRange,
 };
@@ -36,8 +36,14 @@ static IN_FOREIGN: LazyLock<Option<Selector>> =
     LazyLock::new(|| "svg title, math title".parse().ok());
 
 /// Returns true if `lol_html` may misread the page: after `<iframe a=>`, without a value, it takes
-/// any end tag for the end of the element's text.
+/// any end tag for the end of the element's text. Only elements with raw text are affected.
 pub(crate) fn misreads(html: &[u8]) -> bool {
+    let starts_raw_text = |tag: &[u8]| {
+        let name = tag.split(|byte| !byte.is_ascii_alphabetic()).nth(1).unwrap_or_default();
+        tag.starts_with(b"<") && raw_text(name).is_some()
+    };
+    let mut rests = (0..html.len()).filter_map(|at| html.get(at..));
+    let Some(html) = rests.find(|rest| starts_raw_text(rest)) else { return false };
     let is_value_missing = |(at, byte): (usize, &u8)| {
         let after = html.get(at + 1..).unwrap_or_default().trim_ascii_start();
         *byte == b'=' && after.first().is_some_and(|byte| *byte == b'>')
