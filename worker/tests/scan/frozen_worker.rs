@@ -2,7 +2,7 @@
 //! its results, `scan gc` deletes the archive objects that it stored, and the published bytes are
 //! right.
 
-use std::{cell::RefCell, collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Behaviour, Mix, s3::S3Server};
@@ -23,8 +23,6 @@ struct FrozenWorkerTest {
     to_postgres: FaultProxy,
     database: Database,
     expected: ScanResult,
-    /// The archive objects that there were when the worker was frozen. All are its own.
-    stored_by_frozen: RefCell<BTreeSet<String>>,
 }
 
 impl FrozenWorkerTest {
@@ -40,8 +38,7 @@ impl FrozenWorkerTest {
         let to_postgres = FaultProxy::before(&internet.runtime, socket);
         let database = Database::new(&internet, Stores::s3(&s3.endpoint));
         database.start_scan(internet.crawl(), &SMALL_SHARDS);
-        let stored_by_frozen = RefCell::default();
-        Self { internet, s3, to_s3, to_postgres, database, expected, stored_by_frozen }
+        Self { internet, s3, to_s3, to_postgres, database, expected }
     }
 
     /// Runs the earlier stages with another worker, and starts the one that will be frozen.
@@ -61,12 +58,12 @@ impl FrozenWorkerTest {
     }
 
     /// Freezes the worker when a piece is trapped, has another worker finish the scan, and lets the
-    /// frozen one continue.
-    fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> Ended {
+    /// frozen one continue. Returns how it ended, and the archive objects that it had stored before
+    /// it was frozen.
+    fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> (Ended, BTreeSet<String>) {
         wait_for("a trapped piece", || trap.has_trapped().then_some(()));
         frozen.signal("STOP");
-        *self.stored_by_frozen.borrow_mut() =
-            consistency::stored_archives(&self.database, &self.store());
+        let stored = consistency::stored_archives(&self.database, &self.store());
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
         self.to_s3.release();
         self.to_postgres.release();
@@ -76,7 +73,7 @@ impl FrozenWorkerTest {
         let folder = self.internet.folder.path();
         let found = ScanResult::of(&self.database, &folder.join("s3/everytab/site"));
         self.expected.assert_same(&found, "without and with a frozen worker");
-        ended
+        (ended, stored)
     }
 
     fn store(&self) -> PathBuf {
@@ -84,9 +81,8 @@ impl FrozenWorkerTest {
     }
 
     /// The frozen worker stored objects, and `scan gc` deletes them and no others.
-    fn assert_stored_objects_collected(&self) {
+    fn assert_stored_objects_collected(&self, stored: &BTreeSet<String>) {
         let (referenced, others) = consistency::archive_objects(&self.database, &self.store());
-        let stored = self.stored_by_frozen.borrow();
         assert!(
             !stored.is_empty() && stored.is_subset(&others),
             "stored by the frozen worker: {stored:?}, without a row: {others:?}, with rows: \
@@ -102,7 +98,7 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     let test = FrozenWorkerTest::new();
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
-    let ended = test.finish_without(frozen, &test.to_s3);
+    let (ended, _) = test.finish_without(frozen, &test.to_s3);
     // A renewal or the report of the end tells it, whichever comes first.
     let told = ["the job was ended", "outcome=\"lost\""];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
@@ -115,11 +111,11 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     let test = FrozenWorkerTest::new();
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
-    let ended = test.finish_without(frozen, &test.to_postgres);
+    let (ended, stored) = test.finish_without(frozen, &test.to_postgres);
     // Postgres refuses the report, or has closed its transaction before, on a busy machine.
     let told = ["outcome=\"lost\"", "the lease will run out by itself"];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
-    test.assert_stored_objects_collected();
+    test.assert_stored_objects_collected(&stored);
 }
 
 #[test]
@@ -127,8 +123,8 @@ fn a_worker_frozen_between_its_rows_and_its_completion_blocks_no_other_and_is_co
     let test = FrozenWorkerTest::new();
     test.to_postgres.trap(b"coordinator.complete(");
     let frozen = test.start_worker();
-    test.finish_without(frozen, &test.to_postgres);
-    test.assert_stored_objects_collected();
+    let (_, stored) = test.finish_without(frozen, &test.to_postgres);
+    test.assert_stored_objects_collected(&stored);
 }
 
 #[test]
@@ -144,6 +140,6 @@ fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
     });
     test.to_postgres.trap(b"commit\0");
     test.to_s3.release();
-    test.finish_without(frozen, &test.to_postgres);
-    test.assert_stored_objects_collected();
+    let (_, stored) = test.finish_without(frozen, &test.to_postgres);
+    test.assert_stored_objects_collected(&stored);
 }
