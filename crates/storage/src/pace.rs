@@ -39,7 +39,7 @@ const INCREASE: f64 = 0.02;
 /// Minimum share of the allowed rate, even while every response is a refusal.
 const LEAST_SHARE: f64 = 0.01;
 /// Minimum requests per second, unless the caller allows fewer. Each job of a worker can then learn
-/// within two minutes that the source refuses its requests.
+/// within three minutes that the source refuses its requests.
 const LEAST_RATE: f64 = 0.2;
 /// Minimum rate that a source without an allowed rate recovers to before its limit is removed. A
 /// slow worker measures a lower one, which says nothing about the source.
@@ -87,6 +87,7 @@ struct State {
     decreased_at: Option<Instant>,
     next: Option<Instant>,
     paused_until: Option<Instant>,
+    /// When a request last succeeded.
     answered_at: Option<Instant>,
     /// The length of the last pause. `None` after a successful request.
     last_pause: Option<Duration>,
