@@ -76,8 +76,7 @@ impl Site {
 
     /// Adds a host's state.
     pub(crate) fn insert(&mut self, host_hash: u64, state: HostState) {
-        self.site_use.pages += state.pages();
-        self.site_use.hosts += u64::from(state.sums().known > 0);
+        self.site_use.add_host(state.pages(), state.sums().known);
         self.hosts.insert(host_hash, state);
     }
 }

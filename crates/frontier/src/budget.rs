@@ -1,7 +1,9 @@
 //! Limits how many pages and hosts a site may have in a crawl.
 //!
 //! All hosts of a site are in one slot, so the slot's holder has their sums: it adds the counts in
-//! the headers of their chunks. Does not depend on how a state counts its pages.
+//! the headers of their chunks. A farm of hosts, each asked in its own turns, would know all pages
+//! of a site before the host with the content is read, so part of the budget is kept for that host.
+//! Does not depend on how a state counts its pages.
 
 /// Maximum hosts per site. A site with more makes them up.
 pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
@@ -9,6 +11,9 @@ pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
 /// The share of a site's budget that one shape's pages may take before they had new content: a page
 /// that links to a trap with thousands of URLs leaves room for others.
 const SHAPE_DIVISOR: u64 = 2;
+
+/// The share of a site's budget that is kept for the largest of its hosts.
+const HOST_DIVISOR: u64 = 4;
 
 /// Minimum number of such pages. Small budgets belong to small crawls, whose pages may well have
 /// one shape.
@@ -49,6 +54,13 @@ impl SiteBudget {
         (self.0 / SHAPE_DIVISOR).max(MIN_SHAPE_BUDGET)
     }
 
+    /// Returns whether a host that has `pages` may have no further one. The largest host may have a
+    /// quarter of the budget, whatever the site's other hosts have.
+    pub(crate) fn is_used_up(self, pages: u64, site: SiteUse) -> bool {
+        let kept = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
+        site.pages.saturating_add(kept.saturating_sub(site.largest)) >= self.0
+    }
+
     /// Returns how many sitemaps a host may have.
     #[must_use]
     pub fn of_sitemaps(self) -> u64 {
@@ -63,6 +75,31 @@ pub struct SiteUse {
     pub pages: u64,
     /// Hosts with a known URL.
     pub hosts: u64,
+    /// Known pages of the host that has most of them.
+    pub largest: u64,
+}
+
+impl SiteUse {
+    /// Adds a host with `pages` known pages among `urls` known URLs.
+    pub fn add_host(&mut self, pages: u64, urls: u64) {
+        self.pages += pages;
+        self.hosts += u64::from(urls > 0);
+        self.largest = self.largest.max(pages);
+    }
+
+    /// Counts one more page of a host, which has `pages` with it.
+    pub(crate) fn add_page(&mut self, pages: u64) {
+        self.pages += 1;
+        self.largest = self.largest.max(pages);
+    }
+
+    /// Counts one page less of a host, which has `pages` left.
+    pub(crate) fn remove_page(&mut self, pages: u64) {
+        self.pages = self.pages.saturating_sub(1);
+        if self.largest == pages + 1 {
+            self.largest = pages;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,5 +113,31 @@ mod tests {
         assert_eq!(SiteBudget(0).of_shape(), 64);
         assert_eq!(SiteBudget::default().of_sitemaps(), 156);
         assert_eq!(SiteBudget(100).of_sitemaps(), 64);
+    }
+
+    #[test]
+    fn the_largest_host_has_a_quarter_of_the_budget_whatever_the_others_have() {
+        let budget = SiteBudget(600);
+        let site = |pages, largest| SiteUse { pages, hosts: 9, largest };
+        // Of 20 pages of the largest, 130 are still kept for it.
+        assert!(!budget.is_used_up(19, site(469, 20)));
+        assert!(budget.is_used_up(19, site(470, 20)));
+        assert!(!budget.is_used_up(20, site(599, 20)));
+        assert!(budget.is_used_up(20, site(600, 20)));
+        // When it has its quarter, the rest is for whoever comes first.
+        assert!(!budget.is_used_up(1, site(599, 150)));
+        assert!(!SiteBudget(u64::MAX).is_used_up(1, site(u64::MAX - 1, u64::MAX)));
+    }
+
+    #[test]
+    fn the_largest_host_is_followed_when_its_pages_are_left() {
+        let mut site = SiteUse::default();
+        site.add_host(3, 5);
+        site.add_host(0, 1);
+        site.add_host(0, 0);
+        assert_eq!(site, SiteUse { pages: 3, hosts: 2, largest: 3 });
+        site.remove_page(2);
+        site.add_page(1);
+        assert_eq!(site, SiteUse { pages: 3, hosts: 2, largest: 2 });
     }
 }

@@ -151,7 +151,8 @@ impl<'w> Holder<'w> {
         let loaded = unpack(&database.chunks, world);
         let sums = loaded.state.sums();
         assert_eq!(sums.known - sums.pending, database.fetches.len() as u64);
-        let site = SiteUse { pages: loaded.state.pages(), hosts: sums.known.min(1) };
+        let mut site = SiteUse::default();
+        site.add_host(loaded.state.pages(), sums.known);
         let mut holder = Self {
             world,
             rules,

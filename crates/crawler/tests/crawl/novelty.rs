@@ -110,7 +110,8 @@ impl Crawl {
     fn die(&mut self) {
         let chunks = self.chunks.iter().map(Vec::as_slice);
         self.state = HostState::unpack("made.example", chunks, &self.parameters).unwrap().state;
-        self.site = SiteUse { pages: self.state.pages(), hosts: 1 };
+        self.site = SiteUse::default();
+        self.site.add_host(self.state.pages(), 1);
     }
 
     fn run(mut self, site: &MadeSite) -> Crawled {

@@ -123,10 +123,12 @@ impl HostState {
         rules: &Rules,
         site: &SiteUse,
     ) -> Option<TurnedAway> {
-        if site.pages >= rules.site_budget.0 {
+        let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
+        // What is kept for the largest host is kept from links, not from those who submit URLs.
+        let pages = if is_seed { site.largest } else { self.pages };
+        if rules.site_budget.is_used_up(pages, *site) {
             return Some(TurnedAway::TrapSitePages);
         }
-        let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
         let count = shapes.own.map_or(0, |own| self.shapes.count(own));
         let is_full = u64::from(count) >= rules.site_budget.of_shape();
         let is_refused = !is_seed && (is_full || self.shapes.are_closed(shapes, rules));
@@ -150,7 +152,7 @@ impl HostState {
 
     fn count_page(&mut self, shapes: Shapes, site: &mut SiteUse) {
         self.pages += 1;
-        site.pages += 1;
+        site.add_page(self.pages);
         shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 

@@ -59,7 +59,7 @@ fn links_are_counted_as_new_known_or_turned_away() {
     assert_eq!((merged.new, merged.known), (2, 1));
     let turned_away: Vec<_> = merged.turned_away.iter().collect();
     assert_eq!(turned_away, [(TurnedAway::Host, 1), (TurnedAway::TrapRepeatedSegment, 1)]);
-    assert_eq!(site, SiteUse { pages: 2, hosts: 1 });
+    assert_eq!(site, SiteUse { pages: 2, hosts: 1, largest: 2 });
     assert_eq!(state.answer(link("1").url.hash(), Ending::Captured), Answered::Recorded);
     assert_eq!(state.answer(link("1").url.hash(), Ending::Failed), Answered::Before);
     assert_eq!(state.answer(link("3").url.hash(), Ending::Failed), Answered::Unknown);
@@ -204,7 +204,8 @@ fn what_is_pending_can_be_left() {
 #[test]
 fn budgets_of_site_and_shape_are_never_exceeded() {
     let rules = Rules { site_budget: SiteBudget(300), ..Rules::default() };
-    let (mut state, mut site) = (HostState::new(HOST), SiteUse { pages: 100, hosts: 1 });
+    let (mut state, mut site) =
+        (HostState::new(HOST), SiteUse { pages: 100, hosts: 1, largest: 0 });
     let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
     let merged = state.merge(calendar, &rules, &mut site);
     // Half of the budget.
@@ -228,15 +229,34 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
 }
 
 #[test]
+fn a_farm_of_hosts_leaves_a_quarter_of_the_budget_to_the_host_that_has_the_pages() {
+    let rules = Rules { site_budget: SiteBudget(600), ..Rules::default() };
+    let mut site = SiteUse::default();
+    let mut state = HostState::new(HOST);
+    let pages = |from: usize, to: usize| (from..to).map(|n| link(&"ab".repeat(n + 1)));
+    assert_eq!(state.merge(pages(0, 20), &rules, &mut site).new, 20);
+    let mut of_farm = 0;
+    for _ in 0..900 {
+        let mut host = HostState::new(HOST);
+        of_farm += host.merge([link("a")], &rules, &mut site).new;
+    }
+    assert_eq!(of_farm, 450);
+    let submitted = link_with("a", 0, 0, LinkFlags::SEED);
+    assert_eq!(HostState::new(HOST).merge([submitted], &rules, &mut site).new, 1);
+    assert_eq!(state.merge(pages(20, 200), &rules, &mut site).new, 129);
+    assert_eq!(site, SiteUse { pages: 600, hosts: 452, largest: 149 });
+}
+
+#[test]
 fn a_site_has_at_most_1000_hosts() {
-    let mut site = SiteUse { pages: 0, hosts: 999 };
+    let mut site = SiteUse { hosts: 999, ..SiteUse::default() };
     let rules = Rules::default();
     let mut state = HostState::new(HOST);
     assert_eq!(state.merge_link(link("a"), &rules, &mut site), LinkVerdict::New);
     assert_eq!(state.merge_link(link("b"), &rules, &mut site), LinkVerdict::New);
     let refused = HostState::new(HOST).merge_link(link("a"), &rules, &mut site);
     assert_eq!(refused, LinkVerdict::TurnedAway(TurnedAway::TrapSiteHosts));
-    assert_eq!(site, SiteUse { pages: 2, hosts: 1_000 });
+    assert_eq!(site, SiteUse { pages: 2, hosts: 1_000, largest: 2 });
 }
 
 #[test]
