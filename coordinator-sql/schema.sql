@@ -1075,7 +1075,8 @@ begin
     if p_crawl is not null then
         verdict.crawl := named.crawl;
         verdict.code := case when named.state = 'ended' then 'crawl_ended' end;
-        verdict.is_answered := verdict.code is null and p_max_age_s is null
+        -- A crawl fetches a URL once, so its answer does not get younger.
+        verdict.is_answered := verdict.code is null
                                and api.is_settled(named.crawl, p_host, p_url);
         return verdict;
     end if;

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 
 # The fleet's program. With --workspace and a test, cargo gives all dependencies the features that
-# they have in the tests' build, so it compiles only the library of everytab-worker.
+# they have in the tests' build, so it compiles only the library of everytab-worker. A feature of a
+# dependency that only tests turn on is therefore found by scripts/dist/dist.sh, not here.
 cargo build --quiet --locked --workspace --lib --test conformance --no-default-features \
     --features "everytab-storage/default,everytab-worker/${fleet_features//,/,everytab-worker/}" ||
     die "--features $fleet_features does not compile"

@@ -1,7 +1,7 @@
--- Finds where a URL that was submitted goes: a capture that is young enough answers it, or it goes
--- to the crawl that is named, or to the key's standing crawl. If that has settled the URL, this
--- answers it where no age is given; else it goes to a new standing crawl, to be fetched again. The
--- caller holds the key's usage and these crawls.
+-- Finds the crawl for a URL that was submitted. A capture that is young enough answers the URL.
+-- Else it goes to the named crawl, whose state answers it if it is settled there, or to the key's
+-- standing crawl. If it is settled there, its state answers it unless an age is given; then it is
+-- fetched again in a new standing crawl. The caller holds the key's usage and these crawls.
 create or replace function api.find_target(
     p_key text, p_store text, p_settings jsonb, p_verdict everytab.api_verdict, p_crawl uuid,
     p_host bigint, p_url bigint, p_max_age_s integer)
@@ -34,7 +34,8 @@ begin
     if p_crawl is not null then
         verdict.crawl := named.crawl;
         verdict.code := case when named.state = 'ended' then 'crawl_ended' end;
-        verdict.is_answered := verdict.code is null and p_max_age_s is null
+        -- A crawl fetches a URL once, so its answer does not get younger.
+        verdict.is_answered := verdict.code is null
                                and api.is_settled(named.crawl, p_host, p_url);
         return verdict;
     end if;

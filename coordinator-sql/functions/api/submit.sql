@@ -1,8 +1,9 @@
 -- Submits URLs one by one, of one or several keys, in one transaction. Each is answered by its
 -- number: refused with a code and its detail, which spoils no other; or the crawl in which it is to
--- be found, whether its link is urgent, and whether a capture of that crawl answers it, which is
--- not older than p_max_ages says (null: none does). p_crawls names a crawl of the key; null is its
--- standing crawl. Each URL has a link, and another packed as urgent where it may be.
+-- be found, whether its link is urgent, and whether its state in that crawl answers it, because it
+-- is settled there or has a capture that is not older than p_max_ages says. p_crawls names a crawl
+-- of the key; null is its standing crawl. Each URL has a link, and another packed as urgent where
+-- it may be.
 --
 -- Locks are taken in one order, so that no two calls, and no checkpoint, wait for each other: all
 -- keys' usage, ascending; then all crawls that exist, ascending; then what makes partitions. No row

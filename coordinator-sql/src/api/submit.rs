@@ -59,7 +59,7 @@ pub struct ApiAccepted {
     pub crawl_name: String,
     /// Whether it used the urgent lane.
     pub is_urgent: bool,
-    /// A capture that is recent enough, so that the URL is not fetched.
+    /// The URL's state, if it is settled or has a recent capture, so that it is not fetched.
     pub capture: Option<ApiFetch>,
 }
 

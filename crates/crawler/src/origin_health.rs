@@ -29,8 +29,8 @@ pub(crate) struct PageFailure {
     pub url: UrlHash,
     /// Whether no connection could be made, so that the URL is not at fault.
     pub is_of_origin: bool,
-    /// Whether the URL has a single retry left, and fewer URLs than [`FAILURES_BEFORE_PAUSE`] are
-    /// pending.
+    /// Whether the URL has a single retry left, and fewer URLs of its origin than
+    /// [`FAILURES_BEFORE_PAUSE`] are pending.
     pub is_last_but_one: bool,
 }
 

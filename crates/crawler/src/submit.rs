@@ -53,7 +53,7 @@ pub enum SeedError {
     #[error("no host has such a name")]
     HostCharacters,
     /// The URL has a user name or a password, which is never sent.
-    #[error("no user name or password is sent: leave it out")]
+    #[error("the URL has a user name or password; remove it")]
     Credentials,
     /// The URL cannot be crawled.
     #[error(transparent)]

@@ -54,8 +54,8 @@ impl SiteBudget {
         (self.0 / SHAPE_DIVISOR).max(MIN_SHAPE_BUDGET)
     }
 
-    /// Returns whether a host that has `pages` may have no further one. The largest host may have a
-    /// quarter of the budget, whatever the site's other hosts have.
+    /// Returns true if the site's budget has no room for another page of a host with `pages`. The
+    /// largest host may have a quarter of the budget, however many pages the others have.
     pub(crate) fn is_used_up(self, pages: u64, site: SiteUse) -> bool {
         let kept = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
         site.pages.saturating_add(kept.saturating_sub(site.largest)) >= self.0
@@ -75,7 +75,8 @@ pub struct SiteUse {
     pub pages: u64,
     /// Hosts with a known URL.
     pub hosts: u64,
-    /// Known pages of the host that has most of them.
+    /// Known pages of the host that has most of them. After pages were left it is too high, until
+    /// the caller sets it again.
     pub largest: u64,
 }
 
@@ -93,12 +94,9 @@ impl SiteUse {
         self.largest = self.largest.max(pages);
     }
 
-    /// Counts one page less of a host, which has `pages` left.
-    pub(crate) fn remove_page(&mut self, pages: u64) {
+    /// Counts one page less.
+    pub(crate) fn remove_page(&mut self) {
         self.pages = self.pages.saturating_sub(1);
-        if self.largest == pages + 1 {
-            self.largest = pages;
-        }
     }
 }
 
@@ -130,14 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_host_is_followed_when_its_pages_are_left() {
+    fn hosts_are_counted_with_a_known_url_and_the_largest_by_its_pages() {
         let mut site = SiteUse::default();
         site.add_host(3, 5);
         site.add_host(0, 1);
         site.add_host(0, 0);
         assert_eq!(site, SiteUse { pages: 3, hosts: 2, largest: 3 });
-        site.remove_page(2);
-        site.add_page(1);
-        assert_eq!(site, SiteUse { pages: 3, hosts: 2, largest: 2 });
+        site.add_page(4);
+        assert_eq!(site, SiteUse { pages: 4, hosts: 2, largest: 4 });
     }
 }

@@ -44,8 +44,8 @@ const LEAST_RATE: f64 = 0.2;
 /// Minimum rate that a source without an allowed rate recovers to before its limit is removed. A
 /// slow worker measures a lower one, which says nothing about the source.
 const LEAST_REFUSED_RATE: f64 = 100.0;
-/// How long a request is retried, its waits for permits included, while none to the source
-/// succeeds.
+/// How long a request is retried after its first failure, waits for permits included, while no
+/// request to the source succeeds.
 const RETRY_TIME: Duration = Duration::from_secs(60);
 /// Retry budget in the SDK's units: its capacity, the cost of a retry, and the refund of a
 /// successful request.
@@ -276,11 +276,12 @@ impl Pace {
         }
     }
 
-    /// Takes the cost of retrying a request that began at `began` from the budget. Returns false if
-    /// the budget is spent, or if no request has succeeded since then and [`RETRY_TIME`] is over.
-    fn may_retry(&self, began: Instant) -> bool {
+    /// Takes the cost of retrying a request that failed at `failed_at` for the first time from the
+    /// budget. Returns false if the budget is spent, or if no request has succeeded since then and
+    /// [`RETRY_TIME`] is over.
+    fn may_retry(&self, failed_at: Instant) -> bool {
         let mut state = self.state.lock();
-        if began.elapsed() > RETRY_TIME && state.answered_at.is_none_or(|at| at < began) {
+        if failed_at.elapsed() > RETRY_TIME && state.answered_at.is_none_or(|at| at < failed_at) {
             return false;
         }
         let left = state.retry_budget.checked_sub(RETRY_COST);
@@ -292,7 +293,7 @@ impl Pace {
 /// The attempts of one request to a store.
 pub(crate) struct Attempts<'a> {
     pace: Option<&'a Pace>,
-    began: Instant,
+    failed_at: Option<Instant>,
     made: u32,
     most: u32,
 }
@@ -300,7 +301,7 @@ pub(crate) struct Attempts<'a> {
 impl<'a> Attempts<'a> {
     /// Allows up to `most` attempts, each with a permit of `pace` if there is one.
     pub(crate) fn new(pace: Option<&'a Pace>, most: u32) -> Self {
-        Self { pace, began: Instant::now(), made: 0, most }
+        Self { pace, failed_at: None, made: 0, most }
     }
 
     /// Waits until the next attempt may be sent, and returns its number, starting at 1.
@@ -317,9 +318,10 @@ impl<'a> Attempts<'a> {
         if let Some(pace) = self.pace {
             pace.count(error);
         }
+        let failed_at = *self.failed_at.get_or_insert_with(Instant::now);
         error.is_some_and(StorageError::is_retryable)
             && self.made < self.most
-            && self.pace.is_none_or(|pace| pace.may_retry(self.began))
+            && self.pace.is_none_or(|pace| pace.may_retry(failed_at))
     }
 }
 

@@ -48,8 +48,8 @@ pub(crate) fn set_environment(command: &mut Command) {
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
     // Scans of tests ask the small internet; a test of the public one says so by an option.
     command.env("EVERYTAB_INTERNET", "small");
-    // Servers of tests share the test's processors: more requests at a time would wait there for
-    // longer than a fetch may take, where these processors have other work.
+    // The tests' servers have the same processors. If these are busy, more concurrent requests
+    // would exceed the time limit of a fetch.
     command.env("EVERYTAB_IN_FLIGHT", "32");
 }
 

@@ -135,6 +135,24 @@ async fn a_standing_crawl_that_was_cancelled_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_crawl_that_is_named_answers_what_it_has_settled_whatever_age_is_asked_for() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let named = service.extend(&caller, None, &[1, 2]).await.unwrap();
+    service.capture(&lease, named.crawl, &[1]).await;
+    let ask = async |url| {
+        let mut again = submission(&caller, url);
+        (again.crawl, again.max_age_s) = (Some(named.crawl_id), Some(0));
+        service.api.api_submit(&standing(), &[again]).await.unwrap().remove(0).unwrap()
+    };
+    let (settled, due) = (ask(1).await, ask(2).await);
+    assert_eq!([settled.crawl, due.crawl], [named.crawl; 2]);
+    assert!(settled.capture.is_some(), "it is never fetched again in this crawl");
+    assert!(due.capture.is_none());
+}
+
+#[tokio::test]
 async fn no_more_replaced_crawls_are_open_than_holders_can_keep() {
     let service = Service::new().await;
     let caller = service.caller(0).await;

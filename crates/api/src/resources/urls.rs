@@ -57,8 +57,8 @@ pub(crate) struct UrlSubmission {
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
     /// If this key has a capture of at most this many seconds, it is returned. Otherwise the URL is
-    /// fetched, again if necessary. Without it, a URL that the crawl has settled is not fetched
-    /// again.
+    /// fetched, again if necessary. Without it, or if `crawl` is given, a URL that the crawl has
+    /// settled is not fetched again.
     #[schema(maximum = 315_360_000)]
     pub(crate) max_age_s: Option<u32>,
 }

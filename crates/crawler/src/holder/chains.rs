@@ -128,7 +128,8 @@ impl Holder {
         let late = waiting.filter(|(key, chain)| {
             let site = self.site_in(key.crawl, key.host_hash);
             let is_aside = site.is_none_or(|site| site.is_aside);
-            (chain.is_late() || is_aside) && (!self.is_due(key) || is_aside && is_full)
+            let is_late = chain.is_late();
+            (is_late || is_aside) && (!self.is_due(key) || is_aside && (is_full || is_late))
         });
         let keys: Vec<ChainKey> = late.map(|(key, _)| *key).collect();
         for key in keys {
@@ -176,7 +177,8 @@ impl Holder {
         let state = self.known_in(key.crawl, key.host_hash);
         let host = self.state.hosts.get(&key.host_hash);
         let crawl = self.state.crawls.get(&key.crawl);
-        let (Some(state), Some(host), Some((crawl, _))) = (state, host, crawl) else {
+        // A crawl that does not run may stay so for days.
+        let (Some(state), Some(host), Some((crawl, true))) = (state, host, crawl) else {
             return false;
         };
         let now = Utc::now();

@@ -86,7 +86,7 @@ impl Holder {
         };
         let slot = self.state.slots.get_mut(&host.slot)?;
         let turn = match slot.written.filter(|written| written.crawl == number) {
-            Some(Written { hash, .. }) if is_free(state, hash) => state.take(hash)?,
+            Some(Written { hash, .. }) if is_free(state, hash) => state.take(hash, now_s)?,
             written => {
                 // If the origin of the marked URL was paused since, take another URL.
                 if let Some(Written { hash, .. }) = written {
@@ -95,7 +95,7 @@ impl Holder {
                 }
                 let free = targets.into_iter().filter(|target| is_free(state, *target));
                 let free: Vec<UrlHash> = free.collect();
-                match free.into_iter().find_map(|target| state.take(target)) {
+                match free.into_iter().find_map(|target| state.take(target, now_s)) {
                     Some(turn) => turn,
                     None if is_aside => return None,
                     None => state.next(now_s, paused_until_s)?,

@@ -285,6 +285,7 @@ impl Holder {
         let Some((context, _)) = self.state.crawls.get(&crawl) else { return };
         let Some(site) = self.state.sites.get_mut(&key) else { return };
         site.used_at = Instant::now();
+        site.site_use.largest = site.hosts.values().map(HostState::pages).max().unwrap_or_default();
         let state = site.hosts.entry(host_hash).or_insert_with(|| HostState::new(host));
         let merged: Merged = state.merge(links, &context.rules(), &mut site.site_use);
         let slot = site.slot;

@@ -149,7 +149,7 @@ async fn an_outage_that_meets_the_last_pages_of_a_site_costs_none() {
             failed.store(1, Ordering::SeqCst);
             page("<a href=/a>.</a><a href=/b>.</a>")
         }
-        // More than both pages have tries.
+        // The limit is more than the attempts of both pages together.
         _ if failed.fetch_add(1, Ordering::SeqCst) <= 7 => Act::Close,
         path => page(path),
     })

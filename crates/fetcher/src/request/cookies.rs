@@ -87,10 +87,11 @@ impl Cookies {
     }
 }
 
-/// Parses the time of an `Expires` attribute. Servers separate the parts of the date by hyphens,
-/// too. `None` if it is not a date.
+/// Parses the time of an `Expires` attribute. Like browsers, ignores the day of the week. Servers
+/// separate the parts of the date by hyphens, too. `None` if it is not a date.
 fn expiry(value: &str) -> Option<DateTime<Utc>> {
-    let date = value.replace('-', " ");
+    let date = value.split_once(',').map_or(value, |(_, date)| date);
+    let date = date.trim().replace('-', " ");
     let parsed = DateTime::parse_from_rfc2822(&date);
     Some(parsed.ok()?.with_timezone(&Utc))
 }
@@ -143,6 +144,9 @@ mod tests {
             "max-age = -1",
             "Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/",
             "expires=Thu, 01-Jan-1970 00:00:01 GMT",
+            "Expires=Thursday, 01-Jan-70 00:00:00 GMT",
+            "Expires=Sun, 01 Jan 1970 00:00:00 GMT",
+            "Expires=01 Jan 1970 00:00:00 GMT",
             "Max-Age=0; Expires=Fri, 01 Jan 2100 00:00:00 GMT",
         ] {
             assert_eq!(kept(gone), None, "{gone}");

@@ -92,8 +92,10 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            // The URL that redirects to it has taken its place in the budget.
-            _ if is_page && attributes.hops == 0 => self.over_budget((&link, shapes), rules, site),
+            // If the links of its pages have spent the budget, a host still passes its own walls.
+            _ if is_page && !self.redirects_to(&link) => {
+                self.over_budget((&link, shapes), rules, site)
+            }
             _ => None,
         };
         let refusal = rules.refusal(&link, &matches);
@@ -111,6 +113,13 @@ impl HostState {
         self.insert_pending(hash, Pending { url, attributes, via, retries: 0, not_before_s: 0 });
         self.changed.insert(hash);
         LinkVerdict::New
+    }
+
+    /// Returns true if a URL of this host redirects to the link's.
+    fn redirects_to(&self, link: &Link) -> bool {
+        let authority = link.via.as_deref().and_then(|via| via.split("://").nth(1));
+        let rest = authority.and_then(|authority| authority.strip_prefix(&*self.host));
+        link.attributes.hops > 0 && rest.is_some_and(|rest| rest.starts_with(['/', ':', '?']))
     }
 
     fn is_unknown(&self) -> bool {
@@ -204,7 +213,7 @@ impl HostState {
             self.shapes.add(SITEMAP_SHAPE);
             if !before.flags.is_no_page() {
                 self.pages = self.pages.saturating_sub(1);
-                site.pages = site.pages.saturating_sub(1);
+                site.remove_page();
             }
         }
     }

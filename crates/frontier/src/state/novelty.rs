@@ -97,7 +97,7 @@ impl HostState {
         let answered = self.answer(url, Ending::Left);
         if answered == Answered::Recorded {
             self.pages = self.pages.saturating_sub(1);
-            site.remove_page(self.pages);
+            site.remove_page();
         }
         answered
     }

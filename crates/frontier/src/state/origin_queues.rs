@@ -34,11 +34,6 @@ impl OriginQueues {
         }
     }
 
-    /// Removes a URL that is due. Returns false if it is not in the queue of due URLs.
-    pub(super) fn remove_ready(&mut self, origin: Option<Origin>, place: Place) -> bool {
-        self.change(origin, |queue| queue.ready.remove(&place))
-    }
-
     /// Removes a URL, due or not. Returns false if it is in no queue.
     pub(super) fn remove(
         &mut self,
@@ -85,7 +80,7 @@ impl OriginQueues {
             }
         }
         let (place, origin) = first?;
-        self.remove_ready(origin, place);
+        self.change(origin, |queue| queue.ready.remove(&place));
         Some(place.hash())
     }
 
@@ -100,6 +95,11 @@ impl OriginQueues {
             Some(due_s.max(origin.map_or(0, &free_s)))
         });
         times.min()
+    }
+
+    /// Returns the number of an origin's URLs, due or not.
+    pub(super) fn len_of(&self, origin: Option<Origin>) -> usize {
+        self.0.get(&origin).map_or(0, |queue| queue.ready.len() + queue.waiting.len())
     }
 
     /// Returns the first due URL of each origin.

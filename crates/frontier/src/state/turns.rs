@@ -85,12 +85,10 @@ impl HostState {
         self.ask(hash)
     }
 
-    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due.
-    pub fn take(&mut self, hash: UrlHash) -> Option<Turn> {
-        let pending = self.pending.get(&hash)?;
-        let is_due = self.queues.remove_ready(pending.origin(), pending.place(hash));
-        is_due.then_some(())?;
-        self.ask(hash)
+    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due at
+    /// a time in seconds since 1970.
+    pub fn take(&mut self, hash: UrlHash, now_s: u64) -> Option<Turn> {
+        if self.is_due(hash, now_s) { self.take_waiting(hash) } else { None }
     }
 
     /// Returns a pending URL's origin. `None` if the URL is not pending, or this program cannot
@@ -98,6 +96,14 @@ impl HostState {
     #[must_use]
     pub fn origin_of(&self, hash: UrlHash) -> Option<Origin> {
         self.pending.get(&hash)?.origin()
+    }
+
+    /// Returns the number of pending URLs of the origin of a pending URL, itself included.
+    #[must_use]
+    pub fn pending_beside(&self, hash: UrlHash) -> usize {
+        let origin = self.origin_of(hash);
+        let asked = self.asked.iter().filter(|hash| self.origin_of(**hash) == origin).count();
+        self.queues.len_of(origin) + asked
     }
 
     /// Returns true if a URL is pending and not in flight, due or not.
@@ -298,5 +304,69 @@ impl HostState {
             self.answer(*hash, Ending::Left);
         }
         hashes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        budget::{SiteBudget, SiteUse},
+        canonical::CanonicalUrl,
+        link::Link,
+        parameters::ParameterList,
+        rules::Rules,
+        state::merge::LinkVerdict,
+        turned_away::TurnedAway,
+    };
+
+    fn link(url: &str) -> Link {
+        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        Link { url, attributes: Attributes::default(), via: None }
+    }
+
+    fn redirect(from: &str, to: &str) -> Link {
+        let attributes = Attributes { hops: 1, ..Attributes::default() };
+        Link { attributes, via: Some(from.into()), ..link(to) }
+    }
+
+    #[test]
+    fn a_retried_url_is_taken_from_its_time_on() {
+        let mut state = HostState::new("a.example");
+        let hash = link("http://a.example/check").url.hash();
+        let links = [link("http://a.example/check"), link("http://a.example/other")];
+        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        assert_eq!(state.take(hash, 5).unwrap().hash, hash);
+        assert_eq!(state.take(hash, 5), None, "it is in flight");
+        assert!(state.retry(hash, 10, 2));
+        assert_eq!(state.take(hash, 9), None);
+        assert!(state.is_due(hash, 10));
+        assert_eq!(state.take(hash, 10).unwrap().hash, hash);
+        state.check();
+    }
+
+    #[test]
+    fn pending_urls_are_counted_by_origin() {
+        let mut state = HostState::new("a.example");
+        let links = ["http://a.example/1", "http://a.example/2", "https://a.example/3"];
+        state.merge(links.map(link), &Rules::default(), &mut SiteUse::default());
+        let [first, second, third] = links.map(|url| link(url).url.hash());
+        let _turn = state.take(first, 0);
+        let beside = [first, second, third].map(|hash| state.pending_beside(hash));
+        assert_eq!(beside, [2, 2, 1]);
+    }
+
+    #[test]
+    fn only_a_redirect_of_the_host_itself_passes_a_spent_budget() {
+        let rules = Rules { site_budget: SiteBudget(1), ..Rules::default() };
+        let (mut state, mut site) = (HostState::new("a.example"), SiteUse::default());
+        let wall = "http://a.example/wall";
+        assert_eq!(state.merge_link(link(wall), &rules, &mut site), LinkVerdict::New);
+        for from in ["http://short.example/1", "http://a.example.net/", "http://www.a.example/"] {
+            let verdict = state.merge_link(redirect(from, "http://a.example/x"), &rules, &mut site);
+            assert_eq!(verdict, LinkVerdict::TurnedAway(TurnedAway::TrapSitePages), "{from}");
+        }
+        let page = redirect(wall, "http://a.example/page");
+        assert_eq!(state.merge_link(page, &rules, &mut site), LinkVerdict::New);
     }
 }
