@@ -85,7 +85,7 @@ impl Holder {
     fn is_awaited(&self) -> bool {
         let is_stalled =
             |pass: &Option<_>| pass.as_ref().is_some_and(|pass: &Pass| pass.is_stalled);
-        self.state.memory.is_awaited
+        self.state.memory.awaited_bytes > 0
             || [&self.state.ordinary_pass, &self.state.newer_pass].into_iter().any(is_stalled)
     }
 
@@ -114,7 +114,7 @@ impl Holder {
         let mut room = self.percent(LOADED_PERCENT).saturating_sub(self.state.memory.bytes);
         let mut sites = Vec::new();
         let mut taken = HashSet::new();
-        self.state.memory.is_awaited = false;
+        self.state.memory.awaited_bytes = 0;
         for DueHost { slot, crawl, site_hash, known, pending, .. } in due {
             let Some(slot) = self.state.slots.get_mut(&slot) else { continue };
             let key = SiteKey { crawl, site_hash };
@@ -128,7 +128,7 @@ impl Holder {
                 size_of::<HostState>() + urls(known) * KNOWN_BYTES + urls(pending) * PENDING_BYTES;
             // Load a site that is larger than the room only if no other site is loaded.
             if bytes > room && !(sites.is_empty() && self.state.sites.is_empty()) {
-                self.state.memory.is_awaited = true;
+                self.state.memory.awaited_bytes = bytes;
                 break;
             }
             room = room.saturating_sub(bytes);
@@ -150,7 +150,7 @@ impl Holder {
         memory.looked_at = Some(Instant::now());
         self.state.memory.bytes = self.state_bytes();
         let is_short = self.state.memory.bytes > self.percent(LOADED_PERCENT);
-        if is_short || self.state.memory.is_awaited {
+        if is_short || self.state.memory.awaited_bytes > 0 {
             self.drop_recorded_sites();
             self.set_sites_aside();
             self.give_memory_back();
@@ -226,9 +226,12 @@ impl Holder {
         let aside: usize =
             self.state.sites.values().filter(|site| site.is_aside).map(Site::memory_bytes).sum();
         let bytes = self.state.memory.bytes.saturating_sub(aside);
-        // If hosts wait to be loaded, some sites that have been crawled for a while make room.
+        // If hosts wait to be loaded, some sites that have been crawled for a while make room: as
+        // much as the first of these hosts needs.
         let is_short = self.state.memory.bytes > self.percent(100);
         let wanted = self.percent(if is_short { LOADED_PERCENT } else { TURNS_PERCENT });
+        let room = self.percent(LOADED_PERCENT).saturating_sub(self.state.memory.awaited_bytes);
+        let wanted = wanted.min(room);
         let mut excess = bytes.saturating_sub(wanted);
         let mut sites: Vec<(bool, Instant, SiteKey)> = self
             .state

@@ -60,7 +60,7 @@ impl Holder {
             () if state.rests_until.is_some_and(|until| now < until) => Bound::Puts,
             () if !state.late_crawls.is_empty() => Bound::Puts,
             () if self.has_too_many_unwritten() => Bound::Writing,
-            () if self.is_full() || state.memory.is_awaited => Bound::Memory,
+            () if self.is_full() || state.memory.awaited_bytes > 0 => Bound::Memory,
             () if are_late => Bound::Checkpoints,
             () if state.requests.len() * of >= limit * taken => Bound::Permits,
             () if self.events.len() >= MANY_EVENTS || self.has_parts() => Bound::Cpu,

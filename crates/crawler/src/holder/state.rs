@@ -306,8 +306,8 @@ pub(crate) struct Memory {
     pub looked_at: Option<Instant>,
     /// When freed memory was last returned to the system.
     pub given_back_at: Option<Instant>,
-    /// Whether hosts that are due wait for memory.
-    pub is_awaited: bool,
+    /// Memory in bytes for which the first of the due hosts waits. 0 if none waits.
+    pub awaited_bytes: usize,
     /// Unused hosts are not dropped while at most this many are loaded.
     pub hosts_kept: usize,
 }
