@@ -1,9 +1,9 @@
 //! Limits how many pages and hosts a site may have in a crawl.
 //!
 //! All hosts of a site are in one slot, so the slot's holder has their sums: it adds the counts in
-//! the headers of their chunks. A farm of hosts, each asked in its own turns, would know all pages
-//! of a site before the host with the content is read, so part of the budget is kept for that host.
-//! Does not depend on how a state counts its pages.
+//! the headers of their chunks. The hosts of a link farm are fetched in parallel and would use up
+//! the budget before the host with the content is read, so part of it is reserved for the site's
+//! largest host. Does not depend on how a state counts its pages.
 
 /// Maximum hosts per site. A site with more makes them up.
 pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
@@ -12,7 +12,7 @@ pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
 /// that links to a trap with thousands of URLs leaves room for others.
 const SHAPE_DIVISOR: u64 = 2;
 
-/// The share of a site's budget that is kept for the largest of its hosts.
+/// The share of a site's budget that is reserved for the largest of its hosts.
 const HOST_DIVISOR: u64 = 4;
 
 /// Minimum number of such pages. Small budgets belong to small crawls, whose pages may well have
@@ -57,8 +57,8 @@ impl SiteBudget {
     /// Returns true if the site's budget has no room for another page of a host with `pages`. The
     /// largest host may have a quarter of the budget, however many pages the others have.
     pub(crate) fn is_used_up(self, pages: u64, site: SiteUse) -> bool {
-        let kept = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
-        site.pages.saturating_add(kept.saturating_sub(site.largest)) >= self.0
+        let reserved = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
+        site.pages.saturating_add(reserved.saturating_sub(site.largest)) >= self.0
     }
 
     /// Returns how many sitemaps a host may have.
@@ -75,8 +75,8 @@ pub struct SiteUse {
     pub pages: u64,
     /// Hosts with a known URL.
     pub hosts: u64,
-    /// Known pages of the host that has most of them. After pages were left it is too high, until
-    /// the caller sets it again.
+    /// Known pages of the largest host. Too high after [`Self::remove_page`], until the caller
+    /// sets it again.
     pub largest: u64,
 }
 
@@ -117,12 +117,12 @@ mod tests {
     fn the_largest_host_has_a_quarter_of_the_budget_whatever_the_others_have() {
         let budget = SiteBudget(600);
         let site = |pages, largest| SiteUse { pages, hosts: 9, largest };
-        // Of 20 pages of the largest, 130 are still kept for it.
+        // The largest host has 20 pages, and 130 more are reserved for it.
         assert!(!budget.is_used_up(19, site(469, 20)));
         assert!(budget.is_used_up(19, site(470, 20)));
         assert!(!budget.is_used_up(20, site(599, 20)));
         assert!(budget.is_used_up(20, site(600, 20)));
-        // When it has its quarter, the rest is for whoever comes first.
+        // Once it has its quarter, any host may use the rest.
         assert!(!budget.is_used_up(1, site(599, 150)));
         assert!(!SiteBudget(u64::MAX).is_used_up(1, site(u64::MAX - 1, u64::MAX)));
     }

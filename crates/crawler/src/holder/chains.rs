@@ -177,7 +177,7 @@ impl Holder {
         let state = self.known_in(key.crawl, key.host_hash);
         let host = self.state.hosts.get(&key.host_hash);
         let crawl = self.state.crawls.get(&key.crawl);
-        // A crawl that does not run may stay so for days.
+        // A paused crawl may stay paused for days.
         let (Some(state), Some(host), Some((crawl, true))) = (state, host, crawl) else {
             return false;
         };

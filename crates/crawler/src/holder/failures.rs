@@ -159,7 +159,7 @@ impl Holder {
         }
         let has_few = self
             .known_in(crawl.number, host_hash)
-            .is_some_and(|state| state.pending_beside(turn.hash) < FAILURES_BEFORE_PAUSE);
+            .is_some_and(|state| state.pending_with_origin_of(turn.hash) < FAILURES_BEFORE_PAUSE);
         Some(PageFailure {
             outcome: fetched.outcome,
             url: turn.hash,

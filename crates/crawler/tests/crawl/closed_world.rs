@@ -139,8 +139,8 @@ async fn a_worker_of_little_memory_records_what_the_oracle_says() {
 }
 
 /// The last pages of a limit are reserved by few slots. Sites of other slots are due as long, may
-/// ask nothing more, and took the memory in turns without these. With the least memory, a site that
-/// has some of these pages waits for more room than is made for turns.
+/// ask nothing more, and took the memory in turns without these. With 25,000 bytes, many sites need
+/// more than the tenth of the memory by which sites are rotated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_of_little_memory_reaches_a_limit() {
     for bytes in [60_000, 25_000] {

@@ -92,7 +92,7 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            // If the links of its pages have spent the budget, a host still passes its own walls.
+            // A host passes its own cookie walls even if links have used up the budget.
             _ if is_page && !self.redirects_to(&link) => {
                 self.over_budget((&link, shapes), rules, site)
             }
@@ -115,7 +115,7 @@ impl HostState {
         LinkVerdict::New
     }
 
-    /// Returns true if a URL of this host redirects to the link's.
+    /// Returns true if the link is a redirect within this host.
     fn redirects_to(&self, link: &Link) -> bool {
         let authority = link.via.as_deref().and_then(|via| via.split("://").nth(1));
         let rest = authority.and_then(|authority| authority.strip_prefix(&*self.host));
@@ -133,7 +133,7 @@ impl HostState {
         site: &SiteUse,
     ) -> Option<TurnedAway> {
         let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
-        // What is kept for the largest host is kept from links, not from those who submit URLs.
+        // The reserve of the largest host limits links, not submitted URLs.
         let pages = if is_seed { site.largest } else { self.pages };
         if rules.site_budget.is_used_up(pages, *site) {
             return Some(TurnedAway::TrapSitePages);

@@ -98,9 +98,9 @@ impl HostState {
         self.pending.get(&hash)?.origin()
     }
 
-    /// Returns the number of pending URLs of the origin of a pending URL, itself included.
+    /// Returns the number of pending URLs with the same origin as a pending URL, itself included.
     #[must_use]
-    pub fn pending_beside(&self, hash: UrlHash) -> usize {
+    pub fn pending_with_origin_of(&self, hash: UrlHash) -> usize {
         let origin = self.origin_of(hash);
         let asked = self.asked.iter().filter(|hash| self.origin_of(**hash) == origin).count();
         self.queues.len_of(origin) + asked
@@ -352,7 +352,7 @@ mod tests {
         state.merge(links.map(link), &Rules::default(), &mut SiteUse::default());
         let [first, second, third] = links.map(|url| link(url).url.hash());
         let _turn = state.take(first, 0);
-        let beside = [first, second, third].map(|hash| state.pending_beside(hash));
+        let beside = [first, second, third].map(|hash| state.pending_with_origin_of(hash));
         assert_eq!(beside, [2, 2, 1]);
     }
 
