@@ -89,7 +89,13 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
         acquire_timeout: Duration::from_millis(100),
         ..ConnectSettings::default()
     };
-    let worker = Coordinator::connect(&database.worker_url, &settings).await.unwrap();
+    // A busy server takes longer than that to begin a session.
+    let worker = loop {
+        match Coordinator::connect(&database.worker_url, &settings).await {
+            Ok(worker) => break worker,
+            Err(error) => assert!(error.is_transient(), "{error}"),
+        }
+    };
     let lock = database.session().await;
     lock.run("begin; lock table everytab.runs in access exclusive mode").await;
     let first = worker.clone();
