@@ -220,7 +220,12 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 .PHONY: bench-smoke
 bench-smoke: build-tests ## Run the smallest form of every bench (ARGS=fleet: only that)
 	@scripts/install/bench.sh
-	@scripts/bench/smoke.sh $(ARGS)
+	@# Most of them wait for most of their time.
+	@$(MAKE) --jobs 2 --keep-going smoke-scans smoke-crawls
+
+.PHONY: smoke-scans smoke-crawls
+smoke-scans smoke-crawls:
+	@LANE=$(@:smoke-%=%) scripts/bench/smoke.sh $(ARGS)
 
 .PHONY: judges
 judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what live crawls leave

@@ -3,8 +3,9 @@
 # `make test` has not compiled. Says of each how long it took, and at the end which ones failed: a
 # bench fails if its results are wrong. What a bench printed is in target/bench-smoke.
 #
-#   scripts/bench/smoke.sh [NAME...]
+#   [LANE=scans|crawls] scripts/bench/smoke.sh [NAME...]
 #
+# The benches of one lane share folders, and run one after another; both lanes may run at a time.
 # Other people's programs do not run beside ours. The figures mean nothing: the programs are not
 # optimised. Needs the right to make namespaces.
 # shellcheck source=scripts/lib.sh
@@ -15,11 +16,13 @@ logs="$target/bench-smoke"
 mkdir -p "$logs"
 wanted=("$@")
 failed=()
+lane=''
 
 # bench NAME [VARIABLE=VALUE...] SCRIPT [ARGUMENT...]
 bench() {
     local name="$1" begun=$SECONDS ended=0
     shift
+    [ "${LANE:-$lane}" = "$lane" ] || return 0
     [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || return 0
     # None of these takes a tenth of that.
     timeout 600 env "$@" >"$logs/$name.log" 2>&1 || ended=$?
@@ -34,6 +37,7 @@ bench() {
 }
 
 say "$(circumstances)"
+lane=scans
 bench scan HOSTS=200 scripts/bench/scan.sh
 bench scaling HOSTS=200 WORKERS="1 2" LATENCY=50ms scripts/bench/scaling.sh
 bench transactions HOSTS=200 scripts/bench/transactions.sh
@@ -52,6 +56,10 @@ bench warc RUNS=1 REPEAT=1 scripts/bench/warc.sh
 bench search NAMES=100000 PREFIXES=200 scripts/bench/search.sh
 bench map ICONS=20000 scripts/bench/map.sh
 bench site ROUNDS=1 scripts/bench/site.sh
+bench soak-icons MINUTES=1 CHANGE=10 URLS=2000 HOSTS=800 IN_FLIGHT=200 scripts/stress/soak-icons.sh
+bench costly-svgs FUZZ_SECONDS=5 scripts/stress/costly-svgs.sh
+
+lane=crawls
 bench crawl-throughput HOSTS=20 PAGES=800 REPEATS=1 scripts/bench/crawl.sh throughput
 bench crawl-polite HOSTS=60 PAGES=6000 WORKERS=1 WARM_SECONDS=5 WINDOW_SECONDS=10 \
     scripts/bench/crawl.sh polite
@@ -70,10 +78,8 @@ bench api-urgent HOSTS=100 PAGES=20000 WARM_SECONDS=5 SINGLES=3 scripts/bench/ap
 bench api-fair HOSTS=100 PAGES=20000 URLS=40000 WARM_SECONDS=5 WINDOW_SECONDS=5 \
     scripts/bench/api.sh fair
 bench api-load SECONDS_A_LOAD=3 KEYS=2 scripts/bench/api.sh load
-bench soak-icons MINUTES=1 CHANGE=10 URLS=2000 HOSTS=800 IN_FLIGHT=200 scripts/stress/soak-icons.sh
 bench soak-crawl MINUTES=1 LOOK_SECONDS=10 CHANGE=15 DOWN=3 HOSTS=60 PAGES=600 \
     scripts/bench/crawl.sh soak
-bench costly-svgs FUZZ_SECONDS=5 scripts/stress/costly-svgs.sh
 
 [ ${#failed[@]} -eq 0 ] || die "failed: ${failed[*]}"
-say "all benches ran, in $SECONDS s"
+say "all benches${LANE:+ of $LANE} ran, in $SECONDS s"
