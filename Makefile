@@ -221,7 +221,7 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 bench-smoke: build-tests ## Run the smallest form of every bench (ARGS=fleet: only that)
 	@scripts/install/bench.sh
 	@# Most of them wait for most of their time.
-	@$(MAKE) --jobs 2 --keep-going smoke-scans smoke-crawls
+	@$(MAKE) -j 2 --keep-going smoke-scans smoke-crawls
 
 .PHONY: smoke-scans smoke-crawls
 smoke-scans smoke-crawls:

@@ -5,7 +5,8 @@
 #
 #   [LANE=scans|crawls] scripts/bench/smoke.sh [NAME...]
 #
-# The benches of one lane share folders, and run one after another; both lanes may run at a time.
+# LANE runs only the benches of scans, or only those of live crawls. Both lanes may run at the same
+# time.
 # Other people's programs do not run beside ours. The figures mean nothing: the programs are not
 # optimised. Needs the right to make namespaces.
 # shellcheck source=scripts/lib.sh
@@ -16,7 +17,6 @@ logs="$target/bench-smoke"
 mkdir -p "$logs"
 wanted=("$@")
 failed=()
-lane=''
 
 # bench NAME [VARIABLE=VALUE...] SCRIPT [ARGUMENT...]
 bench() {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use everytab_coordinator::{ApiCaller, ApiError, ConnectSettings, Coordinator, JobKind};
-use everytab_patience::until;
+use everytab_patience::{eventually, until};
 
 use crate::{
     session::query,
@@ -90,12 +90,11 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
         ..ConnectSettings::default()
     };
     // A busy server takes longer than that to begin a session.
-    let worker = loop {
-        match Coordinator::connect(&database.worker_url, &settings).await {
-            Ok(worker) => break worker,
-            Err(error) => assert!(error.is_transient(), "{error}"),
-        }
-    };
+    let worker = eventually("a session", async || {
+        let connected = Coordinator::connect(&database.worker_url, &settings).await;
+        connected.inspect_err(|error| assert!(error.is_transient(), "{error}")).ok()
+    })
+    .await;
     let lock = database.session().await;
     lock.run("begin; lock table everytab.runs in access exclusive mode").await;
     let first = worker.clone();

@@ -138,9 +138,9 @@ async fn a_worker_of_little_memory_records_what_the_oracle_says() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// The last pages of a limit are reserved by few slots. Sites of other slots are due as long, may
-/// ask nothing more, and took the memory in turns without these. With 25,000 bytes, many sites need
-/// more than the tenth of the memory by which sites are rotated.
+/// A few slots reserve the last pages of a limit. Sites of other slots have pending URLs too, but
+/// may not fetch them; they used to rotate through memory and keep the sites of these slots out.
+/// With 25,000 bytes, many sites need more than the tenth of the memory by which sites are rotated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_of_little_memory_reaches_a_limit() {
     for bytes in [60_000, 25_000] {

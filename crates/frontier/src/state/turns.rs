@@ -352,8 +352,8 @@ mod tests {
         state.merge(links.map(link), &Rules::default(), &mut SiteUse::default());
         let [first, second, third] = links.map(|url| link(url).url.hash());
         let _turn = state.take(first, 0);
-        let beside = [first, second, third].map(|hash| state.pending_with_origin_of(hash));
-        assert_eq!(beside, [2, 2, 1]);
+        let pending = [first, second, third].map(|hash| state.pending_with_origin_of(hash));
+        assert_eq!(pending, [2, 2, 1]);
     }
 
     #[test]
