@@ -3,11 +3,18 @@
 -- roles by kind of job executes what its kinds read and write; everytab_worker is a member of all.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
-revoke all on all functions in schema coordinator from public;
-revoke all on all functions in schema api from public;
+-- Replaced functions keep their grants, and an older version may have granted more to our roles.
+revoke all on all functions in schema coordinator, api
+    from public, everytab_worker, everytab_worker_crawl, everytab_worker_icons,
+         everytab_worker_site, everytab_api;
 -- A temporary table fills the disk of the server. Only the owner of the database can revoke this.
+-- So do large objects, whose functions only a superuser can revoke.
 do $$ begin
     execute format('revoke temporary on database %I from public', current_database());
+    if (select rolsuper from pg_roles where rolname = current_user) then
+        revoke execute on function lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea)
+            from public;
+    end if;
 end $$;
 grant usage on schema coordinator
     to everytab_worker, everytab_worker_crawl, everytab_worker_icons, everytab_worker_site;

@@ -105,6 +105,14 @@ impl Coordinator {
         self.value("select current_setting('server_version_num')::integer", &[]).await
     }
 
+    /// Returns the encoding of the database, such as UTF8.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn encoding(&self) -> Result<String, Error> {
+        self.value("select current_setting('server_encoding')", &[]).await
+    }
+
     /// Returns whether the connected role may create roles and schemas, as `migrate` requires.
     ///
     /// # Errors

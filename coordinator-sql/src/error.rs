@@ -42,6 +42,24 @@ pub enum Error {
         /// The digest of this program.
         own: String,
     },
+    /// The database does not store UTF-8. Holds its encoding.
+    #[error(
+        "the database's encoding is {0}, and names and titles of websites need UTF8; create \
+         another database with `createdb --encoding UTF8 --template template0 NAME` and migrate \
+         that one"
+    )]
+    Encoding(String),
+    /// Objects that others created depend on a function that `migrate` has to drop.
+    #[error(
+        "this version replaces {function}, and {dependents}; nothing was changed. Drop what \
+         depends on it, run `everytab-worker migrate` again, and create it anew"
+    )]
+    Dependents {
+        /// The function with its parameters.
+        function: String,
+        /// What depends on it, from the detail of Postgres's error.
+        dependents: String,
+    },
     /// Postgres rejected a statement, or the connection broke.
     #[error("Postgres: {}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
@@ -64,7 +82,12 @@ impl Error {
             Self::Connect { transient, .. } => *transient,
             Self::Query(error) => is_transient(error),
             Self::TimedOut | Self::Closed => true,
-            Self::Url { .. } | Self::NoSchema | Self::Schema { .. } | Self::Unexpected(_) => false,
+            Self::Url { .. }
+            | Self::NoSchema
+            | Self::Schema { .. }
+            | Self::Encoding(_)
+            | Self::Dependents { .. }
+            | Self::Unexpected(_) => false,
         }
     }
 
@@ -145,6 +168,16 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
         Some(source) if !text.contains(&source) => format!("{text}: {source}"),
         _ => text,
     }
+}
+
+/// Returns what depends on an object that Postgres did not drop, on one line. `None` for another
+/// error.
+pub(crate) fn dependents(error: &Error) -> Option<String> {
+    let Error::Query(error) = error else { return None };
+    let refusal = error.as_db_error()?;
+    let is_depended_on = *refusal.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
+    let detail = refusal.detail().unwrap_or_else(|| refusal.message());
+    is_depended_on.then(|| detail.lines().collect::<Vec<_>>().join("; "))
 }
 
 /// Returns a database URL for display: the password is replaced by three dots.

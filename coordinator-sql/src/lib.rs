@@ -33,6 +33,7 @@ mod password_file;
 mod pool;
 mod record;
 mod removed_host;
+mod replaced_functions;
 mod row;
 mod rows;
 mod scans;

@@ -1,11 +1,12 @@
-//! Migrates the database: applies new migrations, then recreates all functions and views.
+//! Migrates the database: applies new migrations, then replaces all functions.
 
 use crate::{
     bind::bind,
     coordinator::Coordinator,
     error::Error,
+    replaced_functions::replace_functions,
     row::values,
-    schema::{FUNCTIONS, GRANTS, MIGRATIONS, schema_digest},
+    schema::{GRANTS, MIGRATIONS, schema_digest},
 };
 
 /// Records that a program with this digest applied a migration.
@@ -16,23 +17,19 @@ const APPLIED: &str = "
 /// Creates the roles of workers.
 const ROLES: &str = include_str!("../roles.sql");
 
-/// Creates the schemas, and removes the functions of an earlier version.
+/// Resets settings that a role was given since.
+const ROLE_SETTINGS: &str = include_str!("../role_settings.sql");
+
+/// The encoding of the names and titles that functions compare.
+const ENCODING: &str = "UTF8";
+
+/// Creates the schemas.
 const PRELUDE: &str = "
 -- Functions are made in the order of their names, and may call one that comes later.
 set local check_function_bodies = off;
 create schema if not exists everytab;
 create schema if not exists coordinator;
 create schema if not exists api;
-do $$ declare
-    stale regprocedure;
-begin
-    -- A function whose parameters changed would stay beside the new one.
-    for stale in select p.oid from pg_proc p
-                  where p.pronamespace in ('coordinator'::regnamespace, 'api'::regnamespace)
-                    and p.prokind = 'f' loop
-        execute format('drop function if exists %s cascade', stale);
-    end loop;
-end $$;
 create table if not exists everytab.migrations (
     name text primary key,
     digest text not null,
@@ -42,16 +39,24 @@ create table if not exists everytab.migrations (
 impl Coordinator {
     /// Migrates the database to this program's schema in one transaction. Returns the names of the
     /// new migrations. Changes nothing if the schema is already this program's, so that a host may
-    /// migrate while others work.
+    /// migrate while others work; only settings that the project's roles were given since are
+    /// reset.
     ///
     /// # Errors
-    /// Returns an error if a statement fails, or the role may not create roles and schemas. Nothing
-    /// is changed then.
+    /// Returns [`Error::Encoding`] if the database does not store UTF-8, [`Error::Dependents`] if
+    /// objects of others depend on a function that must be dropped, and else an error if a
+    /// statement fails, or the role may not create roles and schemas. Nothing is changed then.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
         transaction.script(lock).await?;
+        let encoding = self.encoding().await?;
+        if encoding != ENCODING {
+            return Err(Error::Encoding(encoding));
+        }
+        transaction.script(ROLE_SETTINGS).await?;
         if matches!(self.check_schema().await, Ok(())) {
+            transaction.commit().await?;
             return Ok(Vec::new());
         }
         transaction.script(ROLES).await?;
@@ -65,10 +70,11 @@ impl Coordinator {
                 applied.push(*name);
             }
         }
-        for (_, text) in FUNCTIONS {
-            transaction.script(text).await?;
-        }
+        let grants = replace_functions(&transaction).await?;
         transaction.script(GRANTS).await?;
+        for grant in grants {
+            transaction.script(&grant).await?;
+        }
         for (name, _) in MIGRATIONS {
             transaction.rows(APPLIED, &[bind(name), bind(&schema_digest())]).await?;
         }

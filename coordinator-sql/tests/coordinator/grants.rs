@@ -226,3 +226,17 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     assert_eq!(leased, 1);
     assert!(database.lease(JobKind::Index, 9).await.is_empty());
 }
+
+/// Large objects would fill the server's disk, as temporary tables would.
+#[tokio::test]
+async fn a_worker_makes_no_large_object() {
+    let database = Database::new().await;
+    let session = Session::connect(&database.worker_url).await;
+    for sql in [
+        "select lo_from_bytea(0, decode(repeat('00', 9), 'hex'))",
+        "select lo_create(0)",
+        "select lo_creat(-1)",
+    ] {
+        assert_eq!(refusal(&session, sql.into()).await.as_deref(), Some(DENIED), "{sql}");
+    }
+}

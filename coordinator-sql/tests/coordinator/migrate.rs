@@ -1,10 +1,12 @@
-//! Migrating: again, concurrently, and what refuses a schema that is not this program's.
+//! Migrating: again, concurrently, beside what others built on the functions, and what refuses a
+//! schema that is not this program's.
 
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
-use everytab_postgres::{ADMIN_USER, shared_for_tests};
+use everytab_postgres::{ADMIN_USER, PrivatePostgres, shared_for_tests};
 
 use crate::{
     schema::dump,
+    session::query,
     setup::{Database, settings, sqlstate},
 };
 
@@ -115,4 +117,144 @@ async fn a_database_that_is_not_there_is_named_without_its_password() {
     assert!(error.to_string().contains("not-there"), "{error}");
     let error = Coordinator::connect("postgres://me:secret@", &settings()).await;
     assert!(error.is_err_and(|error| !error.to_string().contains("secret")));
+}
+
+/// Whether a role may execute a function.
+async fn may(database: &Database, role: &str, function: &str) -> bool {
+    let sql = format!("select has_function_privilege('{role}', '{function}', 'execute')");
+    query(sql).value(&database.pool).await
+}
+
+/// A role of an operator, for one test: roles belong to the whole server.
+async fn monitoring_role(database: &Database) -> String {
+    let role = format!("monitoring_{}", database.name);
+    query(format!("create role {role}")).execute(&database.pool).await;
+    role
+}
+
+#[tokio::test]
+async fn grants_and_views_of_others_outlive_migrating_and_old_grants_of_ours_do_not() {
+    let database = Database::new().await;
+    let role = monitoring_role(&database).await;
+    let listed = "coordinator.list_scans()";
+    for sql in [
+        format!("grant usage on schema coordinator to {role}"),
+        format!("grant execute on function {listed} to {role}"),
+        format!("create view public.watch as select * from {listed}"),
+        // As an earlier version could have granted.
+        "grant execute on function coordinator.cancel_run(integer) to everytab_worker".to_owned(),
+        "update everytab.migrations set digest = 'another'".to_owned(),
+    ] {
+        query(sql).execute(&database.pool).await;
+    }
+    assert!(database.owner.migrate().await.unwrap().is_empty());
+    assert!(may(&database, &role, listed).await);
+    database.run("select * from public.watch").await;
+    assert!(may(&database, "everytab_worker", listed).await);
+    assert!(!may(&database, "everytab_worker", "coordinator.cancel_run(integer)").await);
+}
+
+#[tokio::test]
+async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
+    let database = Database::new().await;
+    let role = monitoring_role(&database).await;
+    for sql in [
+        "drop function coordinator.list_scans()".to_owned(),
+        "create function coordinator.list_scans() returns integer language sql as 'select 1'"
+            .to_owned(),
+        format!("grant execute on function coordinator.list_scans() to {role}"),
+        // One with other parameters, and one that this version does not have.
+        "create function coordinator.list_scans(p integer) returns integer language sql
+             as 'select 1'"
+            .to_owned(),
+        "create function api.of_an_older_version() returns integer language sql as 'select 1'"
+            .to_owned(),
+        "update everytab.migrations set digest = 'another'".to_owned(),
+    ] {
+        query(sql).execute(&database.pool).await;
+    }
+    assert!(database.owner.migrate().await.unwrap().is_empty());
+    let new = Database::new().await;
+    assert_eq!(dump_without(&database.name, &role), dump(&new.name));
+    assert!(may(&database, &role, "coordinator.list_scans()").await);
+    assert!(database.owner.list_scans().await.unwrap().is_empty());
+}
+
+/// The schema without the grants of a role.
+fn dump_without(database: &str, role: &str) -> String {
+    let lines = dump(database);
+    let kept = lines.lines().filter(|line| !line.contains(role));
+    kept.fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[tokio::test]
+async fn what_depends_on_a_function_that_must_be_dropped_is_named_and_nothing_changes() {
+    let database = Database::new().await;
+    for sql in [
+        "create function coordinator.of_an_older_version() returns integer language sql
+             as 'select 1'",
+        "create view public.watch as select coordinator.of_an_older_version()",
+        "update everytab.migrations set digest = 'another'",
+    ] {
+        database.run(sql).await;
+    }
+    let before = dump(&database.name);
+    let error = database.owner.migrate().await.unwrap_err().to_string();
+    for part in ["coordinator.of_an_older_version()", "view watch depends on", "migrate"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert_eq!(dump(&database.name), before);
+    database.run("drop view public.watch").await;
+    assert!(database.owner.migrate().await.unwrap().is_empty());
+    database.owner.check_schema().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_of_another_encoding_is_refused_with_what_to_do() {
+    let server = shared_for_tests();
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = format!("{}_{}", server.fresh_database(None), encoding.to_lowercase());
+        let sql = format!(
+            "create database \"{name}\" encoding '{encoding}' template template0
+                 lc_collate 'C' lc_ctype 'C'"
+        );
+        server.psql("postgres", &sql).unwrap();
+        let url = server.url(&name, ADMIN_USER);
+        let coordinator = Coordinator::connect(&url, &settings()).await.unwrap();
+        let error = coordinator.migrate().await.unwrap_err();
+        assert!(matches!(&error, Error::Encoding(found) if found == encoding), "{error}");
+        assert!(error.to_string().contains("createdb --encoding UTF8"), "{error}");
+        let left = "select count(*) from pg_namespace where nspname = 'everytab'";
+        assert_eq!(server.psql(&name, left).unwrap(), "0");
+    }
+}
+
+#[tokio::test]
+async fn migrating_resets_settings_that_a_role_gave_itself() {
+    // Roles belong to the whole server.
+    let server = PrivatePostgres::start_for_tests().unwrap();
+    let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
+    Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();
+    let database = Database::at(owner, worker, "postgres".into()).await;
+    let set = "select string_agg(setrole::regrole || ' ' || setdatabase || ' ' || setconfig::text,
+                                 '; ' order by setrole::regrole::text, setdatabase)
+                 from pg_db_role_setting where $1 = 0";
+    let before: String = database.value(set, 0).await;
+    assert_eq!(before.matches("statement_timeout=90s").count(), 5, "{before}");
+    for sql in [
+        "alter role everytab_worker set default_transaction_read_only = on",
+        "alter role everytab_worker_icons set statement_timeout = 0",
+        "alter role everytab_worker_site reset all",
+    ] {
+        let role = sql.split(' ').nth(2).unwrap();
+        server.psql("postgres", &format!("set role {role}; {sql}")).unwrap();
+    }
+    database.run("alter role everytab_api in database postgres set search_path = mine").await;
+    assert_ne!(database.value::<String>(set, 0).await, before);
+    // Also where the schema is this program's already.
+    assert!(database.owner.migrate().await.unwrap().is_empty());
+    assert_eq!(database.value::<String>(set, 0).await, before);
+    drop(database);
+    server.erase().unwrap();
 }

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use everytab_postgres::shared_for_tests;
 use everytab_testbed::Mix;
 
 use crate::{
     environment::{Database, Internet, Stores, internet, stage},
     outcomes,
-    setup::{Running, assert_same, published, run, wait_for},
+    setup::{Running, assert_same, published, run, wait_for, worker},
 };
 
 /// The number of requests for pages and icons that the small internet has answered.
@@ -223,6 +224,25 @@ fn doctor_audits_the_scans_and_names_drift() {
     assert!(line().contains("index of"), "{}", line());
     let status = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(status.contains("DRIFT        index"), "{status}");
+}
+
+#[test]
+fn a_database_that_cannot_hold_every_title_is_refused_by_migrate_and_named_by_doctor() {
+    let server = shared_for_tests();
+    let name = format!("{}_latin1", server.fresh_database(None));
+    let sql = format!(
+        "create database \"{name}\" encoding 'LATIN1' template template0
+             lc_collate 'C' lc_ctype 'C'"
+    );
+    server.psql("postgres", &sql).unwrap();
+    let url = server.url(&name, "postgres");
+    let refused = run(worker(["migrate", "--database-url", &url])).expect_code(1);
+    let said = run(worker(["doctor", "--database-url", &url])).stdout;
+    let line = said.lines().find(|line| line.contains("encoding")).unwrap_or_default();
+    assert!(line.starts_with("FAIL"), "{said}");
+    for text in [&refused.stderr, line] {
+        assert!(text.contains("LATIN1") && text.contains("createdb --encoding UTF8"), "{text}");
+    }
 }
 
 #[test]

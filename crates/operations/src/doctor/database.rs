@@ -21,6 +21,7 @@ pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
     let mut checks = vec![version(&coordinator).await, transport(url)];
     let schema = coordinator.check_schema().await;
     checks.push(rights(&coordinator, schema.is_ok()).await);
+    checks.push(encoding(&coordinator).await);
     match schema {
         Ok(()) => checks.push(Check::ok("schema", everytab_coordinator::schema_digest())),
         Err(error) => {
@@ -69,6 +70,19 @@ fn transport(url: &str) -> Check {
             "leave sslmode out of --database-url, and name the authority with sslrootcert=FILE",
         ),
         Err(error) => failed("database TLS", &error),
+    }
+}
+
+/// Checks that the database can store every name and title.
+async fn encoding(coordinator: &Coordinator) -> Check {
+    match coordinator.encoding().await {
+        Ok(encoding) if encoding == "UTF8" => Check::ok("encoding", encoding),
+        Ok(encoding) => Check::fail(
+            "encoding",
+            format!("the database stores {encoding}, and names and titles need UTF8"),
+            "create another with `createdb --encoding UTF8 --template template0 NAME`",
+        ),
+        Err(error) => failed("encoding", &error),
     }
 }
 

@@ -1,0 +1,119 @@
+//! Replaces the functions of an earlier version.
+//!
+//! Invariant: what others built on the functions stays. A function with the same parameters and
+//! result is replaced in place and keeps its grants and the views that use it. A function that has
+//! to be dropped is dropped without `cascade`, and roles of others get their grants on it back.
+
+use crate::{
+    bind::bind,
+    call::Transaction,
+    error::{Error, dependents},
+    row::{from_row, values},
+    schema::FUNCTIONS,
+};
+
+/// Stands before the name of the function in each file.
+const CREATE: &str = "create or replace function ";
+/// SQLSTATE for a function whose result or parameter names differ from those of the existing one.
+const INVALID_FUNCTION_DEFINITION: &str = "42P13";
+
+/// The functions of an earlier version. A replaced function keeps its oid and gets another xmin.
+/// The last column has the grants to roles of others; `grants.sql` has those to our own.
+const EARLIER: &str = "
+    select p.oid::bigint as oid, p.xmin::text::bigint as version,
+           n.nspname || '.' || p.proname as name,
+           array(select format('grant execute on function %I.%I to %I', n.nspname, p.proname,
+                               r.rolname)
+                        || case when a.is_grantable then ' with grant option' else '' end
+                   from aclexplode(p.proacl) a join pg_roles r on r.oid = a.grantee
+                  where a.grantee <> p.proowner
+                    and r.rolname not in ('everytab_worker', 'everytab_worker_crawl',
+                                          'everytab_worker_icons', 'everytab_worker_site',
+                                          'everytab_api')) as grants
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('coordinator', 'api') and p.prokind = 'f'";
+
+/// The functions with a name.
+const NAMED: &str = "
+    select p.oid::regprocedure::text
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname || '.' || p.proname = $1 and p.prokind = 'f'";
+
+/// Those of the earlier functions that were not replaced.
+const NOT_REPLACED: &str = "
+    select p.oid::regprocedure::text
+      from pg_proc p join unnest($1, $2) as earlier (oid, version)
+        on p.oid::bigint = earlier.oid and p.xmin::text::bigint = earlier.version";
+
+/// Which of the earlier functions are gone.
+const GONE: &str = "
+    select earlier.oid from unnest($1) as earlier (oid)
+     where not exists (select from pg_proc p where p.oid::bigint = earlier.oid)";
+
+/// A function before the migration.
+#[derive(Debug)]
+struct EarlierFunction {
+    oid: i64,
+    version: i64,
+    name: String,
+    grants: Vec<String>,
+}
+
+from_row!(EarlierFunction { oid, version, name, grants });
+
+/// Creates all functions, and drops those of an earlier version that this one does not have.
+/// Returns the statements that give roles of others their grants on the dropped ones back; the
+/// caller runs them after its own grants.
+///
+/// # Errors
+/// Returns [`Error::Dependents`] if objects of others depend on a function that must be dropped.
+pub(crate) async fn replace_functions(transaction: &Transaction) -> Result<Vec<String>, Error> {
+    let earlier: Vec<EarlierFunction> = values(&transaction.rows(EARLIER, &[]).await?)?;
+    let mut names = Vec::with_capacity(FUNCTIONS.len());
+    for (file, text) in FUNCTIONS {
+        let name = name_of(text)
+            .ok_or_else(|| Error::Unexpected(format!("{file}, which creates no function")))?;
+        create(transaction, name, text).await?;
+        names.push(name);
+    }
+    let oids: Vec<i64> = earlier.iter().map(|function| function.oid).collect();
+    let versions: Vec<i64> = earlier.iter().map(|function| function.version).collect();
+    // A function whose parameters changed would otherwise remain next to the new one.
+    let stale = transaction.rows(NOT_REPLACED, &[bind(&oids), bind(&versions)]).await?;
+    drop_all(transaction, values(&stale)?).await?;
+    let gone: Vec<(i64,)> = values(&transaction.rows(GONE, &[bind(&oids)]).await?)?;
+    let is_gone = |function: &EarlierFunction| gone.contains(&(function.oid,));
+    let is_there = |function: &EarlierFunction| names.contains(&function.name.as_str());
+    let replaced = earlier.into_iter().filter(|function| is_gone(function) && is_there(function));
+    Ok(replaced.flat_map(|function| function.grants).collect())
+}
+
+/// Returns the name, with its schema, of the function that a file creates.
+fn name_of(text: &str) -> Option<&str> {
+    text.split_once(CREATE)?.1.split('(').next()
+}
+
+/// Creates a function, or replaces that with its parameters.
+async fn create(transaction: &Transaction, name: &str, text: &str) -> Result<(), Error> {
+    let script = format!("savepoint before_function; {text}; release savepoint before_function");
+    match transaction.script(&script).await {
+        Err(error) if error.sqlstate() == Some(INVALID_FUNCTION_DEFINITION) => {
+            transaction.script("rollback to savepoint before_function").await?;
+            let named = transaction.rows(NAMED, &[bind(&name)]).await?;
+            drop_all(transaction, values(&named)?).await?;
+            transaction.script(text).await
+        }
+        created => created,
+    }
+}
+
+async fn drop_all(transaction: &Transaction, functions: Vec<(String,)>) -> Result<(), Error> {
+    for (function,) in functions {
+        let dropped = transaction.script(&format!("drop function {function}")).await;
+        dropped.map_err(|error| match dependents(&error) {
+            Some(dependents) => Error::Dependents { function, dependents },
+            None => error,
+        })?;
+    }
+    Ok(())
+}
