@@ -5,7 +5,8 @@
 -- The caller has recorded the rows of a job by the record functions in the same transaction.
 create or replace function coordinator.complete(
     p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
-returns text[] language plpgsql security definer set search_path = everytab, pg_temp as $$
+returns text[] language plpgsql security definer set search_path = everytab, pg_temp
+set plan_cache_mode = force_generic_plan as $$
 declare
     done bigint[];
     tokens uuid[];

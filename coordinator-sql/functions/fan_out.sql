@@ -3,8 +3,12 @@
 -- what. With a limit of N hosts, the shards divide the hashes up to that of the N-th host, so that
 -- exactly the N smallest are scanned. After a discarded index job was retried there are more hosts,
 -- and the shards are chosen again; never fewer than before, because their jobs exist.
+--
+-- complete, from which this is called, plans for any values; this reads all hosts once and plans
+-- for its own.
 create or replace function coordinator.fan_out(p_scan integer)
-returns void language plpgsql set search_path = everytab, pg_temp as $$
+returns void language plpgsql set search_path = everytab, pg_temp
+set plan_cache_mode = auto as $$
 declare
     -- A shard of 1,200 hosts is about 3,000 icons: one archive object of 10 to 20 MB, minutes of
     -- fetching, and at most that much work is lost with a worker.

@@ -15,7 +15,8 @@ returns table (
     job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer,
     lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean,
     rate integer, archive_rate integer)
-language plpgsql security definer set search_path = everytab, pg_temp as $$
+language plpgsql security definer set search_path = everytab, pg_temp
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     -- Below every priority, so that a full scan begins at the beginning of the index.

@@ -5,7 +5,8 @@
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)
-language plpgsql security definer set search_path = everytab, pg_temp as $$
+language plpgsql security definer set search_path = everytab, pg_temp
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     workers integer;

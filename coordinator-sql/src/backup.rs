@@ -26,6 +26,19 @@ const DIGESTS: &str = "
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"";
 
+/// Analyzes each table, with its partitions.
+const ANALYZE: &str = "
+    do $$ declare
+        data_table text;
+    begin
+        for data_table in
+            select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+             where n.nspname = 'everytab' and c.relkind in ('r', 'p') and not c.relispartition
+        loop
+            execute format('analyze everytab.%I', data_table);
+        end loop;
+    end $$";
+
 /// The row count and digest of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableDigest {
@@ -145,6 +158,17 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn begin_epoch(&self) -> Result<Option<i16>, Error> {
         self.operator_value("select coordinator.begin_epoch()", &[]).await
+    }
+
+    /// Collects statistics of all tables, which a restored database lacks: the planner would choose
+    /// plans for small tables until autovacuum has read the large ones.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn analyze(&self) -> Result<(), Error> {
+        let transaction = self.begin_long().await?;
+        transaction.script(ANALYZE).await?;
+        transaction.commit().await
     }
 
     /// Removes empty tables, and the functions.

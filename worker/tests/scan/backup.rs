@@ -85,6 +85,10 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         };
         for _ in 0..2 {
             restore();
+            let analyzed = "select count(distinct tablename) from pg_stats
+                             where schemaname = 'everytab' and tablename ~ '^(pages|icons)_'";
+            let psql = |sql| shared_for_tests().psql(&name, sql).unwrap();
+            assert_eq!(psql(analyzed), "2", "the tables have no statistics");
             let back = rows(&name);
             assert_eq!(
                 back.keys().collect::<Vec<_>>(),

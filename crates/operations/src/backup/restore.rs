@@ -7,7 +7,7 @@ use std::{
 };
 
 use everytab_bundler::object_names::MANIFEST;
-use everytab_coordinator::{Contents, Coordinator};
+use everytab_coordinator::{Contents, Coordinator, migrations};
 use everytab_jobs::{scan_settings::ScanSettings, site_objects::put_options};
 use everytab_storage::{Condition, PutIf, Store};
 use futures_util::{StreamExt, stream};
@@ -71,6 +71,7 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         }
     }
     coordinator.migrate().await?;
+    coordinator.analyze().await?;
     if coordinator.begin_epoch().await?.is_some() {
         sink.note(format_args!("live crawls go on from here when a worker crawls"));
     }
@@ -137,8 +138,14 @@ async fn has_rows(
         matches!(name, "blocklist" | "scan_blocklist")
             || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
     };
+    // After the rows of an older program came back, the restore migrated them, so that a digest may
+    // be of other columns.
+    let has_same_columns = backup.migrations.len() == migrations().len();
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
+        if !has_same_columns {
+            tables.iter_mut().for_each(|table| table.digest.clear());
+        }
         tables.retain(|table| {
             is_backed_up(&table.table)
                 && !is_changed(&table.table)
