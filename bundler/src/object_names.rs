@@ -208,10 +208,38 @@ pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
+/// Hexadecimal digits of a lease's token in the name of its archive.
+const TOKEN_DIGITS: usize = 16;
+
 /// Returns the name of one shard's icons as one lease fetched them: `archive/<scan
-/// id>/<shard>-<lease number>.warc.gz`.
-pub fn archive(scan_id: Uuid, shard: impl Into<i64>, lease_number: impl Into<i64>) -> String {
-    format!("{}{}-{}.warc.gz", archive_prefix(scan_id), shard.into(), lease_number.into())
+/// id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. Two leases of a job
+/// can have the same number after a failover that lost the last commits, but not the same token.
+/// `None` for a token gives the name that older versions wrote, without the digits.
+pub fn archive(
+    scan_id: Uuid,
+    shard: impl Into<i64>,
+    lease_number: impl Into<i64>,
+    token: Option<Uuid>,
+) -> String {
+    let mut name = format!("{}{}-{}", archive_prefix(scan_id), shard.into(), lease_number.into());
+    if let Some(token) = token {
+        name.push('-');
+        name.extend(token.simple().to_string().chars().take(TOKEN_DIGITS));
+    }
+    name + ".warc.gz"
+}
+
+/// Parses shard and lease number in a name that [`archive`] returned for a scan, with or without a
+/// token. `None` for another name.
+pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
+    let name = key.strip_prefix(&archive_prefix(scan_id))?.strip_suffix(".warc.gz")?;
+    let mut parts = name.split('-');
+    let lease = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let is_token = |part: &str| {
+        part.len() == TOKEN_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let is_ours = parts.next().is_none_or(is_token) && parts.next().is_none();
+    is_ours.then_some(lease)
 }
 
 /// Returns the name of a shard's sorted (hostname, bundle, slot) lines, which the search jobs
@@ -297,7 +325,9 @@ mod tests {
         assert_eq!(removed, "search/removed/01ab000000000002");
         assert_eq!(search_removed_host(&removed), Some([1, 0xab, 0, 0, 0, 0, 0, 2]));
         assert_eq!(search_removed_host("search/removed/x"), None);
-        assert_eq!(archive(SCAN, 12, 3), format!("archive/{ID}/12-3.warc.gz"));
+        assert_eq!(archive(SCAN, 12, 3, None), format!("archive/{ID}/12-3.warc.gz"));
+        let named = archive(SCAN, 12, 3, Some(SCAN));
+        assert_eq!(named, format!("archive/{ID}/12-3-0190000000007000.warc.gz"));
         assert_eq!(request_file_path(0xa, 3), "requests/00a.tsv.gz");
         assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
         assert_eq!(map_part(SCAN, 12), format!("archive/{ID}/map/12.bin"));
@@ -309,12 +339,36 @@ mod tests {
     }
 
     #[test]
+    fn the_lease_of_an_archive_is_read_from_old_and_new_names_and_from_no_others() {
+        let lease = |name: &str| archive_lease(SCAN, &(archive_prefix(SCAN) + name));
+        for token in [None, Some(SCAN), Some(Uuid::from_u128(u128::MAX)), Some(Uuid::nil())] {
+            assert_eq!(archive_lease(SCAN, &archive(SCAN, 12, 3, token)), Some((12, 3)));
+        }
+        let [one, other] = [1, 2].map(|high: u128| Uuid::from_u128(high << 64));
+        assert_ne!(archive(SCAN, 12, 3, Some(one)), archive(SCAN, 12, 3, Some(other)));
+        for name in [
+            "12.warc.gz",
+            "12-3",
+            "12-x.warc.gz",
+            "12-3-.warc.gz",
+            "12-3-0190.warc.gz",
+            "12-3-019000000000700g.warc.gz",
+            "12-3-0190000000007000-1.warc.gz",
+            "search/12.tsv",
+        ] {
+            assert_eq!(lease(name), None, "{name}");
+        }
+        let other = Uuid::from_u128(SCAN.as_u128() + 1);
+        assert_eq!(archive_lease(other, &archive(SCAN, 12, 3, None)), None);
+    }
+
+    #[test]
     fn prefixes_cover_their_own_objects_and_no_other_scan() {
         let other = Uuid::from_u128(SCAN.as_u128() + 1);
         assert!(bundle(SCAN, 0).starts_with(&scan_prefix(SCAN)));
         assert!(rewritten_bundle_path(1, "ab").starts_with(&rewritten_bundles_prefix(1)));
         assert!(!rewritten_bundle_path(11, "ab").starts_with(&rewritten_bundles_prefix(1)));
-        assert!(archive(SCAN, 0, 1).starts_with(&archive_prefix(SCAN)));
+        assert!(archive(SCAN, 0, 1, Some(SCAN)).starts_with(&archive_prefix(SCAN)));
         assert!(search_part(SCAN, 0).starts_with(&archive_prefix(SCAN)));
         assert!(!bundle(other, 0).starts_with(&scan_prefix(SCAN)));
     }
@@ -324,7 +378,7 @@ mod tests {
         for key in [
             bundle(SCAN, 0),
             scan_prefix(SCAN) + &search_file_path(0, 1),
-            archive(SCAN, 0, 1),
+            archive(SCAN, 0, 1, Some(SCAN)),
             search_part(SCAN, 0),
             MANIFEST.to_owned(),
         ] {

@@ -1,15 +1,17 @@
 -- Checks the fence before a chunk of rows is recorded. held says whether the lease is current.
 -- fresh says whether the rows are still to be written: chunks are numbered from 1 within a lease,
--- and a worker that lost the reply sends the same chunk again.
+-- and a worker that lost the reply sends the same chunk again. A lease is no fence for the rows of
+-- another kind of job than p_kind: held is false then.
 create or replace function coordinator.begin_chunk(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
+    p_kind everytab.job_kind,
     out held boolean, out fresh boolean, out run integer, out part integer)
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
     fenced jobs;
 begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
-    held := fenced.job_id is not null;
+    held := coalesce(fenced.kind = p_kind, false);
     fresh := held and p_chunk > fenced.chunks;
     run := fenced.run;
     part := fenced.part;

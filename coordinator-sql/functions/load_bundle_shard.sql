@@ -1,48 +1,56 @@
 -- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
--- no icons where the icon job was discarded. archive_lease_number names the shard's archive object.
--- blocked says whether the hostname is on the scan's blocklist, or was excluded from the running
--- scan; load_title_patterns has the titles. An icon whose SHA-256 is on the blocklist is not
--- usable: the host's next best one takes its place.
+-- no icons where the icon job was discarded. archive_lease_number and archive_token are those in
+-- the name of the shard's archive object (referenced_archives). blocked says whether the hostname
+-- is on the scan's blocklist, or was excluded from the running scan; load_title_patterns has the
+-- titles. An icon whose SHA-256 is on the blocklist is not usable: the host's next best one takes
+-- its place.
+--
+-- Both parts of `with` are materialized, so that the plan does not depend on statistics, which the
+-- tables of a young or restored scan lack: without them the planner expects one row, and would
+-- aggregate the icons of the shard again for each host. icon_order cannot be inlined, so an icon's
+-- rank is computed once here, and not in each of the aggregates.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
-               blocked boolean, archive_lease_number integer, icon_urls text[],
+               blocked boolean, archive_lease_number integer, archive_token uuid,
                archive_offsets bigint[], archive_lengths bigint[])
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
+    warc_lease constant integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
     icon_lease integer;
+    icon_token uuid;
     any_excluded boolean;
+    any_digest boolean;
 begin
-    select exists (select from scan_exclusions e where e.scan = p_scan) into any_excluded;
-    select j.lease_number into icon_lease from jobs j
+    select exists (select from scan_exclusions e where e.scan = p_scan),
+           exists (select from scan_blocklist b where b.scan = p_scan and b.kind = 'sha256')
+      into any_excluded, any_digest;
+    select j.lease_number, coordinator.archive_token(r) into icon_lease, icon_token
+      from jobs j
+      left join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
      where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
-    with usable as (
-        select i.host_no,
-               array_agg(i.url order by i.place, i.url collate "C") as urls,
-               array_agg(i.archive_offset order by i.place, i.url collate "C") as offsets,
-               array_agg(i.archive_length order by i.place, i.url collate "C") as lengths
-          from (select o.*, coordinator.icon_order(o.touch, o.content_type, o.width, o.height,
-                                                   o.bytes) as place
-                  from icons o
-                 where o.scan = p_scan and o.shard = p_shard and o.lease_number = icon_lease
-                   and o.outcome = 'ok' and o.archive_offset is not null
-                   and not coalesce(o.width <= 2 and o.height <= 2
-                                    and o.content_type is distinct from 'image/svg+xml', false)
-                   and not exists (select from scan_blocklist b
-                                    where b.scan = p_scan and b.kind = 'sha256'
-                                      and b.pattern = encode(o.sha256, 'hex'))
-               ) i
-         group by i.host_no)
+    with ranked as materialized (
+        select o.host_no, o.url, o.archive_offset, o.archive_length,
+               coordinator.icon_order(o.touch, o.content_type, o.width, o.height, o.bytes) as place
+          from icons o
+         where o.scan = p_scan and o.shard = p_shard and o.lease_number = icon_lease
+           and o.outcome = 'ok' and o.archive_offset is not null
+           and not coalesce(o.width <= 2 and o.height <= 2
+                            and o.content_type is distinct from 'image/svg+xml', false)
+           and not (any_digest and exists (select from scan_blocklist b
+                                            where b.scan = p_scan and b.kind = 'sha256'
+                                              and b.pattern = encode(o.sha256, 'hex')))),
+    usable as materialized (
+        select r.host_no,
+               array_agg(r.archive_offset order by r.place, r.url collate "C") as offsets,
+               array_agg(r.archive_length order by r.place, r.url collate "C") as lengths
+          from ranked r group by r.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
            p.outcome = 'opted_out'
                or any_excluded and coordinator.host_excluded(p_scan, p.hostname),
-           icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
-           coalesce(u.lengths, '{}')
-      from pages p
-      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
-       and j.state = 'completed' and j.lease_number = p.lease_number
-      left join usable u on u.host_no = p.host_no
-     where p.scan = p_scan and p.shard = p_shard
+           icon_lease, icon_token, coalesce(u.offsets, '{}'), coalesce(u.lengths, '{}')
+      from pages p left join usable u on u.host_no = p.host_no
+     where p.scan = p_scan and p.shard = p_shard and p.lease_number = warc_lease
      order by p.host_no;
 end $$;

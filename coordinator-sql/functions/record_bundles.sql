@@ -7,7 +7,8 @@ returns boolean language plpgsql security definer set search_path = everytab, pg
 declare
     chunk record;
 begin
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'bundle-shard');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;

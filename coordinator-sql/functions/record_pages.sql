@@ -9,7 +9,8 @@ declare
     chunk record;
 begin
     perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'warc');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;

@@ -94,7 +94,7 @@ pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
 pub use removed_host::HostRecord;
 pub use rows::{BundleRow, HostRow, IconRow, Output, PageRow};
-pub use scans::{JobEvent, NewScan, ScanSummary};
+pub use scans::{JobEvent, NewScan, ReferencedArchive, ScanSummary};
 pub use schema::{migrations, schema_digest};
 pub use status::{
     IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes, StageStatus,

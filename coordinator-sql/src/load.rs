@@ -111,8 +111,8 @@ pub struct BundleHost {
     pub blocked: bool,
     /// The lease number in the archive's name. `None` if the icon job was discarded.
     pub archive_lease_number: Option<i32>,
-    /// URLs of the icons.
-    pub icon_urls: Vec<String>,
+    /// The lease's token in the archive's name. `None` if the name has none.
+    pub archive_token: Option<Uuid>,
     /// Offsets of the icons' records in the archive, in bytes.
     pub archive_offsets: Vec<i64>,
     /// Lengths of those records, in bytes.
@@ -154,7 +154,7 @@ from_row!(BundleHost {
     title,
     blocked,
     archive_lease_number,
-    icon_urls,
+    archive_token,
     archive_offsets,
     archive_lengths
 });

@@ -93,7 +93,7 @@ async fn pages(chunk: &ChunkOf<'_>, rows: &[PageRow]) -> Result<bool, Error> {
 
 async fn icons(chunk: &ChunkOf<'_>, rows: &[IconRow]) -> Result<bool, Error> {
     let sql = "select coordinator.record_icons($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,
-               $16,$17,$18,$19,$20)";
+               $16)";
     chunk
         .record(
             sql,
@@ -104,15 +104,11 @@ async fn icons(chunk: &ChunkOf<'_>, rows: &[IconRow]) -> Result<bool, Error> {
                 bind(&column!(rows, |row| row.width)),
                 bind(&column!(rows, |row| row.height)),
                 bind(&column!(rows, |row| row.bytes)),
-                bind(&column!(rows, |row| row.duration_ms)),
                 bind(&column!(rows, |row| row.archive_offset)),
                 bind(&column!(rows, |row| row.archive_length)),
                 bind(&column!(rows, |row| row.sha256.as_deref())),
-                bind(&column!(rows, |row| row.source.as_str())),
                 bind(&column!(rows, |row| row.outcome.as_str())),
                 bind(&column!(rows, |row| row.content_type.as_deref())),
-                bind(&column!(rows, |row| row.declared_type.as_deref())),
-                bind(&column!(rows, |row| row.declared_sizes.as_deref())),
                 bind(&column!(rows, |row| row.url.as_str())),
             ],
         )

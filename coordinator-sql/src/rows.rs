@@ -69,24 +69,16 @@ pub struct IconRow {
     pub height: Option<i32>,
     /// Size of the body in bytes. `None` if there is none.
     pub bytes: Option<i32>,
-    /// Duration of the fetch, in milliseconds.
-    pub duration_ms: i32,
     /// Offset in the shard's archive of the record with the body, in bytes.
     pub archive_offset: Option<i64>,
     /// Length of that record, in bytes.
     pub archive_length: Option<i64>,
     /// SHA-256 of the body. `None` if there is none.
     pub sha256: Option<Vec<u8>>,
-    /// The candidate's source: favicon_ico or link_rel.
-    pub source: String,
     /// Outcome of the fetch.
     pub outcome: String,
     /// Media type of the content. `None` if it is not an image.
     pub content_type: Option<String>,
-    /// Media type that the page declares.
-    pub declared_type: Option<String>,
-    /// Sizes that the page declares.
-    pub declared_sizes: Option<String>,
     /// The URL, up to 2,048 bytes.
     pub url: String,
 }

@@ -72,6 +72,18 @@ pub struct JobEvent {
 }
 
 from_row!(ScanSummary { scan_id, crawl, state, outstanding, discarded, started_at, finished_at });
+/// An archive object that rows of a scan refer to. Its name has all these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReferencedArchive {
+    /// The shard.
+    pub shard: i32,
+    /// Number of the lease that wrote it.
+    pub lease_number: i32,
+    /// The lease's token. `None` if an older version wrote the object, whose name has no token.
+    pub token: Option<Uuid>,
+}
+
+from_row!(ReferencedArchive { shard, lease_number, token });
 from_row!(JobEvent { at, event, lease_number, worker_id, message });
 
 impl Coordinator {
@@ -238,11 +250,11 @@ impl Coordinator {
         self.operator_rows("select * from coordinator.job_history($1)", &[bind(&job_id)]).await
     }
 
-    /// Returns the archives that a scan's rows refer to, as (shard, lease number).
+    /// Returns the archives that a scan's rows refer to, by shard.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn referenced_archives(&self, scan: i32) -> Result<Vec<(i32, i32)>, Error> {
+    pub async fn referenced_archives(&self, scan: i32) -> Result<Vec<ReferencedArchive>, Error> {
         self.rows("select * from coordinator.referenced_archives($1)", scan, None).await
     }
 

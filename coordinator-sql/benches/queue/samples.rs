@@ -50,7 +50,6 @@ pub(crate) fn icon(shard: i32, n: i32) -> IconRow {
     let digest = digest(shard, n);
     let hex = hex(&digest, 6);
     let ok = n % 5 != 0;
-    let declared = n % 3 != 0;
     IconRow {
         host_no: n * PAGES / ICONS,
         candidate_no: i16::try_from(n % 4).unwrap_or_default(),
@@ -58,15 +57,11 @@ pub(crate) fn icon(shard: i32, n: i32) -> IconRow {
         width: ok.then_some(32),
         height: ok.then_some(32),
         bytes: ok.then_some(4_286),
-        duration_ms: 300 + n % 700,
         archive_offset: ok.then_some(i64::from(n) * 4_500),
         archive_length: ok.then_some(4_500),
         sha256: ok.then(|| digest.to_vec()),
-        source: if declared { "link_rel" } else { "favicon_ico" }.into(),
         outcome: if ok { "ok" } else { "http_4xx" }.into(),
         content_type: ok.then(|| "image/png".into()),
-        declared_type: declared.then(|| "image/png".into()),
-        declared_sizes: declared.then(|| "32x32".into()),
         url: format!("https://www.{hex}-site.example/wp-content/uploads/2024/05/{hex}-32x32.png"),
     }
 }

@@ -52,8 +52,8 @@ pub(crate) async fn run() {
         "ours",
         &format!(
             "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
-                                     duration_ms, source, outcome, url)
-         select run, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
+                                     outcome, url)
+         select run, part, lease_number, 0, 0, false, 'timeout', 'https://a.example'
            from everytab.jobs where run = {number} and kind = 'icon';
          analyze"
         ),

@@ -45,7 +45,7 @@ async fn a_discarded_icon_job_still_enqueues_its_bundle_shard_without_icons() {
     let lease = database.lease_one(JobKind::BundleShard).await;
     let hosts = database.worker.load_bundle_shard(scan, lease.part).await.unwrap();
     assert_eq!(hosts.len(), 1);
-    assert!(hosts[0].icon_urls.is_empty() && hosts[0].archive_lease_number.is_none());
+    assert!(hosts[0].archive_offsets.is_empty() && hosts[0].archive_lease_number.is_none());
     database.complete(lease).await;
     database.work().await;
     assert_eq!(stages(&database, scan).await[1..4], [(0, 2, 0), (0, 1, 1), (0, 2, 0)]);
@@ -59,8 +59,7 @@ async fn icons_of_a_discarded_icon_job_are_never_read() {
     database.work_on(&[JobKind::Warc]).await;
     let lease = database.lease_one(JobKind::Icon).await;
     let sql = "select coordinator.record_icons($1, $2, $3, 1, '{0}', '{0}', '{f}', '{32}', '{32}',
-        '{9}', '{1}', '{0}', '{9}', '{null}', '{link_rel}', '{ok}', '{image/png}', '{null}',
-        '{null}', '{https://a.example/}')";
+        '{9}', '{0}', '{9}', '{null}', '{ok}', '{image/png}', '{https://a.example/}')";
     let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
@@ -69,7 +68,8 @@ async fn icons_of_a_discarded_icon_job_are_never_read() {
         .await;
     assert!(held);
     database.worker.discard(lease, "the store is full", soon()).await.unwrap();
-    assert!(database.worker.load_bundle_shard(scan, 0).await.unwrap()[0].icon_urls.is_empty());
+    let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
+    assert!(hosts[0].archive_offsets.is_empty());
     assert!(database.owner.referenced_archives(scan).await.unwrap().is_empty());
 }
 

@@ -3,8 +3,11 @@
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 
-use crate::setup::{
-    Database, WORKER_ID, again, host, icon, kinds_before, no_counts, page, soon, with_token,
+use crate::{
+    session::query,
+    setup::{
+        Database, WORKER_ID, again, host, icon, kinds_before, no_counts, page, soon, with_token,
+    },
 };
 
 /// More rows than one chunk carries: the first chunk's transaction is a write of its own.
@@ -103,4 +106,62 @@ async fn a_stale_holder_of_a_search_job_writes_nothing() {
 #[tokio::test]
 async fn a_stale_holder_of_the_publish_job_writes_nothing() {
     a_stale_holder_of(JobKind::Publish).await;
+}
+
+/// A table, the kind of job that writes it, and a call with one row.
+const RECORDED: [(&str, &str, &str); 4] = [
+    (
+        "hosts",
+        "index",
+        "coordinator.record_hosts($1, $2, $3, 1, '{7}', '{a.example}', '{t}', '{2026-01-01Z}',
+             '{crawl-data/CC-MAIN-2026-01/a.warc.gz}', '{0}', '{9}')",
+    ),
+    (
+        "pages",
+        "warc",
+        "coordinator.record_pages($1, $2, $3, 1, '{0}', '{a.example}', '{t}', '{t}', '{none}',
+             '{utf-8}', '{ok}', '{A title}', '{[]}', '{ok}')",
+    ),
+    (
+        "icons",
+        "icon",
+        "coordinator.record_icons($1, $2, $3, 1, '{0}', '{0}', '{f}', '{32}', '{32}', '{9}', '{0}',
+             '{9}', '{null}', '{ok}', '{image/png}', '{https://a.example/}')",
+    ),
+    (
+        "bundles",
+        "bundle-shard",
+        "coordinator.record_bundles($1, $2, $3, 1, 0, 1, 1, 0, 1,
+             decode(repeat('00', 32), 'hex'))",
+    ),
+];
+
+#[tokio::test]
+async fn a_lease_is_a_fence_for_the_rows_of_its_own_kind_of_job_alone() {
+    let database = Database::new().await;
+    database.start(1).await;
+    let Fence { job_id, lease_number, token } = database.lease_one(JobKind::Index).await.fence;
+    let session = database.session().await;
+    let kinds = "select unnest(enum_range(null::everytab.job_kind))::text";
+    let kinds: Vec<String> = query(kinds).column(&session).await;
+    assert!(RECORDED.iter().all(|(_, kind, _)| kinds.iter().any(|other| other == kind)));
+    for kind in &kinds {
+        let of_kind = "update everytab.jobs set kind = $2::text::everytab.job_kind, chunks = 0
+                        where job_id = $1";
+        query(of_kind).bind(job_id).bind(kind.clone()).execute(&session).await;
+        for (table, own, call) in RECORDED {
+            session.run("begin").await;
+            let call = query(format!("select {call}"));
+            let held: bool = call.bind(job_id).bind(lease_number).bind(token).value(&session).await;
+            let count = query(format!("select count(*) from everytab.{table}"));
+            let rows: i64 = count.value(&session).await;
+            let chunks = query("select chunks::integer from everytab.jobs where job_id = $1");
+            let chunks: i32 = chunks.bind(job_id).value(&session).await;
+            session.run("rollback").await;
+            let is_own = kind == own;
+            let found = (held, rows, chunks);
+            let expected = (is_own, i64::from(is_own), i32::from(is_own));
+            assert_eq!(found, expected, "{table} by a lease of a job of kind {kind}");
+        }
+    }
 }

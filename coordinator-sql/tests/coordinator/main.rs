@@ -25,6 +25,8 @@ mod isolation;
 mod lease;
 mod limit;
 mod load;
+mod load_plans;
+mod lost_commits;
 mod migrate;
 mod plans;
 mod pooling;

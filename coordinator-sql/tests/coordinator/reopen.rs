@@ -2,6 +2,7 @@
 //! closing round.
 
 use everytab_coordinator::{Completion, JobKind, Lease, VerbResult};
+use uuid::Uuid;
 
 use crate::setup::{Database, again, complete_in, host, kinds_before, no_counts, soon, spread};
 
@@ -137,7 +138,7 @@ async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
         }
         database.assert_closes_again(scan).await;
         let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
-        assert_eq!(hosts[0].icon_urls.len(), 1, "{state}: the icons are there now");
+        assert_eq!(hosts[0].archive_offsets.len(), 1, "{state}: the icons are there now");
     }
 }
 
@@ -255,7 +256,22 @@ async fn icons_of_an_outcome_are_fetched_again_even_from_completed_jobs() {
     database.assert_closes_again(scan).await;
     // What the first lease recorded is there still and is not read.
     assert_eq!(retry("dns_timeout").await.unwrap(), 0);
-    assert_eq!(database.owner.referenced_archives(scan).await.unwrap(), [(0, 1), (1, 2), (2, 1)]);
+    let archives = database.owner.referenced_archives(scan).await.unwrap();
+    let leases: Vec<_> = archives.iter().map(|of| (of.shard, of.lease_number)).collect();
+    assert_eq!(leases, [(0, 1), (1, 2), (2, 1)]);
+    // The name of an archive has the token of the lease that completed its job.
+    let sql = "select r.token from everytab.jobs j join everytab.job_results r
+                    on r.job_id = j.job_id and r.lease_number = j.lease_number
+                where j.run = $1 and j.kind = 'icon' order by j.part";
+    let tokens: Vec<(Uuid,)> = database.rows(sql, scan).await;
+    let named: Vec<_> = archives.iter().map(|of| (of.token.unwrap(),)).collect();
+    assert_eq!(named, tokens);
+    // A scan of an older version has archives without one.
+    database.run("update everytab.job_results set archive_has_token = false").await;
+    let archives = database.owner.referenced_archives(scan).await.unwrap();
+    assert!(archives.iter().all(|of| of.token.is_none()));
+    let hosts = database.worker.load_bundle_shard(scan, 1).await.unwrap();
+    assert_eq!((hosts[0].archive_lease_number, hosts[0].archive_token), (Some(2), None));
 }
 
 #[tokio::test]

@@ -390,15 +390,11 @@ pub(crate) fn icon(host_no: i32, candidate_no: i16, url: &str) -> IconRow {
         width: Some(32),
         height: Some(32),
         bytes: Some(500),
-        duration_ms: 12,
         archive_offset: Some(i64::from(candidate_no) * 1_000),
         archive_length: Some(700),
         sha256: Some(vec![7; 32]),
-        source: "link_rel".into(),
         outcome: "ok".into(),
         content_type: Some("image/png".into()),
-        declared_type: None,
-        declared_sizes: None,
         url: url.into(),
     }
 }

@@ -147,13 +147,16 @@ impl ShardArchive {
         job: &ScanAssignment,
         hosts: &[BundleHost],
     ) -> Result<Self, JobError> {
-        let lease_number = hosts.iter().find_map(|host| host.archive_lease_number);
+        // All hosts have the same.
+        let first = hosts.first();
+        let lease_number = first.and_then(|host| host.archive_lease_number);
+        let token = first.and_then(|host| host.archive_token);
         let is_needed = hosts.iter().any(|host| !host.archive_offsets.is_empty());
         let (Some(lease_number), true) = (lease_number, is_needed) else {
             return Ok(Self::Absent);
         };
         let store = context.store(&job.settings.archive).await?;
-        let key = object_names::archive(job.info.scan_id, job.part, lease_number);
+        let key = object_names::archive(job.info.scan_id, job.part, lease_number, token);
         let info = store.head(&key).await?.ok_or_else(|| {
             JobError::Discard(format!(
                 "the archive {key} is not in {}; `scan retry --kind icon` fetches it again",

@@ -100,9 +100,13 @@ impl Job for Icon {
         stats.count(CountName::Retried, shard.retried as u64);
         stats.count(CountName::BytesDownloaded, shard.bytes_downloaded);
         stats.count_all(counts_by_name(&shard.counts));
-        let file = context
-            .temporary
-            .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));
+        let key = object_names::archive(
+            job.info.scan_id,
+            job.part,
+            job.lease_number,
+            Some(job.lease_token),
+        );
+        let file = context.temporary.join(key.replace('/', "-"));
         let requests = request_table::table(&shard.requests);
         let write = move || archive::write(file, &spool, &shard.results, &requests);
         let written = blocking(write).await?;
@@ -110,7 +114,6 @@ impl Job for Icon {
             .map_err(|error| JobError::NoRoom(format!("the archive cannot be written: {error}")))?;
         stats.count(CountName::UniqueIconsStored, archive.distinct);
         stats.count(CountName::ArchiveBytes, archive.bytes);
-        let key = object_names::archive(job.info.scan_id, job.part, job.lease_number);
         let options =
             PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
         let store = context.store(&job.settings.archive).await?;

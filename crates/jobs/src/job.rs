@@ -10,6 +10,7 @@ use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_fetcher::{Heartbeat, ItemIsolation, Trouble};
 use everytab_storage::{StorageError, StorageErrorKind};
+use uuid::Uuid;
 
 use crate::{
     context::Context,
@@ -27,9 +28,11 @@ pub struct ScanAssignment {
     pub kind: JobKind,
     /// The number of the shard, the index file or the hostname range.
     pub part: i32,
-    /// The lease number, which is part of the names of objects that are not a pure function of
-    /// their inputs.
+    /// The lease number. With the token it is part of the names of objects that are not a pure
+    /// function of their inputs.
     pub lease_number: i32,
+    /// The lease's token.
+    pub lease_token: Uuid,
     /// The scan.
     pub info: ScanInfo,
     /// The scan's settings.
@@ -60,6 +63,7 @@ impl ScanAssignment {
             kind: lease.kind,
             part: lease.part,
             lease_number: lease.fence.lease_number,
+            lease_token: lease.fence.token,
             info,
             settings,
             heartbeat,

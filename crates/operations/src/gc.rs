@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use everytab_bundler::{Manifest, object_names};
+use everytab_bundler::{
+    Manifest,
+    object_names::{self, archive_lease},
+};
 use everytab_coordinator::{Coordinator, ScanSummary};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::{ObjectInfo, Store, StoreSettings};
@@ -210,15 +213,22 @@ async fn sweep_archives(
     sweep_probes(&*store, sweep).await?;
     let prefix = object_names::archive_prefix(scan.id());
     let listed = store.list_all(&prefix).await?;
-    let referenced: HashMap<i32, i32> =
-        coordinator.referenced_archives(scan.number).await?.into_iter().collect();
+    let referenced = coordinator.referenced_archives(scan.number).await?;
+    let referenced: HashMap<i32, (i32, String)> = referenced
+        .into_iter()
+        .map(|of| {
+            let key = object_names::archive(scan.id(), of.shard, of.lease_number, of.token);
+            (of.shard, (of.lease_number, key))
+        })
+        .collect();
     // Queried again, because the scan may have finished since it was listed.
     let has_ended = !coordinator.scan_status(scan.number).await?.state.is_open();
     let garbage: Vec<ObjectInfo> = listed
         .into_iter()
         .filter(|object| {
-            archive_of(&object.key, &prefix).is_some_and(|(shard, lease_number)| {
-                is_garbage(lease_number, referenced.get(&shard).copied(), has_ended)
+            let key = &object.key;
+            archive_lease(scan.id(), key).is_some_and(|(shard, lease_number)| {
+                is_garbage((lease_number, key), referenced.get(&shard), has_ended)
             })
         })
         .collect();
@@ -233,18 +243,16 @@ async fn sweep_archives(
     sweep.remove(&*store, &garbage).await
 }
 
-/// Parses shard and lease number in an archive's key.
-fn archive_of(key: &str, prefix: &str) -> Option<(i32, i32)> {
-    let name = key.strip_prefix(prefix)?.strip_suffix(".warc.gz")?;
-    let (shard, lease_number) = name.split_once('-')?;
-    Some((shard.parse().ok()?, lease_number.parse().ok()?))
-}
-
 /// Returns true if the archive belongs to a lost lease. While the scan runs, a shard's newest lease
-/// may still be active, so only archives older than the completed lease are garbage.
-fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bool {
+/// may still be active, so only archives of leases that are not newer than the completed lease are
+/// garbage. Another lease of the same number was lost in a failover.
+fn is_garbage(
+    (lease_number, key): (i32, &str),
+    referenced: Option<&(i32, String)>,
+    has_ended: bool,
+) -> bool {
     match referenced {
-        Some(referenced) => lease_number < referenced || (has_ended && lease_number != referenced),
+        Some((completed, named)) => key != named && (has_ended || lease_number <= *completed),
         None => has_ended,
     }
 }
@@ -331,18 +339,21 @@ mod tests {
 
     #[test]
     fn only_archives_of_lost_leases_are_garbage() {
-        assert!(is_garbage(1, Some(2), false), "older than the completed lease");
-        assert!(!is_garbage(2, Some(2), true), "the completed lease's own");
-        assert!(!is_garbage(3, Some(2), false), "a lease that may be at work");
-        assert!(is_garbage(3, Some(2), true), "a lease that was lost");
-        assert!(!is_garbage(1, None, false) && is_garbage(1, None, true));
+        let completed = (2, "0-2-a".to_owned());
+        let is_garbage = |lease_number, key, has_ended| {
+            super::is_garbage((lease_number, key), Some(&completed), has_ended)
+        };
+        assert!(is_garbage(1, "0-1-b", false), "older than the completed lease");
+        assert!(!is_garbage(2, "0-2-a", true), "the completed lease's own");
+        assert!(!is_garbage(3, "0-3-c", false), "a lease that may be at work");
+        assert!(is_garbage(3, "0-3-c", true), "a lease that was lost");
+        assert!(is_garbage(2, "0-2-d", false), "a lease that was lost in a failover");
+        let of_none = |has_ended| super::is_garbage((1, "0-1-b"), None, has_ended);
+        assert!(!of_none(false) && of_none(true));
     }
 
     #[test]
     fn keys_that_are_not_ours_belong_to_nothing() {
-        let prefix = object_names::archive_prefix(id(1));
-        assert_eq!(archive_of(&object_names::archive(id(1), 12, 3), &prefix), Some((12, 3)));
-        assert_eq!(archive_of(&object_names::search_part(id(1), 12), &prefix), None);
         assert_eq!(scan_of(&object_names::bundle(id(1), 7)), Some(id(1)));
         for key in ["scans/x/tabs/0.json", "scans/", "tabs/0.json"] {
             assert_eq!(scan_of(key), None, "{key}");

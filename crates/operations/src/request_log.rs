@@ -77,8 +77,8 @@ pub async fn publish_request_log(
     let tables = everytab_storage::open(&settings.archive, &StoreSettings::default()).await?;
     let site = everytab_storage::open(&settings.site, &StoreSettings::default()).await?;
     let id = request.info.scan_id;
-    let shards = coordinator.referenced_archives(scan).await?;
-    let keys = shards.into_iter().map(|(shard, lease_number)| archive(id, shard, lease_number));
+    let archives = coordinator.referenced_archives(scan).await?;
+    let keys = archives.into_iter().map(|of| archive(id, of.shard, of.lease_number, of.token));
     let spill = spill(&*tables, keys, request.excluded.hosts(), options, sink).await?;
     let index = RequestIndex::for_lines(spill.lines);
     let files = PublicFiles { site: &*site, prefix: scan_prefix(id), index };

@@ -139,10 +139,13 @@ pub(crate) fn archive_objects(
     store: &Path,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let there = stored_archives(database, store);
-    let sql = "select distinct i.shard || '-' || i.lease_number || '.warc.gz'
+    let sql = "select distinct i.shard || '-' || i.lease_number || '-'
+                      || left(replace(r.token::text, '-', ''), 16) || '.warc.gz'
                  from everytab.icons i join everytab.jobs j
                    on j.run = i.scan and j.kind = 'icon' and j.part = i.shard
                   and j.lease_number = i.lease_number and j.state = 'completed'
+                 join everytab.job_results r
+                   on r.job_id = j.job_id and r.lease_number = j.lease_number
                 where i.archive_offset is not null
                   and i.scan = (select max(scan) from everytab.scans)";
     let referenced: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();

@@ -1,6 +1,7 @@
 //! A worker that is frozen (SIGSTOP) for longer than its lease and then continues: Postgres refuses
 //! its results, `scan gc` deletes the archive objects that it stored, and the published bytes are
-//! right.
+//! right. So it is when a failover lost the commit of its lease, and the next lease has the same
+//! number.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -61,9 +62,19 @@ impl FrozenWorkerTest {
     /// frozen one continue. Returns how it ended, and the archive objects that it had stored before
     /// it was frozen.
     fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> (Ended, BTreeSet<String>) {
+        let stored = self.freeze(&frozen, trap);
+        (self.finish(frozen), stored)
+    }
+
+    /// Freezes the worker when a piece is trapped. Returns the archive objects that it has stored.
+    fn freeze(&self, frozen: &Running, trap: &FaultProxy) -> BTreeSet<String> {
         wait_for("a trapped piece", || trap.has_trapped().then_some(()));
         frozen.signal("STOP");
-        let stored = consistency::stored_archives(&self.database, &self.store());
+        consistency::stored_archives(&self.database, &self.store())
+    }
+
+    /// Has another worker finish the scan, and lets the frozen one continue.
+    fn finish(&self, frozen: Running) -> Ended {
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
         self.to_s3.release();
         self.to_postgres.release();
@@ -73,7 +84,7 @@ impl FrozenWorkerTest {
         let folder = self.internet.folder.path();
         let found = ScanResult::of(&self.database, &folder.join("s3/everytab/site"));
         self.expected.assert_same(&found, "without and with a frozen worker");
-        (ended, stored)
+        ended
     }
 
     fn store(&self) -> PathBuf {
@@ -141,5 +152,24 @@ fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
     test.to_postgres.trap(b"commit\0");
     test.to_s3.release();
     let (_, stored) = test.finish_without(frozen, &test.to_postgres);
+    test.assert_stored_objects_collected(&stored);
+}
+
+#[test]
+fn a_lease_that_a_failover_gave_twice_writes_two_archives_and_the_bytes_are_right() {
+    let test = FrozenWorkerTest::new();
+    test.to_postgres.trap(b"coordinator.record_icons(");
+    let frozen = test.start_worker();
+    let stored = test.freeze(&frozen, &test.to_postgres);
+    // As a standby has the jobs that lacked the commits of these leases when it was promoted.
+    test.database.psql(
+        "update everytab.jobs
+            set state = 'pending', lease_number = lease_number - 1, lease_token = null,
+                lease_until = null, leased_at = null, worker_id = null
+          where kind = 'icon' and state = 'leased'",
+    );
+    test.finish(frozen);
+    let numbers = "select distinct lease_number from everytab.job_results where kind = 'icon'";
+    assert_eq!(test.database.psql(numbers), "1", "the lost lease and the completed one");
     test.assert_stored_objects_collected(&stored);
 }

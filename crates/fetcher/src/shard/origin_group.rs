@@ -170,7 +170,7 @@ impl UrlContext<'_> {
     ) -> Result<(usize, UrlResult), Trouble> {
         let work = self.work;
         if let Some(answer) = known.asked_to_wait {
-            let result = UrlResult { was_tried: false, bytes: 0, duration_ms: 0, ..answer };
+            let result = UrlResult { was_tried: false, bytes: 0, ..answer };
             return Ok((url_no, result));
         }
         if work.isolation.has_crashed(item(url_no)) {

@@ -29,8 +29,6 @@ pub struct UrlResult {
     pub payload: Option<Payload>,
     /// Size of the decoded body in bytes, whether or not it is an image.
     pub bytes: u32,
-    /// Milliseconds of the last attempt, on the wire and for DNS.
-    pub duration_ms: u32,
     /// The status of the last response. `None` if there was none.
     pub status: Option<u16>,
     /// The URL of the last request, if there were redirects.
@@ -56,7 +54,6 @@ impl UrlResult {
             sha256: None,
             payload: None,
             bytes: 0,
-            duration_ms: 0,
             status: None,
             final_url: None,
             address: None,
@@ -74,7 +71,6 @@ impl UrlResult {
         Self {
             outcome: fetched.outcome,
             bytes: u32::try_from(fetched.body.len()).unwrap_or(u32::MAX),
-            duration_ms: fetched.timings.total,
             status: fetched.status,
             final_url: (fetched.final_url != fetched.url).then(|| fetched.final_url.clone()),
             address: last.and_then(|hop| hop.address),

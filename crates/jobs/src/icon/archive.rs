@@ -167,15 +167,11 @@ fn icon_row(result: &IconResult, position: Option<Position>) -> IconRow {
         width: facts.and_then(|facts| side(facts.width)),
         height: facts.and_then(|facts| side(facts.height)),
         bytes: ended.sha256.is_some().then(|| signed(ended.bytes)),
-        duration_ms: signed(ended.duration_ms),
         archive_offset: position.map(|at| wide(at.offset)),
         archive_length: position.map(|at| wide(at.length)),
         sha256: ended.sha256.map(|digest| digest.to_vec()),
-        source: candidate.source.as_str().to_owned(),
         outcome: ended.outcome.as_str().to_owned(),
         content_type: facts.map(|facts| facts.content_type.to_owned()),
-        declared_type: candidate.declared_type.clone(),
-        declared_sizes: candidate.declared_sizes.clone(),
         url,
     }
 }

@@ -165,7 +165,7 @@ async fn wanted_objects(
         .referenced_archives(number)
         .await?
         .into_iter()
-        .map(|(shard, lease_number)| object_names::archive(id, shard, lease_number))
+        .map(|of| object_names::archive(id, of.shard, of.lease_number, of.token))
         .collect();
     let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
     let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);

@@ -110,9 +110,8 @@ async fn missing_objects(
         .referenced_archives(number)
         .await?
         .into_iter()
-        .map(|(shard, lease)| {
-            StoreKind::Archive.backup_key(&object_names::archive(id, shard, lease))
-        })
+        .map(|of| object_names::archive(id, of.shard, of.lease_number, of.token))
+        .map(|key| StoreKind::Archive.backup_key(&key))
         .collect();
     let state = backup.scan["state"].as_str().and_then(|state| state.parse::<ScanState>().ok());
     let is_finished = state.is_some_and(ScanState::is_publishable);

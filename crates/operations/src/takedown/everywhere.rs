@@ -12,7 +12,9 @@ use std::{
 };
 
 use everytab_bundler::{
-    object_names::{MAP_PATH, SCANS_PREFIX, archive_prefix, host_ranks, map_part, search_part},
+    object_names::{
+        MAP_PATH, SCANS_PREFIX, archive_lease, archive_prefix, host_ranks, map_part, search_part,
+    },
     search::ranks::HostRanks,
     takedown_list::{PatternKind, listed_patterns},
 };
@@ -173,10 +175,8 @@ async fn remove_from_archive(
     // site may have redirected to the host.
     let (store, shards) = (&*store, &shards);
     let concerned = listed.into_iter().filter_map(|object| {
-        let name = object.key.strip_prefix(&prefix)?.strip_suffix(".warc.gz")?;
-        let (shard, lease_number) = name.split_once('-')?;
-        let shard: i32 = shard.parse().ok()?;
-        Some((object.key.clone(), (shard, lease_number.parse().ok()?)))
+        let lease = archive_lease(id, &object.key)?;
+        Some((object.key, lease))
     });
     let looks: Vec<_> = concerned
         .map(|(key, of)| async move {
