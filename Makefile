@@ -302,6 +302,7 @@ bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (J
 bench-fleet: ## 200 workers' traffic against a Postgres of one core (FLEET_SECONDS=300)
 	@scripts/bench/queue.sh fleet
 	@scripts/bench/queue.sh whole-scan
+	@scripts/bench/queue.sh locks
 
 .PHONY: bench-scaling
 bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)

@@ -15,8 +15,10 @@ begin
         end if;
     elsif p_kind in ('search', 'map') then
         -- The last jobs of both may end at the same time, and neither sees the other's count: the
-        -- second waits here, and the next statement sees what the first committed.
-        perform 1 from runs r where r.run = p_run for no key update;
+        -- second waits here, and the next statement sees what the first committed. The row is
+        -- written, not only locked, so that a transaction that reads one snapshot fails here and is
+        -- repeated, instead of leaving the run without an end.
+        update runs r set state = r.state where r.run = p_run;
         if not exists (select from stages st
                         where st.run = p_run and st.kind in ('search', 'map')
                           and st.outstanding > 0) then

@@ -61,8 +61,8 @@ begin
     delete from crawl_patterns v where v.crawl = p_crawl;
     delete from crawl_slots s where s.crawl = p_crawl;
     if crawl_row.run is not null then
-        -- As in drop_scan.
-        lock table jobs in exclusive mode;
+        -- A worker may still end a job of it.
+        perform coordinator.lock_tables(array['jobs'], 'exclusive');
         update crawls c set run = null where c.crawl = p_crawl;
         perform coordinator.drop_run(crawl_row.run);
     end if;

@@ -9,15 +9,13 @@ declare
     all_read xid8;
     partition record;
     is_unread boolean;
-    dropped integer := 0;
+    read_partitions text[] := '{}';
 begin
     perform coordinator.lock_partitions();
     select min(least(pg_snapshot_xmin(cursor), pg_snapshot_xmin(urgent_cursor))) into all_read
       from slots;
-    -- Whoever waits for the lock of a drop makes all others wait behind it.
-    set local lock_timeout = '200ms';
     for partition in
-        select c.relname, substr(c.relname, length('links_') + 1)::integer as hour
+        select c.relname::text, substr(c.relname, length('links_') + 1)::integer as hour
           from pg_inherits i join pg_class c on c.oid = i.inhrelid
          where i.inhparent = 'everytab.links'::regclass order by hour
     loop
@@ -29,10 +27,13 @@ begin
                                 or not pg_visible_in_snapshot(l.xid, s.urgent_cursor))',
             partition.relname) into is_unread using all_read;
         exit when is_unread;
-        execute format('drop table everytab.%I', partition.relname);
-        dropped := dropped + 1;
+        read_partitions := read_partitions || partition.relname;
     end loop;
-    return dropped;
+    if read_partitions = '{}' then
+        return 0;
+    end if;
+    perform coordinator.drop_partitions(array['links'], read_partitions);
+    return cardinality(read_partitions);
 exception
-    when lock_not_available then return 0;
+    when sqlstate 'ET011' then return 0;
 end $$;

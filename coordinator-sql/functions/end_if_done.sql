@@ -1,12 +1,18 @@
 -- Ends a crawl whose row the caller holds, if nothing of it is left to do: all links that were sent
 -- have been read and nothing is pending, or its limit of pages is used up. Returns whether it has
--- ended.
+-- ended. Raises ET012 in a transaction that reads one snapshot: it would not see what the slots
+-- before it committed while it waited for the row, and the crawl would never end.
 create or replace function coordinator.end_if_done(p_crawl integer)
 returns boolean language plpgsql set search_path = everytab, pg_temp as $$
 declare
     crawl_row crawls;
     sums record;
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception 'a live crawl must be changed in a read committed transaction, not %',
+            current_setting('transaction_isolation')
+            using errcode = 'ET012';
+    end if;
     select * into crawl_row from crawls where crawl = p_crawl;
     if crawl_row.state = 'ended' then
         return true;

@@ -8,6 +8,9 @@ declare
     last_version integer;
     added integer;
 begin
+    -- An import of a list may have it for long, and completions must not wait for the run's row
+    -- that long.
+    lock table blocklist in row exclusive mode;
     perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused')
        for no key update;
     if not found then

@@ -23,7 +23,10 @@ begin
         end if;
         return 'opened';
     -- Without the crawl's row: this locks jobs, which a checkpoint may hold that waits for the row.
-    elsif coordinator.retry_jobs(crawl_row.run, null, null, null) > 0 then
+    elsif (select coordinator.retry_jobs(
+                      crawl_row.run, array_agg(j.job_id), array_agg(j.lease_number)) > 0
+             from coordinator.retriable_jobs(crawl_row.run, null, null, null) j
+           having count(*) > 0) then
         return 'reopened';
     end if;
     return case run_state when 'finished' then 'written' else 'running' end;

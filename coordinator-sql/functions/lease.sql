@@ -16,7 +16,9 @@ returns table (
     lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean,
     rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan
+-- Limit lock_timeout = 30s: of a call that is made without a transaction that sets it.
+set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare
     -- Below every priority, so that a full scan begins at the beginning of the index.

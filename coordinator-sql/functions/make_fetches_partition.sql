@@ -10,17 +10,9 @@ declare
     number integer := p_crawl / crawls_per_partition;
     name text := p_table || '_' || number;
 begin
-    if to_regclass('everytab.' || name) is not null then
-        return;
-    end if;
-    perform coordinator.lock_partitions();
-    -- A session may remember that there was no such table, and taking this lock does not tell it.
-    if not exists (select from pg_class c
-                    where c.relnamespace = 'everytab'::regnamespace and c.relname = name) then
-        -- Attaching does not keep others from reading and writing; making it in place would.
-        execute format('create table everytab.%I (like everytab.%I including all)', name, p_table);
-        execute format('alter table everytab.%I attach partition everytab.%I
-                            for values from (%s) to (%s)', p_table,
-                       name, number * crawls_per_partition, (number + 1) * crawls_per_partition);
+    if to_regclass('everytab.' || name) is null then
+        perform coordinator.make_partition(
+            p_table, name, format('from (%s) to (%s)', number * crawls_per_partition,
+                                  (number + 1) * crawls_per_partition));
     end if;
 end $$;

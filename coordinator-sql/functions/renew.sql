@@ -6,7 +6,9 @@ create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan
+-- Limit lock_timeout = 30s: of a call that is made without a transaction that sets it.
+set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare
     workers integer;

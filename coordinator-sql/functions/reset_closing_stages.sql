@@ -13,7 +13,11 @@ declare
         else array[]::text[] end;
 begin
     perform coordinator.free_jobs(
-        array(select j.job_id from jobs j where j.run = p_run and j.kind = any (later)),
+        -- Those that wait already need no new version: a retry calls this many times.
+        array(select j.job_id from jobs j
+               where j.run = p_run and j.kind = any (later)
+                 and (j.state, j.not_before, j.attempts, j.crashes)
+                     is distinct from ('pending'::job_state, 'infinity'::timestamptz, 0, 0)),
         'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0, p_revoked => true);
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
      where run = p_run and kind = any (later);

@@ -1,28 +1,23 @@
--- Reopens discarded jobs of a run: all, of one kind, or one job. With p_outcome, reopens the icon
--- jobs of the shards that hold an icon of that outcome, whether they completed or were discarded.
--- Of the kind map reopens the completed ones too: a tile that was damaged since then is no job's
--- failure, and the map of a scan is drawn again within two minutes of one processor.
--- Returns how many were reopened; none of a cancelled run. The lock keeps jobs from ending while
--- the jobs that read their output are rearranged; it waits for short transactions only, and is
--- held for about a second at most.
+-- Reopens jobs of a run that retriable_jobs chose, unless they were leased since then. Returns how
+-- many were reopened; none of a cancelled run. The lock keeps jobs from ending while the jobs
+-- that read their output are rearranged. All workers wait for it meanwhile, so a call should be
+-- given a few hundred jobs. Raises ET011 if jobs are in use for long, and lock_not_available while
+-- another operator's call has the run's row.
 create or replace function coordinator.retry_jobs(
-    p_run integer, p_kind text, p_job_id bigint, p_outcome text)
+    p_run integer, p_job_ids bigint[], p_lease_numbers integer[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     chosen bigint[];
 begin
-    lock table jobs in exclusive mode;
-    perform 1 from runs r where r.run = p_run and r.state <> 'cancelled';
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
+    perform 1 from runs r where r.run = p_run and r.state <> 'cancelled'
+       for no key update nowait;
     if not found then
         return 0;
     end if;
-    select array_agg(j.job_id) into chosen from jobs j
-     where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
-       and (p_kind is null or j.kind = p_kind::job_kind)
-       and case when p_outcome is null
-                then j.state = 'discarded' or (p_kind = 'map' and j.state = 'completed')
-                else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
-                    select from icons i where i.scan = p_run and i.shard = j.part
-                       and i.lease_number = j.lease_number and i.outcome = p_outcome) end;
+    select array_agg(j.job_id) into chosen
+      from unnest(p_job_ids, p_lease_numbers) as given (job_id, lease_number)
+      join jobs j on j.job_id = given.job_id and j.lease_number = given.lease_number
+     where j.run = p_run and j.state in ('completed', 'discarded');
     return coordinator.reopen(p_run, coalesce(chosen, '{}'), 'scan retry');
 end $$;

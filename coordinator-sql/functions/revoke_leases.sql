@@ -1,11 +1,12 @@
 -- Takes back every lease of a run (null: of all runs). The workers that held them are fenced off;
--- no crash is counted. Returns how many leases there were.
+-- no crash is counted. Returns how many leases there were. Raises ET011 if jobs are in
+-- use for long.
 create or replace function coordinator.revoke_leases(p_run integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     revoked bigint[];
 begin
-    lock table jobs in exclusive mode;
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
     with leased as materialized (
         select j.job_id, j.run, j.lease_number, j.worker_id from jobs j
          where j.state = 'leased' and (p_run is null or j.run = p_run)),

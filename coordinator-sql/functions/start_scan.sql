@@ -18,10 +18,6 @@ begin
         'scan', p_lease_ms, p_digests, enum_range('index'::job_kind, 'publish'));
     insert into scans (scan, scan_id, crawl, settings)
     values (new_scan, p_scan_id, p_crawl, p_settings);
-    foreach data_table in array array['hosts', 'pages', 'icons'] loop
-        execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
-                       data_table || '_' || new_scan, data_table, new_scan);
-    end loop;
     insert into scan_blocklist (scan, kind, pattern, imported)
     select new_scan, b.kind, b.pattern, b.list is not null from blocklist b;
     insert into scan_exclusions (scan, version, kind, pattern)
@@ -31,5 +27,10 @@ begin
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
     perform coordinator.open_stage(new_scan, 'index', cardinality(p_files));
+    -- Last, because starting and dropping of scans and crawls wait for each other from here on.
+    foreach data_table in array array['hosts', 'pages', 'icons'] loop
+        perform coordinator.make_partition(
+            data_table, data_table || '_' || new_scan, format('in (%s)', new_scan));
+    end loop;
     return new_scan;
 end $$;

@@ -4,18 +4,19 @@
 //! connection is closed and never reused, unless Postgres refused the call on purpose. A statement
 //! is sent with its values in one message and leaves nothing in the session, so that it works
 //! through a pooler in transaction mode. When a client vanishes during a transaction, Postgres ends
-//! the transaction after the limit and frees its locks.
+//! the transaction after the limit and frees its locks. Every transaction names its isolation
+//! level, except for calls that are right in any.
 //!
 //! Does not depend on the statements.
 
 use std::time::Duration;
 
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{try_join, try_join3};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::{Client, Row};
 
 use crate::{
-    bind::{Bound, bind},
+    bind::Bound,
     error::Error,
     pool::{Pool, Pooled},
     row::{ColumnValue, first},
@@ -26,12 +27,19 @@ use crate::{
 pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
 /// Time limit of a renewal. It is useless once the lease has expired, and it can be repeated.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
+/// How long a worker's call waits for a lock, as the roles of workers also limit it. An operator's
+/// call never keeps one that workers need for nearly as long.
+const LOCK_TIME: Duration = Duration::from_secs(30);
+/// The isolation level of every transaction that writes: a statement sees what other transactions
+/// committed while it waited for them.
+const READ_COMMITTED: &str = "read committed";
 /// Time limit of an operator's call, which may read or drop a whole scan.
 const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
 /// How long a transaction may be idle before Postgres ends it. The client does no work between two
 /// messages of a transaction, so only the network can delay the next one.
 const IDLE_IN_TRANSACTION_TIME: Duration = Duration::from_secs(20);
 
+const _: () = assert!(LOCK_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(IDLE_IN_TRANSACTION_TIME.as_secs() <= CALL_TIME.as_secs());
 const _: () = assert!(CALL_TIME.as_secs() <= OPERATOR_TIME.as_secs());
@@ -83,15 +91,44 @@ impl Call {
     }
 }
 
-/// Runs one statement in its own transaction, within the time limit of the pool's calls.
+/// Runs one statement in its own transaction, with a worker's limits.
 pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+    let limits = CallLimits::of_a_worker(pool.call_time);
+    let call = Call::new(pool, limits.statement).await?;
+    let rows = call.within(in_transaction(call.connection.client()?, &limits, sql, values)).await;
+    call.end(rows)
+}
+
+/// Runs one statement without `begin` and `commit`, for calls that idle workers repeat: it must be
+/// right in any isolation level, and limit its own waits for locks. If the session's level made it
+/// lose a race, runs it again as [`run`] does.
+pub(crate) async fn run_polled(
+    pool: &Pool,
+    sql: &str,
+    values: &[Bound<'_>],
+) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, pool.call_time).await?;
     let rows = call.rows(sql, values).await;
+    match call.end(rows) {
+        Err(error) if error.is_lost_race() => run(pool, sql, values).await,
+        other => other,
+    }
+}
+
+/// Runs one statement in its own transaction, with an operator's limits.
+pub(crate) async fn run_long(
+    pool: &Pool,
+    sql: &str,
+    values: &[Bound<'_>],
+) -> Result<Vec<Row>, Error> {
+    let limits = CallLimits::of_an_operator();
+    let call = Call::new(pool, limits.statement).await?;
+    let rows = call.within(in_transaction(call.connection.client()?, &limits, sql, values)).await;
     call.end(rows)
 }
 
 /// Runs two statements, each in its own transaction, without waiting between them. Calls `between`
-/// when the first has succeeded, and drops the second's rows.
+/// when the first has committed, and drops the second's rows.
 ///
 /// # Errors
 /// Returns an error if either fails. Postgres runs the second even if the first fails.
@@ -101,11 +138,12 @@ pub(crate) async fn run_both(
     second: &str,
     between: impl FnOnce(),
 ) -> Result<Vec<Row>, Error> {
-    let call = Call::new(pool, pool.call_time).await?;
+    let limits = CallLimits::of_a_worker(pool.call_time);
+    let call = Call::new(pool, limits.statement).await?;
     let client = call.connection.client()?;
     let both = async {
         let first = async {
-            let rows = client.query_typed(first, values).await?;
+            let rows = in_transaction(client, &limits, first, values).await?;
             between();
             Ok(rows)
         };
@@ -118,25 +156,55 @@ pub(crate) async fn run_both(
     call.end(rows)
 }
 
-/// The milliseconds after which Postgres ends a statement, and an idle transaction.
+/// Runs one statement in its own transaction. Sends all requests before it waits for the first
+/// reply, which takes one round trip. If the statement fails, Postgres treats the commit as a
+/// rollback.
+async fn in_transaction(
+    client: &Client,
+    limits: &CallLimits,
+    sql: &str,
+    values: &[Bound<'_>],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let begin = limits.begin(READ_COMMITTED);
+    let all = try_join3(
+        client.batch_execute(&begin),
+        client.query_typed(sql, values),
+        client.batch_execute("commit"),
+    );
+    all.await.map(|(_, rows, _)| rows)
+}
+
+/// How long Postgres lets a transaction run a statement, wait for a lock, and be idle.
 #[derive(Debug)]
 struct CallLimits {
-    statement_ms: String,
-    idle_ms: String,
+    statement: Duration,
+    /// `None` if it may wait for as long as the statement may run.
+    lock: Option<Duration>,
+    idle: Duration,
 }
 
 impl CallLimits {
-    fn new(statement: Duration, idle: Duration) -> Self {
-        let milliseconds = |time: Duration| time.as_millis().to_string();
-        Self { statement_ms: milliseconds(statement), idle_ms: milliseconds(idle.min(statement)) }
+    fn of_a_worker(statement: Duration) -> Self {
+        let (lock, idle) = (Some(LOCK_TIME.min(statement)), IDLE_IN_TRANSACTION_TIME);
+        Self { statement, lock, idle: idle.min(statement) }
     }
 
-    /// Sets the limits for the open transaction. They end with it, so that a pooler's next client
-    /// never sees them.
-    async fn set(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        let sql = "select set_config('statement_timeout', $1, true),
-                          set_config('idle_in_transaction_session_timeout', $2, true)";
-        client.query_typed(sql, &[bind(&self.statement_ms), bind(&self.idle_ms)]).await.map(drop)
+    fn of_an_operator() -> Self {
+        Self { statement: OPERATOR_TIME, lock: None, idle: IDLE_IN_TRANSACTION_TIME }
+    }
+
+    /// Returns the statements that begin a transaction with these limits. They end with it, so that
+    /// a pooler's next client never sees them. The isolation level is always named, because a
+    /// server, database or role may have another default.
+    fn begin(&self, isolation: &str) -> String {
+        let lock = self.lock.map_or(0, |lock| lock.as_millis());
+        format!(
+            "begin isolation level {isolation}; set local statement_timeout = {}; \
+             set local lock_timeout = {lock}; \
+             set local idle_in_transaction_session_timeout = {}",
+            self.statement.as_millis(),
+            self.idle.as_millis()
+        )
     }
 }
 
@@ -147,12 +215,14 @@ pub(crate) struct Transaction(Call);
 impl Transaction {
     /// Begins a transaction for a worker's call.
     pub(crate) async fn begin(pool: &Pool) -> Result<Self, Error> {
-        Self::begin_within(pool, "begin", pool.call_time, IDLE_IN_TRANSACTION_TIME).await
+        let limits = CallLimits::of_a_worker(pool.call_time);
+        Self::begin_by(pool, limits.statement, &limits.begin(READ_COMMITTED)).await
     }
 
     /// Begins a transaction for an operator's call.
     pub(crate) async fn begin_long(pool: &Pool) -> Result<Self, Error> {
-        Self::begin_within(pool, "begin", OPERATOR_TIME, IDLE_IN_TRANSACTION_TIME).await
+        let limits = CallLimits::of_an_operator();
+        Self::begin_by(pool, limits.statement, &limits.begin(READ_COMMITTED)).await
     }
 
     /// Begins a transaction that reads one snapshot, and that may be idle for its whole `limit`
@@ -163,65 +233,18 @@ impl Transaction {
         limit: Duration,
         kept: Option<&str>,
     ) -> Result<Self, Error> {
-        let mut begin = "begin isolation level repeatable read read only".to_owned();
+        let limits = CallLimits { statement: limit, lock: None, idle: limit };
+        let mut begin = limits.begin("repeatable read read only");
         if let Some(table) = kept {
             begin += &format!("; lock table {table} in access share mode");
         }
-        Self::begin_within(pool, &begin, limit, limit).await
+        Self::begin_by(pool, limit, &begin).await
     }
 
-    async fn begin_within(
-        pool: &Pool,
-        begin: &str,
-        limit: Duration,
-        idle: Duration,
-    ) -> Result<Self, Error> {
+    async fn begin_by(pool: &Pool, limit: Duration, begin: &str) -> Result<Self, Error> {
         let call = Call::new(pool, limit).await?;
-        let client = call.connection.client()?;
-        let limits = CallLimits::new(limit, idle);
-        // Both are sent before the first reply is awaited, which takes one round trip.
-        let both = try_join(client.batch_execute(begin), limits.set(client));
-        call.within(both).await?;
+        call.script(begin).await?;
         Ok(Self(call))
-    }
-
-    /// Runs one statement in its own transaction, with a worker's limits.
-    pub(crate) async fn once(
-        pool: &Pool,
-        sql: &str,
-        values: &[Bound<'_>],
-    ) -> Result<Vec<Row>, Error> {
-        Self::once_within(pool, pool.call_time, sql, values).await
-    }
-
-    /// Runs one statement in its own transaction, with an operator's limits.
-    pub(crate) async fn once_long(
-        pool: &Pool,
-        sql: &str,
-        values: &[Bound<'_>],
-    ) -> Result<Vec<Row>, Error> {
-        Self::once_within(pool, OPERATOR_TIME, sql, values).await
-    }
-
-    async fn once_within(
-        pool: &Pool,
-        limit: Duration,
-        sql: &str,
-        values: &[Bound<'_>],
-    ) -> Result<Vec<Row>, Error> {
-        let call = Call::new(pool, limit).await?;
-        let client = call.connection.client()?;
-        let limits = CallLimits::new(limit, IDLE_IN_TRANSACTION_TIME);
-        // All four are sent before the first reply is awaited, which takes one round trip. If the
-        // statement fails, Postgres treats the commit as a rollback.
-        let all = try_join4(
-            client.batch_execute("begin"),
-            limits.set(client),
-            client.query_typed(sql, values),
-            client.batch_execute("commit"),
-        );
-        let rows = call.within(all).await.map(|(_, _, rows, _)| rows);
-        call.end(rows)
     }
 
     /// Runs one statement.

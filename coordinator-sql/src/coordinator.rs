@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     bind::Bound,
-    call::{CALL_TIME, RENEWAL_TIME, Transaction, run},
+    call::{CALL_TIME, RENEWAL_TIME, Transaction, run, run_long},
     error::Error,
     group_commit::GroupCommit,
     pool::Pool,
@@ -113,6 +113,15 @@ impl Coordinator {
         self.value("select current_setting('server_encoding')", &[]).await
     }
 
+    /// Returns the isolation level of transactions that name none, which the server, database or
+    /// role sets.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn default_isolation(&self) -> Result<String, Error> {
+        self.value("select current_setting('default_transaction_isolation')", &[]).await
+    }
+
     /// Returns whether the connected role may create roles and schemas, as `migrate` requires.
     ///
     /// # Errors
@@ -151,7 +160,7 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
-        first(&Transaction::once_long(&self.work, sql, parameters).await?)
+        first(&run_long(&self.work, sql, parameters).await?)
     }
 
     /// Returns all rows of a statement, in an operator's transaction.
@@ -160,6 +169,6 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<Vec<T>, Error> {
-        values(&Transaction::once_long(&self.work, sql, parameters).await?)
+        values(&run_long(&self.work, sql, parameters).await?)
     }
 }

@@ -6,6 +6,12 @@ use tokio_postgres::error::SqlState;
 
 /// Class of the SQLSTATEs that functions of this schema raise on purpose.
 const REFUSAL_CLASS: &str = "ET";
+/// SQLSTATE of lock_tables: a table stayed locked for as long as workers may wait.
+const LOCKED: &str = "ET011";
+/// SQLSTATE of a serialization failure.
+const LOST_RACE: &str = "40001";
+/// SQLSTATE of a lock that was not available in time.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 /// An error of the coordinator. `Display` is one line that names what failed and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +72,18 @@ pub enum Error {
     /// The call exceeded its time limit; its connection was closed.
     #[error("Postgres: no answer in time; the connection is closed")]
     TimedOut,
+    /// Sessions kept locking a table for as long as an operator's call waits for it.
+    #[error(
+        "{holder}; tried for {minutes} minutes. Wait until that session (a backup, a dump or a \
+         query) has ended, or end it with `select pg_terminate_backend(PROCESS)` in psql, and \
+         repeat the command"
+    )]
+    Locked {
+        /// The table, and the session that locked it at the last attempt.
+        holder: String,
+        /// How long the call waited.
+        minutes: u64,
+    },
     /// The client was closed before the call.
     #[error("Postgres: the client has closed its connections")]
     Closed,
@@ -87,6 +105,7 @@ impl Error {
             | Self::Schema { .. }
             | Self::Encoding(_)
             | Self::Dependents { .. }
+            | Self::Locked { .. }
             | Self::Unexpected(_) => false,
         }
     }
@@ -103,6 +122,16 @@ impl Error {
     /// is as it was before the call.
     pub(crate) fn is_refusal(&self) -> bool {
         self.sqlstate().is_some_and(|code| code.starts_with(REFUSAL_CLASS))
+    }
+
+    /// Returns true if an operator's call found a table or row locked, and changed nothing.
+    pub(crate) fn is_locked(&self) -> bool {
+        matches!(self.sqlstate(), Some(LOCKED | LOCK_NOT_AVAILABLE))
+    }
+
+    /// Returns true if a transaction that reads one snapshot met a change that is not in it.
+    pub(crate) fn is_lost_race(&self) -> bool {
+        self.sqlstate() == Some(LOST_RACE)
     }
 
     /// Returns true if the server cannot write, because it was demoted to a standby.
@@ -149,7 +178,7 @@ fn is_transient(error: &tokio_postgres::Error) -> bool {
         Some(code) => {
             let class = code.get(..2).unwrap_or_default();
             matches!(class, "08" | "53" | "57")
-                || matches!(code, "40001" | "40P01" | "55P03" | "25006" | "25P03")
+                || matches!(code, LOST_RACE | "40P01" | LOCK_NOT_AVAILABLE | "25006" | "25P03")
         }
         None => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
     }

@@ -4,9 +4,10 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     bind::bind,
-    call::run,
+    call::run_polled,
     coordinator::Coordinator,
     error::Error,
+    patient::parts,
     row::{from_row, values},
 };
 
@@ -49,7 +50,7 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_exclusions(&self, scan: i32, after: i32) -> Result<Vec<ExclusionRow>, Error> {
         let sql = "select * from coordinator.load_exclusions($1, $2)";
-        values(&run(&self.renewals, sql, &[bind(&scan), bind(&after)]).await?)
+        values(&run_polled(&self.renewals, sql, &[bind(&scan), bind(&after)]).await?)
     }
 
     /// Schedules the bundles with tabs of these hosts and domains to be rewritten without them.
@@ -64,7 +65,14 @@ impl Coordinator {
     ) -> Result<i32, Error> {
         let kinds: Vec<&str> = patterns.iter().map(|(kind, _)| *kind).collect();
         let patterns: Vec<&str> = patterns.iter().map(|(_, pattern)| pattern.as_str()).collect();
-        let sql = "select coordinator.rebundle_excluded($1, $2, $3)";
-        self.operator_value(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
+        let sql = "select coordinator.shards_with_hosts($1, $2, $3)";
+        let parameters = [bind(&scan), bind(&kinds), bind(&patterns)];
+        let shards: Vec<i32> = self.operator_value(sql, &parameters).await?;
+        let mut again = 0;
+        for shards in parts(&shards) {
+            let (sql, shards) = ("select coordinator.rebundle_shards($1, $2)", shards.to_vec());
+            again += self.patient_value::<i32>(sql, &[bind(&scan), bind(&shards)]).await?;
+        }
+        Ok(again)
     }
 }

@@ -30,6 +30,7 @@ mod job;
 mod load;
 mod migrate;
 mod password_file;
+mod patient;
 mod pool;
 mod record;
 mod removed_host;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     bind::bind,
-    call::Transaction,
+    call::run,
     coordinator::Coordinator,
     error::Error,
     row::{FromRow, from_row, values},
@@ -274,7 +274,7 @@ impl Coordinator {
         let mut parameters = vec![bind(&scan)];
         parameters.extend(part.as_ref().map(bind));
         // Reading changes nothing, so it can be repeated.
-        let read = || Transaction::once(&self.work, sql, &parameters);
+        let read = || run(&self.work, sql, &parameters);
         values(&retry_transient(Instant::now() + PATIENCE, read).await?)
     }
 }

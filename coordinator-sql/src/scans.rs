@@ -13,6 +13,7 @@ use crate::{
     digests::Digests,
     error::Error,
     job::{Fence, JobKind},
+    patient::parts,
     row::from_row,
     status::{ScanState, ScanStatus},
 };
@@ -109,7 +110,8 @@ impl Coordinator {
         crawl: Option<&str>,
     ) -> Result<Option<i32>, Error> {
         let transaction = self.begin_long().await?;
-        let lock = "select pg_advisory_xact_lock(4937291845)";
+        // Another key than that of lock_partitions, for which workers wait too.
+        let lock = "select pg_advisory_xact_lock(4937291846)";
         transaction.script(lock).await?;
         let exists = "select exists (select from coordinator.list_scans()
                                       where $1::text is null or crawl = $1)";
@@ -163,7 +165,7 @@ impl Coordinator {
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn cancel_run(&self, run: i32) -> Result<bool, Error> {
-        self.operator_value("select coordinator.cancel_run($1)", &[bind(&run)]).await
+        self.patient_value("select coordinator.cancel_run($1)", &[bind(&run)]).await
     }
 
     /// Pauses or resumes a run, or one stage of it. Returns false if nothing changes.
@@ -213,7 +215,8 @@ impl Coordinator {
     }
 
     /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of shards with an icon of
-    /// `outcome`. Returns their number.
+    /// `outcome`. Returns their number. Those that are leased again meanwhile are left to their
+    /// workers. If this fails half-way, the rest is reopened by another call.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -224,12 +227,18 @@ impl Coordinator {
         job_id: Option<i64>,
         outcome: Option<&str>,
     ) -> Result<i32, Error> {
-        let sql = "select coordinator.retry_jobs($1, $2, $3, $4)";
-        self.operator_value(
-            sql,
-            &[bind(&scan), bind(&kind.map(JobKind::as_str)), bind(&job_id), bind(&outcome)],
-        )
-        .await
+        let sql = "select * from coordinator.retriable_jobs($1, $2, $3, $4)";
+        let kind = kind.map(JobKind::as_str);
+        let parameters = [bind(&scan), bind(&kind), bind(&job_id), bind(&outcome)];
+        let chosen: Vec<(i64, i32)> = self.operator_rows(sql, &parameters).await?;
+        let mut reopened = 0;
+        for jobs in parts(&chosen) {
+            let (job_ids, lease_numbers): (Vec<i64>, Vec<i32>) = jobs.iter().copied().unzip();
+            let sql = "select coordinator.retry_jobs($1, $2, $3)";
+            let parameters = [bind(&scan), bind(&job_ids), bind(&lease_numbers)];
+            reopened += self.patient_value::<i32>(sql, &parameters).await?;
+        }
+        Ok(reopened)
     }
 
     /// Revokes every lease without counting a crash. `local` does this with those of its own
@@ -239,7 +248,7 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn revoke_leases(&self, scan: Option<i32>, reason: &str) -> Result<i32, Error> {
         let sql = "select coordinator.revoke_leases($1, $2)";
-        self.operator_value(sql, &[bind(&scan), bind(&reason)]).await
+        self.patient_value(sql, &[bind(&scan), bind(&reason)]).await
     }
 
     /// Returns a job's history, in time order.
@@ -258,12 +267,18 @@ impl Coordinator {
         self.rows("select * from coordinator.referenced_archives($1)", scan, None).await
     }
 
-    /// Drops a finished scan. Returns false if it is running.
+    /// Drops a finished scan, once no other session reads its tables. Returns false if it is
+    /// running. If this fails half-way, the scan counts as cancelled until the call is repeated.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns [`Error::Locked`] if its tables are read for an hour, or an error if Postgres cannot
+    /// be reached.
     pub async fn drop_scan(&self, scan: i32) -> Result<bool, Error> {
-        self.operator_value("select coordinator.drop_scan($1)", &[bind(&scan)]).await
+        let scan = [bind(&scan)];
+        if !self.operator_value("select coordinator.empty_scan($1)", &scan).await? {
+            return Ok(false);
+        }
+        self.patient_value("select coordinator.drop_scan($1)", &scan).await
     }
 
     /// Returns up to `limit` expired leases to the queue; workers also do this while leasing.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan, frontier or
+# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan, locks, frontier or
 # crawl-fleet.
 # docs/benchmarks.md says what they measure and which variables they read. Only npm uses the
 # network: it installs the peer, if EVERYTAB_PEERS (../shared/peers) holds one.

@@ -45,6 +45,7 @@ bench queue-drain JOBS=2000 SINGLE_JOBS=500 ALONE_JOBS=200 ROUNDS=1 scripts/benc
 bench queue-rows ROW_JOBS=16 scripts/bench/queue.sh rows
 bench fleet FLEET_SECONDS=10 FLEET_WORKERS=5 scripts/bench/queue.sh fleet
 bench whole-scan SHARDS=1000 scripts/bench/queue.sh whole-scan
+bench locks SHARDS=100 WORKERS=2 READER_S=1 BLOCKED=2000 scripts/bench/queue.sh locks
 bench frontier URLS=100000 FETCHES=3000 scripts/bench/queue.sh frontier
 bench crawl-fleet FLEET_SECONDS=10 FLEET_WORKERS=4 PAGES_PER_S=15 CHECKPOINT_SECONDS=2 HOSTS=3000 \
     scripts/bench/queue.sh crawl-fleet

@@ -1,6 +1,7 @@
 //! Benchmarks of the queue in one program: `drain` compares with a peer, `rows` records rows,
-//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan,
-//! `frontier` records what live crawls know, and `crawl-fleet` simulates workers of live crawls.
+//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan, `locks`
+//! measures how long operators make workers wait, `frontier` records what live crawls know, and
+//! `crawl-fleet` simulates workers of live crawls.
 //!
 //! Everything goes through the product's own functions, on a private and durable Postgres that is
 //! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
@@ -17,6 +18,7 @@ mod drainer;
 mod fleet;
 mod fleet_worker;
 mod frontier;
+mod locks;
 mod peer;
 mod rows;
 mod samples;
@@ -36,6 +38,7 @@ fn main() {
             ["drain"] => drain::run().await,
             ["fleet"] => fleet::run().await,
             ["whole-scan"] => whole_scan::run().await,
+            ["locks"] => locks::run().await,
             ["rows"] => rows::run().await,
             ["frontier"] => frontier::run().await,
             ["crawl-fleet"] => crawl_fleet::run().await,
@@ -43,7 +46,7 @@ fn main() {
             _ => {
                 eprintln!(
                     "usage: cargo bench --bench queue -- \
-                     drain|rows|fleet|whole-scan|frontier|crawl-fleet"
+                     drain|rows|fleet|whole-scan|locks|frontier|crawl-fleet"
                 );
                 std::process::exit(2);
             }

@@ -102,7 +102,7 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn drop_crawl_rows(&self, crawl: i32, limit: i32) -> Result<i64, Error> {
         let sql = "select coordinator.drop_crawl_rows($1, $2)";
-        self.operator_value(sql, &[bind(&crawl), bind(&limit)]).await
+        self.patient_value(sql, &[bind(&crawl), bind(&limit)]).await
     }
 
     /// Returns the crawl, followed by dropped crawls whose archives only this one may still have

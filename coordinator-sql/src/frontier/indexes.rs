@@ -207,6 +207,6 @@ impl Coordinator {
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn index_crawl(&self, id: Uuid) -> Result<Option<String>, Error> {
-        self.operator_value("select coordinator.index_crawl($1)", &[bind(&id)]).await
+        self.patient_value("select coordinator.index_crawl($1)", &[bind(&id)]).await
     }
 }

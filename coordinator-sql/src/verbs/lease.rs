@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use crate::{
     bind::bind,
-    call::run,
+    call::run_polled,
     coordinator::Coordinator,
     cursor::LeaseCursors,
     digests::Digests,
@@ -49,7 +49,7 @@ impl Coordinator {
         let sql = "select * from coordinator.lease($1, $2, $3, $4, $5)";
         let parameters =
             [bind(&worker_id), bind(&names), bind(&wanted), bind(&digests), bind(&first_ids)];
-        run(&self.work, sql, &parameters).await?.iter().map(lease).collect()
+        run_polled(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
     /// Renews the leases of a worker in one call, over its own connection.
@@ -61,7 +61,7 @@ impl Coordinator {
         let parameters = [vec![bind(&worker_id)], fences.and([])].concat();
         let sql = "select * from coordinator.renew($1, $2, $3, $4)";
         let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
-        for row in run(&self.renewals, sql, &parameters).await? {
+        for row in run_polled(&self.renewals, sql, &parameters).await? {
             renewal.held.insert(row.try_get("job_id")?);
             renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
             renewal.rate = row.try_get("rate")?;

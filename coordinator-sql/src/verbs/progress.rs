@@ -1,6 +1,8 @@
 //! The progress of runs, for a worker that exits when the work is done.
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, job::JobKind};
+use crate::{
+    bind::bind, call::run_polled, coordinator::Coordinator, error::Error, job::JobKind, row::first,
+};
 
 /// The progress of runs, for a worker that exits when the work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Coordinator {
     pub async fn progress(&self, kinds: &[JobKind]) -> Result<Progress, Error> {
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let sql = "select coordinator.run_progress($1)";
-        let state: Option<String> = self.value(sql, &[bind(&kinds)]).await?;
+        let state: Option<String> = first(&run_polled(&self.work, sql, &[bind(&kinds)]).await?)?;
         match state.as_deref() {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),

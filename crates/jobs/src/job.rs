@@ -105,6 +105,11 @@ pub enum JobError {
     /// without counting an attempt, and the worker leases no jobs of this kind for a while.
     #[error("{0}")]
     NoRoom(String),
+    /// Postgres did not respond in time, the connection broke, or a lock was not free in time. The
+    /// job is released without counting an attempt, and the worker leases no jobs of this kind for
+    /// a while.
+    #[error("{0}")]
+    DatabaseAway(String),
     /// The database has another schema version. The job is released without counting an attempt,
     /// and the worker leases no jobs of this kind for a while.
     #[error("{0}")]
@@ -141,12 +146,15 @@ impl From<StorageError> for JobError {
 
 impl From<everytab_coordinator::Error> for JobError {
     /// Another schema version is not the job's fault: the job is released without counting an
-    /// attempt, for a worker of that version. Values that Postgres rejected once would be rejected
-    /// again. Any other error may be temporary, such as a lost connection or a failing disk of the
-    /// server. A job's attempts are counted, so it is not retried forever.
+    /// attempt, for a worker of that version. Neither is a database that is slow, locked or away:
+    /// the job waits until it responds. Values that Postgres rejected once would be rejected again.
+    /// Any other error may pass, such as a failing disk of the server, but a job's attempts are
+    /// counted, so it is not retried forever.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
             Self::OtherSchema(error.to_string())
+        } else if error.is_transient() {
+            Self::DatabaseAway(error.to_string())
         } else if error.is_fault_of_values() {
             Self::Discard(error.to_string())
         } else {
@@ -185,4 +193,23 @@ pub(crate) trait Job {
         job: &ScanAssignment,
         input: Self::Input,
     ) -> Result<PerformedJob, JobError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_coordinator::Error;
+
+    use super::JobError;
+
+    #[test]
+    fn a_database_that_is_away_costs_a_job_no_attempt() {
+        let refused =
+            Error::Connect { place: "host/db".into(), reason: "refused".into(), transient: true };
+        for error in [Error::TimedOut, Error::Closed, refused] {
+            let (text, failure) = (error.to_string(), JobError::from(error));
+            assert!(matches!(failure, JobError::DatabaseAway(_)), "{text}: {failure:?}");
+        }
+        let unknown = JobError::from(Error::Unexpected("a value".into()));
+        assert!(matches!(unknown, JobError::Discard(_)), "{unknown:?}");
+    }
 }

@@ -36,7 +36,7 @@ pub(crate) enum JobEnd {
     /// resolver.
     Trouble { canaries: Vec<String> },
     /// The job was released for a reason that this worker cannot change: there is no room for it,
-    /// or the database has another schema version.
+    /// Postgres is slow or locked, or the database has another schema version.
     GivenBack,
     /// The job made no progress, and may be stuck permanently.
     Stalled,
@@ -188,6 +188,10 @@ async fn end_lease(
         }
         Err(JobError::NoRoom(reason)) => {
             span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+        }
+        Err(JobError::DatabaseAway(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "Postgres is away; the job is given back"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::OtherSchema(reason)) => {

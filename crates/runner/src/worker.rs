@@ -53,7 +53,7 @@ const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
 /// Interval at which a worker with all its requests in flight checks whether some have finished.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a worker leases no jobs of a kind after it released one, for lack of room or because of
-/// the database's schema.
+/// the database: its schema, its locks or its silence.
 const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
 /// How long a worker leases no icon jobs after the network seemed broken, before it resolves
 /// canaries.

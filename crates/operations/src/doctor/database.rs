@@ -18,7 +18,8 @@ pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
             return (vec![Check::fail("database", error.to_string(), remedy)], None);
         }
     };
-    let mut checks = vec![version(&coordinator).await, transport(url)];
+    let mut checks = vec![version(&coordinator).await, isolation(&coordinator).await];
+    checks.push(transport(url));
     let schema = coordinator.check_schema().await;
     checks.push(rights(&coordinator, schema.is_ok()).await);
     checks.push(encoding(&coordinator).await);
@@ -56,6 +57,20 @@ async fn version(coordinator: &Coordinator) -> Check {
             }
         }
         Err(error) => failed("database", &error),
+    }
+}
+
+/// Reports the isolation level of sessions that name none. EveryTab's always name theirs; those of
+/// other programs and of psql do not.
+async fn isolation(coordinator: &Coordinator) -> Check {
+    let check = "database isolation";
+    match coordinator.default_isolation().await {
+        Ok(level) if level == "read committed" => Check::ok(check, format!("{level} by default")),
+        Ok(level) => {
+            let found = format!("{level} by default; workers and commands use read committed");
+            Check::ok(check, found)
+        }
+        Err(error) => failed(check, &error),
     }
 }
 

@@ -1,0 +1,12 @@
+-- Drops partitions of some tables. Raises ET011 while another session uses them or the tables. The
+-- transaction should end then, because dropping a partition locks its table.
+create or replace function coordinator.drop_partitions(p_tables text[], p_partitions text[])
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    next_partition text;
+begin
+    perform coordinator.lock_tables(p_tables || p_partitions, 'access exclusive');
+    foreach next_partition in array p_partitions loop
+        execute format('drop table everytab.%I', next_partition);
+    end loop;
+end $$;

@@ -1,0 +1,21 @@
+-- Begins to delete a scan that has ended: from then on it counts as cancelled, so that no job of it
+-- is reopened, and the rows that nobody reads any longer are deleted. They may be many, so no table
+-- is locked. Its jobs and the results of its icon jobs stay until drop_scan, because their lease
+-- numbers and tokens name its archives. False: the scan is running, or there is none.
+create or replace function coordinator.empty_scan(p_scan integer)
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+begin
+    update runs r set state = 'cancelled'
+     where r.run = p_scan and r.state not in ('running', 'paused')
+       and exists (select from scans s where s.scan = p_scan);
+    if not found then
+        return false;
+    end if;
+    delete from bundles where scan = p_scan;
+    delete from index_files where scan = p_scan;
+    delete from scan_blocklist where scan = p_scan;
+    delete from scan_exclusions where scan = p_scan;
+    delete from job_events where run = p_scan;
+    delete from job_results where run = p_scan and kind <> 'icon';
+    return true;
+end $$;

@@ -1,0 +1,15 @@
+-- Makes a partition of a table, unless it exists. p_bounds is as in `attach partition`.
+create or replace function coordinator.make_partition(p_table text, p_name text, p_bounds text)
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+begin
+    perform coordinator.lock_partitions();
+    -- A session may remember that there was no such table, and taking this lock does not tell it.
+    if not exists (select from pg_class c
+                    where c.relnamespace = 'everytab'::regnamespace and c.relname = p_name) then
+        -- Attaching does not keep others from reading and writing; making it in place would.
+        execute format('create table everytab.%I (like everytab.%I including all)',
+                       p_name, p_table);
+        execute format('alter table everytab.%I attach partition everytab.%I for values %s',
+                       p_table, p_name, p_bounds);
+    end if;
+end $$;
