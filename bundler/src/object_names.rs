@@ -34,6 +34,16 @@ pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// `Cache-Control` of an object that is replaced under the same name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
+/// Prefix of the store tokens, in archive and site. A scan's own prefixes are removed, backed up
+/// and searched as a whole, so tokens are not below them.
+const TOKENS_PREFIX: &str = ".everytab/";
+
+/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes it into
+/// archive and site, and workers use only stores that hold it.
+pub fn store_token(scan_id: Uuid) -> String {
+    format!("{TOKENS_PREFIX}{scan_id}")
+}
+
 /// Common prefix of all scans of a site.
 pub const SCANS_PREFIX: &str = "scans/";
 
@@ -328,6 +338,7 @@ mod tests {
         assert_eq!(archive(SCAN, 12, 3, None), format!("archive/{ID}/12-3.warc.gz"));
         let named = archive(SCAN, 12, 3, Some(SCAN));
         assert_eq!(named, format!("archive/{ID}/12-3-0190000000007000.warc.gz"));
+        assert_eq!(store_token(SCAN), format!(".everytab/{ID}"));
         assert_eq!(request_file_path(0xa, 3), "requests/00a.tsv.gz");
         assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
         assert_eq!(map_part(SCAN, 12), format!("archive/{ID}/map/12.bin"));

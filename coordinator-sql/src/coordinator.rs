@@ -135,6 +135,14 @@ impl Coordinator {
         .await
     }
 
+    /// Returns whether the connected role may call the functions of the HTTP service.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached, or was never migrated.
+    pub async fn may_serve(&self) -> Result<bool, Error> {
+        self.value("select has_schema_privilege('api', 'usage')", &[]).await
+    }
+
     /// Begins a transaction for a worker's call.
     pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
         Transaction::begin(&self.work).await

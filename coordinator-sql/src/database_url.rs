@@ -12,32 +12,13 @@ use tokio_postgres::{
 };
 use url::form_urlencoded;
 
-use crate::error::{Error, describe};
+use crate::{
+    error::{Error, describe},
+    url_parameters,
+};
 
 /// Socket directories of packaged servers, in the order in which they are tried.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/private/tmp", "/tmp"];
-
-/// The URL parameters that `tokio-postgres` reads. It rejects any other.
-const CLIENT_PARAMETERS: [&str; 18] = [
-    "application_name",
-    "channel_binding",
-    "connect_timeout",
-    "dbname",
-    "host",
-    "hostaddr",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_retries",
-    "load_balance_hosts",
-    "options",
-    "password",
-    "port",
-    "sslnegotiation",
-    "target_session_attrs",
-    "tcp_user_timeout",
-    "user",
-];
 
 /// Idle time after which a keepalive is sent, so that no firewall or NAT on the way drops the
 /// connection. AWS does so after 350 s of idle time, and terraform/ sets 120 s.
@@ -63,7 +44,7 @@ pub enum Transport {
 /// # Errors
 /// Returns [`Error::Url`] if the URL cannot be parsed.
 pub fn transport(url: &str) -> Result<Transport, Error> {
-    let DatabaseUrl { config, tls } = DatabaseUrl::parse(url)?;
+    let DatabaseUrl { config, tls, .. } = DatabaseUrl::parse(url)?;
     Ok(match tls.verification {
         _ if is_local(&config) => Transport::Local,
         TlsVerification::Hostname => Transport::Verified,
@@ -78,6 +59,8 @@ pub(crate) struct DatabaseUrl {
     pub(crate) config: Config,
     /// How the server's certificate is verified.
     pub(crate) tls: TlsSettings,
+    /// Where the password in `config` comes from, for messages. `None` if it has none.
+    pub(crate) password_source: Option<&'static str>,
 }
 
 /// How a server's certificate is verified.
@@ -120,8 +103,14 @@ impl DatabaseUrl {
             let found = parameters.iter().rev().find(|(name, _)| names.contains(&name.as_str()));
             found.map(|(_, value)| value.clone()).or_else(|| variable_of(variable))
         };
-        apply_own_parameters(&mut config, &parameters);
+        apply_own_parameters(&mut config, &parameters).map_err(refuse)?;
+        let is_in_url = config.get_password().is_some();
         apply_environment(&mut config).map_err(refuse)?;
+        let password_source = match config.get_password() {
+            Some(_) if is_in_url => Some("the database URL (DATABASE_URL or --database-url)"),
+            Some(_) => Some("PGPASSWORD"),
+            None => None,
+        };
         apply_keepalives(&mut config, &url);
         let mode = named(&["sslmode", "ssl-mode"], "PGSSLMODE");
         let usual = if is_local(&config) { "prefer" } else { "verify-full" };
@@ -134,7 +123,7 @@ impl DatabaseUrl {
             client_certificate: named(&["sslcert", "ssl-cert"], "PGSSLCERT"),
             client_key: named(&["sslkey", "ssl-key"], "PGSSLKEY"),
         };
-        Ok(Self { config, tls })
+        Ok(Self { config, tls, password_source })
     }
 }
 
@@ -142,26 +131,32 @@ impl DatabaseUrl {
 /// the parameters.
 fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), Vec::new()) };
-    let is_theirs = |pair: &&str| CLIENT_PARAMETERS.contains(&pair.split('=').next().unwrap_or(""));
+    let is_theirs = |pair: &&str| url_parameters::is_clients(pair.split('=').next().unwrap_or(""));
     let (theirs, own): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_theirs);
     let own = form_urlencoded::parse(own.join("&").as_bytes()).into_owned().collect();
     let url = if theirs.is_empty() { base.into() } else { format!("{base}?{}", theirs.join("&")) };
     (url, own)
 }
 
-/// Applies `options[NAME]=VALUE`, which means `-c NAME=VALUE` in `options`. An unknown parameter,
-/// for example of another client, is ignored with a warning.
-fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
+/// Applies `options[NAME]=VALUE`, which means `-c NAME=VALUE` in `options`.
+///
+/// # Errors
+/// Returns the reason if another parameter is unknown or not supported.
+fn apply_own_parameters(
+    config: &mut Config,
+    parameters: &[(String, String)],
+) -> Result<(), String> {
     for (name, value) in parameters {
         let setting = name.strip_prefix("options[").and_then(|name| name.strip_suffix(']'));
         if let Some(setting) = setting {
             let before = config.get_options().map(|options| format!("{options} "));
             let value = value.replace('\\', r"\\").replace(' ', r"\ ");
             config.options(format!("{}-c {setting}={value}", before.unwrap_or_default()));
-        } else if !name.starts_with("ssl") && name != "statement-cache-capacity" {
-            tracing::warn!("the parameter {name} of the database URL is not known and is ignored");
+        } else {
+            url_parameters::check(name)?;
         }
     }
+    Ok(())
 }
 
 /// Returns whether every server of the URL is on this host, where nobody can read or change the
@@ -259,7 +254,7 @@ mod tests {
     #[test]
     fn a_socket_and_its_port_come_from_parameters() {
         let url = "postgres:///data%20base?host=%2Frun%2Fpg&port=6543&user=me&sslmode=disable";
-        let DatabaseUrl { config, tls } = DatabaseUrl::parse(url).unwrap();
+        let DatabaseUrl { config, tls, .. } = DatabaseUrl::parse(url).unwrap();
         assert_eq!(config.get_hosts(), [Host::Unix(PathBuf::from("/run/pg"))]);
         assert_eq!(config.get_ports(), [6543]);
         assert_eq!((config.get_user(), config.get_dbname()), (Some("me"), Some("data base")));
@@ -271,7 +266,7 @@ mod tests {
     fn verification_and_authorities_are_read_from_the_url() {
         let url = "postgres://u:p%40ss@db.example:1/d?sslmode=verify-full&application_name=x\
                    &sslrootcert=/etc/ca%20file.pem";
-        let DatabaseUrl { config, tls } = DatabaseUrl::parse(url).unwrap();
+        let DatabaseUrl { config, tls, .. } = DatabaseUrl::parse(url).unwrap();
         assert_eq!(config.get_password(), Some(&b"p@ss"[..]));
         assert_eq!(config.get_ssl_mode(), SslMode::Require);
         assert_eq!(tls.verification, TlsVerification::Hostname);
@@ -318,6 +313,28 @@ mod tests {
                    &options[search_path]=b%20c&options%5Bwork_mem%5D=1MB";
         let DatabaseUrl { config, .. } = DatabaseUrl::parse(url).unwrap();
         assert_eq!(config.get_options(), Some(r"-c a=1 -c search_path=b\ c -c work_mem=1MB"));
+    }
+
+    #[test]
+    fn a_parameter_that_would_be_ignored_is_refused_with_the_nearest_name() {
+        for (parameter, expected) in [
+            (
+                "sslrotcert=/ca.pem",
+                "the parameter sslrotcert is unknown; did you mean sslrootcert?",
+            ),
+            ("sslmod=disable", "did you mean sslmode?"),
+            ("aplication_name=x", "did you mean application_name?"),
+            ("sslcrl=/crl.pem", "the parameter sslcrl is not supported; leave it out"),
+            ("favourite_colour=red", "the parameter favourite_colour is unknown; leave it out"),
+            ("x=1", "the parameter x is unknown; leave it out"),
+        ] {
+            let url = format!("postgres://u@localhost/d?{parameter}");
+            let text = DatabaseUrl::parse(&url).unwrap_err().to_string();
+            assert!(text.contains(expected), "{text}");
+        }
+        for known in ["sslmode=disable", "ssl-ca=/ca.pem", "gssencmode=disable", "port=1"] {
+            DatabaseUrl::parse(&format!("postgres://u@localhost/d?{known}")).unwrap();
+        }
     }
 
     #[test]

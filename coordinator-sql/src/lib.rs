@@ -43,6 +43,7 @@ mod server;
 mod status;
 mod tls;
 mod transient;
+mod url_parameters;
 mod verbs;
 
 pub use api::{

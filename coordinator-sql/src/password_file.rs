@@ -10,18 +10,21 @@ use std::{
 };
 
 /// Returns the password in the first matching line of the file that `PGPASSFILE` names, else of the
-/// one in the home directory.
-pub(crate) fn password_from_files(
-    host: &str,
-    port: u16,
-    database: &str,
-    user: &str,
-) -> Option<String> {
+/// one in the home directory, and the file.
+pub(crate) fn password_from_files(wanted: &[String; 4]) -> Option<(String, PathBuf)> {
+    paths().find_map(|path| Some((password_in(&read(&path)?, wanted)?, path)))
+}
+
+/// Returns the file that a password belongs into: the one that `PGPASSFILE` names, else the one in
+/// the home directory. `None` if there is no home directory.
+pub(crate) fn usual_path() -> Option<PathBuf> {
+    paths().next()
+}
+
+fn paths() -> impl Iterator<Item = PathBuf> {
     let named = env::var_os("PGPASSFILE").map(PathBuf::from);
     let own = env::home_dir().map(|home| home.join(".pgpass"));
-    let port = port.to_string();
-    let wanted = [host, &port, database, user];
-    named.into_iter().chain(own).find_map(|path| password_in(&read(&path)?, &wanted))
+    named.into_iter().chain(own)
 }
 
 /// Returns the file's contents. `None` if it does not exist, or other users may access it.
@@ -42,7 +45,8 @@ fn read(path: &Path) -> Option<String> {
     }
 }
 
-fn password_in(text: &str, wanted: &[&str; 4]) -> Option<String> {
+/// Returns the password in the first line that matches host, port, database and user.
+fn password_in(text: &str, wanted: &[String; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
         let (password, patterns) = fields.split_last()?;
@@ -91,7 +95,9 @@ fn fields(line: &str) -> Vec<Field> {
 mod tests {
     use super::*;
 
-    const WANTED: [&str; 4] = ["db.example", "5432", "everytab", "worker"];
+    fn found_in(text: &str) -> Option<String> {
+        password_in(text, &["db.example", "5432", "everytab", "worker"].map(str::to_owned))
+    }
 
     #[test]
     fn the_first_line_that_matches_gives_the_password() {
@@ -99,21 +105,18 @@ mod tests {
                     other:5432:*:worker:no\n\
                     db.example:5432:*:worker:first\n\
                     *:*:*:*:second\n";
-        assert_eq!(password_in(text, &WANTED).as_deref(), Some("first"));
-        assert_eq!(password_in("*:*:*:*:any", &WANTED).as_deref(), Some("any"));
-        assert_eq!(password_in("*:*:*:nobody:any\nshort:line", &WANTED), None);
+        assert_eq!(found_in(text).as_deref(), Some("first"));
+        assert_eq!(found_in("*:*:*:*:any").as_deref(), Some("any"));
+        assert_eq!(found_in("*:*:*:nobody:any\nshort:line"), None);
     }
 
     #[test]
     fn colons_and_backslashes_of_a_password_may_be_escaped() {
         let text = r"db.example:5432:everytab:worker:a\:b\\c";
-        assert_eq!(password_in(text, &WANTED).as_deref(), Some(r"a:b\c"));
+        assert_eq!(found_in(text).as_deref(), Some(r"a:b\c"));
         // A cloud provider's token contains colons; libpq takes the rest of the line.
         let text = "*:*:*:worker:host:5432/?Action=connect&Token=a*";
-        assert_eq!(
-            password_in(text, &WANTED).as_deref(),
-            Some("host:5432/?Action=connect&Token=a*")
-        );
-        assert_eq!(password_in(r"\*:*:*:*:x", &WANTED), None, "an escaped star is a star");
+        assert_eq!(found_in(text).as_deref(), Some("host:5432/?Action=connect&Token=a*"));
+        assert_eq!(found_in(r"\*:*:*:*:x"), None, "an escaped star is a star");
     }
 }

@@ -6,11 +6,14 @@
 //! Does not depend on the number of connections, or on the calls over them.
 
 use std::{
-    fmt,
+    error::Error as _,
+    fmt, io,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
+use chrono::{SecondsFormat, Utc};
+use rustls::{CertificateError, Error as TlsError};
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_postgres::{Client, Config, config::Host};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -18,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     database_url::DatabaseUrl,
     error::{Error, describe},
-    password_file::password_from_files,
+    password_file::{password_from_files, usual_path},
     tls,
 };
 
@@ -32,6 +35,8 @@ const CLOSE_TIME: Duration = Duration::from_secs(3);
 pub(crate) struct PostgresServer {
     config: Config,
     tls: MakeRustlsConnect,
+    /// Where the password in `config` comes from. `None` if it has none.
+    password_source: Option<&'static str>,
     /// Whether this server has accepted a connection before.
     has_accepted: AtomicBool,
 }
@@ -78,12 +83,13 @@ impl PostgresServer {
     /// # Errors
     /// Returns [`Error::Url`] if the URL or a certificate file cannot be read.
     pub(crate) fn new(url: &str, application_name: &str) -> Result<Self, Error> {
-        let DatabaseUrl { mut config, tls } = DatabaseUrl::parse(url)?;
+        let DatabaseUrl { mut config, tls, password_source } = DatabaseUrl::parse(url)?;
         config.application_name(application_name);
         let connector = tls::client_config(&tls).map_err(|reason| Error::url(url, reason))?;
         Ok(Self {
             config,
             tls: MakeRustlsConnect::new(connector),
+            password_source,
             has_accepted: AtomicBool::new(false),
         })
     }
@@ -94,10 +100,12 @@ impl PostgresServer {
     /// Returns [`Error::Connect`] with what to do.
     pub(crate) async fn connect(&self) -> Result<ServerConnection, Error> {
         let mut config = self.config.clone();
+        let mut source = self.password_source.map(str::to_owned);
         if config.get_password().is_none()
-            && let Some(password) = self.password()
+            && let Some((password, path)) = password_from_files(&self.fields_for_password())
         {
             config.password(password);
+            source = Some(path.display().to_string());
         }
         match config.connect(self.tls.clone()).await {
             Ok((client, connection)) => {
@@ -109,7 +117,7 @@ impl PostgresServer {
                 });
                 Ok(ServerConnection { client, driver: Driver(driver) })
             }
-            Err(error) => Err(self.refusal(&error)),
+            Err(error) => Err(self.refusal(&error, source.as_deref())),
         }
     }
 
@@ -129,17 +137,14 @@ impl PostgresServer {
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
-    fn password(&self) -> Option<String> {
+    /// Returns the fields that a line of the password file is found by.
+    fn fields_for_password(&self) -> [String; 4] {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => host.as_str(),
             Some(Host::Unix(_)) | None => "localhost",
         };
-        password_from_files(
-            host,
-            self.port(),
-            self.config.get_dbname().unwrap_or_default(),
-            self.user(),
-        )
+        let database = self.config.get_dbname().unwrap_or_default();
+        [host, &self.port().to_string(), database, self.user()].map(str::to_owned)
     }
 
     fn port(&self) -> u16 {
@@ -162,17 +167,35 @@ impl PostgresServer {
 
     /// Explains a failure to connect. If a server that has accepted us before rejects us now, the
     /// error is transient: the password is being changed, or a token has expired before the next
-    /// one was written.
-    fn refusal(&self, error: &tokio_postgres::Error) -> Error {
+    /// one was written. `password_source` is where the password came from, if there was one.
+    fn refusal(&self, error: &tokio_postgres::Error, password_source: Option<&str>) -> Error {
         let was_accepted = self.has_accepted.load(Ordering::Relaxed);
         let user = self.user();
         let text = describe(error);
         let (reason, transient) = match error.code().map(|code| code.code()) {
-            Some("28P01") => (
-                format!("the password of user {user} was refused; correct it in DATABASE_URL"),
-                was_accepted,
-            ),
+            Some("28P01") => {
+                let source = password_source.unwrap_or("DATABASE_URL");
+                (
+                    format!(
+                        "the password of user {user} was refused; it came from {source}: correct \
+                         it there, or give the role this password (`\\password {user}` in psql, as \
+                         its owner)"
+                    ),
+                    was_accepted,
+                )
+            }
             Some("28000") => (format!("user {user} may not connect: {text}"), was_accepted),
+            None if text.contains("password missing") => (self.no_password(), true),
+            None if is_out_of_time(error) => {
+                let now = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
+                (
+                    format!(
+                        "{text}; check this machine's clock, which shows {now}, then the dates of \
+                         the server's certificate"
+                    ),
+                    was_accepted,
+                )
+            }
             None if text.contains("TLS") => (
                 format!(
                     "{text}; servers of other machines are verified: name the file of their \
@@ -186,4 +209,40 @@ impl PostgresServer {
         };
         Error::Connect { place: self.place(), reason, transient }
     }
+
+    /// Explains that the server demands a password and none was found.
+    fn no_password(&self) -> String {
+        let user = self.user();
+        let fields = self.fields_for_password().join(":");
+        let file = usual_path()
+            .map_or("a password file".to_owned(), |path| format!("{} (mode 0600)", path.display()));
+        format!(
+            "the server demands a password for user {user}, and there is none: set PGPASSWORD, or \
+             add the line {fields}:PASSWORD to {file}; a role that `migrate` made has no password \
+             until its owner sets one (`\\password {user}` in psql)"
+        )
+    }
+}
+
+/// Returns whether the server's certificate is not valid yet or not valid any more.
+fn is_out_of_time(error: &tokio_postgres::Error) -> bool {
+    let mut source = error.source();
+    while let Some(found) = source {
+        if let Some(TlsError::InvalidCertificate(fault)) = found.downcast_ref::<TlsError>() {
+            return matches!(
+                fault,
+                CertificateError::Expired
+                    | CertificateError::ExpiredContext { .. }
+                    | CertificateError::NotValidYet
+                    | CertificateError::NotValidYetContext { .. }
+            );
+        }
+        // The source of an `io::Error` is that of the error inside it, not that error itself.
+        let inner = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        source = match inner {
+            Some(inner) => Some(inner),
+            None => found.source(),
+        };
+    }
+    false
 }

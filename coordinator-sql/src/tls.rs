@@ -24,6 +24,10 @@ use crate::database_url::{TlsSettings, TlsVerification};
 /// Returns a message that says why a certificate file cannot be used.
 pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
+    if let Some(path) = &settings.root_certificates {
+        // Even if no certificate is verified, because a missing file is a mistake in its name.
+        certificates(path)?;
+    }
     let verifier: Arc<dyn ServerCertVerifier> = match settings.verification {
         TlsVerification::None => Arc::new(AnyCertificate(Arc::clone(&provider))),
         TlsVerification::Authority => Arc::new(AnyHostname(authorities(settings, &provider)?)),
@@ -158,5 +162,25 @@ impl ServerCertVerifier for AnyHostname {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_authorities_must_exist_even_if_nothing_is_verified() {
+        for verification in
+            [TlsVerification::None, TlsVerification::Authority, TlsVerification::Hostname]
+        {
+            let settings = TlsSettings {
+                verification,
+                root_certificates: Some("/nowhere/ca.pem".to_owned()),
+                ..TlsSettings::default()
+            };
+            let reason = client_config(&settings).unwrap_err();
+            assert!(reason.starts_with("/nowhere/ca.pem: "), "{reason}");
+        }
     }
 }

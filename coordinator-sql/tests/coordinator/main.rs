@@ -30,6 +30,8 @@ mod load_plans;
 mod locks;
 mod lost_commits;
 mod migrate;
+mod own_server;
+mod passwords;
 mod plans;
 mod pooling;
 mod rds_rule;

@@ -34,6 +34,7 @@ pub mod resources;
 pub mod scan_settings;
 pub mod search;
 pub mod site_objects;
+pub mod store_tokens;
 pub mod warc;
 
 mod context;
@@ -48,7 +49,7 @@ pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
     crawl_run::{CrawlAssignment, store_urls},
     job::{JobError, PerformedJob, ScanAssignment},
-    outage::{ScanStore, StoreFailure, StoreOutage},
+    outage::{ScanStore, StoreFailure, StoreFault, StoreOutage},
     registry::{Assignment, perform_job},
     stats::Stats,
 };

@@ -2,17 +2,18 @@
 //!
 //! Denied access to one object is not an outage if the store still serves its canary: an object
 //! that is known to exist in the source, or one that may be written to archive and site. An
-//! overloaded store is in outage, whatever its canary shows.
+//! overloaded store is in outage, whatever its canary shows. A store without the scan's token is in
+//! outage too, and no canary is written to it, because it is not the scan's.
 //!
 //! Does not depend on who waits, and for how long.
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
 use everytab_coordinator::{JobKind, ScanInfo};
-use everytab_storage::{PutOptions, StorageError};
+use everytab_storage::{PutOptions, StorageError, Store};
 use uuid::Uuid;
 
-use crate::{context::Context, scan_settings::ScanSettings};
+use crate::{context::Context, scan_settings::ScanSettings, store_tokens};
 
 /// The stores of a scan, and the CDN in front of its site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +49,15 @@ impl ScanStore {
             Self::Archive => &[JobKind::Icon, JobKind::BundleShard, JobKind::Search, JobKind::Map],
             Self::Site => &[JobKind::BundleShard, JobKind::Search, JobKind::Map, JobKind::Publish],
             Self::Cdn => &[JobKind::Publish],
+        }
+    }
+
+    /// Returns the store's URL, if jobs write to it.
+    pub(crate) fn written_url(self, settings: &ScanSettings) -> Option<&str> {
+        match self {
+            Self::Archive => Some(&settings.archive),
+            Self::Site => Some(&settings.site),
+            Self::Source | Self::Cdn => None,
         }
     }
 
@@ -120,6 +130,17 @@ impl StoreOutage {
         }
     }
 
+    /// Returns the outage of a store that does not hold the scan's token. `reason` says so.
+    pub(crate) fn of_other_store(
+        store: ScanStore,
+        reason: String,
+        scan: &ScanInfo,
+        settings: &ScanSettings,
+    ) -> Self {
+        let (scan_id, crawl) = (scan.scan_id, scan.crawl.clone());
+        Self { store, reason, scan_id, crawl, settings: settings.clone() }
+    }
+
     /// Returns true if a failure is the store's fault. Otherwise the store responds, and the object
     /// or the request is at fault.
     pub(crate) async fn is_confirmed(&self, failed: &StoreFailure, context: &Context) -> bool {
@@ -128,28 +149,50 @@ impl StoreOutage {
         failed.is_of_the_store || is_away || self.check(context).await.is_err()
     }
 
-    /// Requests the store's canary once.
+    /// Requests the store's canary once. Archive and site must hold the scan's token before the
+    /// canary is written.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be reached or denies access.
-    pub async fn check(&self, context: &Context) -> Result<(), StorageError> {
-        let written = match self.store {
+    /// Returns an error if the store cannot be reached, denies access or is not the scan's.
+    pub async fn check(&self, context: &Context) -> Result<(), StoreFault> {
+        let prefix = match self.store {
             ScanStore::Source => {
                 let store = context.probing_source(&self.settings).await?;
-                return known_object_is_read(&*store, &self.crawl).await;
+                return Ok(known_object_is_read(&*store, &self.crawl).await?);
             }
-            ScanStore::Archive => {
-                (&self.settings.archive, object_names::archive_prefix(self.scan_id))
-            }
-            ScanStore::Site => (&self.settings.site, object_names::scan_prefix(self.scan_id)),
+            ScanStore::Archive => object_names::archive_prefix(self.scan_id),
+            ScanStore::Site => object_names::scan_prefix(self.scan_id),
             // The next job finds out.
             ScanStore::Cdn => return Ok(()),
         };
-        let (url, prefix) = written;
+        let Some(url) = self.store.written_url(&self.settings) else { return Ok(()) };
         let store = context.probing_store(url).await?;
+        if self.settings.has_store_tokens
+            && let Some(fault) = store_tokens::fault(&*store, self.scan_id).await?
+        {
+            return Err(StoreFault::OtherStore(fault));
+        }
         let options = PutOptions::new("text/plain", "no-store");
-        store.put(&format!("{prefix}{CANARY}"), bytes::Bytes::new(), options).await
+        Ok(store.put(&format!("{prefix}{CANARY}"), bytes::Bytes::new(), options).await?)
     }
+
+    /// Forgets that the store held the scan's token, so that it is looked for after the outage.
+    pub(crate) fn forget_store(&self, context: &Context) {
+        if let Some(url) = self.store.written_url(&self.settings) {
+            context.known_stores.forget(self.scan_id, url);
+        }
+    }
+}
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreFault {
+    /// It cannot be reached, or denies access.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// It does not hold the scan's token.
+    #[error("{0}")]
+    OtherStore(String),
 }
 
 /// The object written to check whether a store accepts writes. `scan gc` removes it with its scan.
@@ -160,7 +203,7 @@ const CANARY: &str = "canary";
 /// # Errors
 /// Returns an error if the store cannot be reached or denies access.
 pub(crate) async fn known_object_is_read(
-    source: &dyn everytab_storage::Store,
+    source: &dyn Store,
     crawl: &str,
 ) -> Result<(), StorageError> {
     source.head(&paths_list(crawl)).await.map(|_| ())

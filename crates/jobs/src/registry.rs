@@ -15,9 +15,10 @@ use crate::{
     index::Index,
     job::{Job, JobError, PerformedJob, ScanAssignment},
     map::DrawMap,
-    outage::StoreOutage,
+    outage::{ScanStore, StoreOutage},
     publish::Publish,
     search::Search,
+    store_tokens,
     warc::Warc,
 };
 
@@ -88,7 +89,56 @@ async fn perform_scan_job(
     context: &Context,
     job: &ScanAssignment,
 ) -> Result<PerformedJob, JobError> {
-    let performed = match job.kind {
+    let performed = match recognise_stores(context, job).await {
+        Ok(()) => perform_in_its_stores(coordinator, context, job).await,
+        Err(error) => Err(error),
+    };
+    match performed {
+        Err(JobError::Store(failed)) => {
+            let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
+            Err(match outage.is_confirmed(&failed, context).await {
+                true => {
+                    outage.forget_store(context);
+                    JobError::Outage(Box::new(outage))
+                }
+                false => JobError::Retry(failed.reason),
+            })
+        }
+        performed => performed,
+    }
+}
+
+/// Checks that the stores that a job needs hold the scan's tokens. Each is checked once per scan,
+/// and again after an outage.
+///
+/// # Errors
+/// Returns an outage if a store has no token, and an error if it cannot be reached.
+async fn recognise_stores(context: &Context, job: &ScanAssignment) -> Result<(), JobError> {
+    let ScanAssignment { kind, info, settings, .. } = job;
+    if !settings.has_store_tokens {
+        return Ok(());
+    }
+    for store in ScanStore::ALL.into_iter().filter(|store| store.kinds().contains(kind)) {
+        let Some(url) = store.written_url(settings) else { continue };
+        if context.known_stores.contains(info.scan_id, url) {
+            continue;
+        }
+        let fault = store_tokens::fault(&*context.store(url).await?, info.scan_id).await?;
+        if let Some(reason) = fault {
+            let outage = StoreOutage::of_other_store(store, reason, info, settings);
+            return Err(JobError::Outage(Box::new(outage)));
+        }
+        context.known_stores.insert(info.scan_id, url);
+    }
+    Ok(())
+}
+
+async fn perform_in_its_stores(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &ScanAssignment,
+) -> Result<PerformedJob, JobError> {
+    match job.kind {
         JobKind::Index => load_and_perform::<Index>(coordinator, context, job).await,
         JobKind::Warc => load_and_perform::<Warc>(coordinator, context, job).await,
         JobKind::Icon => load_and_perform::<Icon>(coordinator, context, job).await,
@@ -99,16 +149,6 @@ async fn perform_scan_job(
         JobKind::CrawlIndex | JobKind::CrawlClose => {
             Err(JobError::Discard(format!("a scan has no job of kind {}", job.kind)))
         }
-    };
-    match performed {
-        Err(JobError::Store(failed)) => {
-            let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
-            Err(match outage.is_confirmed(&failed, context).await {
-                true => JobError::Outage(Box::new(outage)),
-                false => JobError::Retry(failed.reason),
-            })
-        }
-        performed => performed,
     }
 }
 

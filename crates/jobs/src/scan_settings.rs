@@ -67,6 +67,10 @@ pub struct ScanSettings {
     /// Seed that shuffles the order of fetching, and nothing else.
     #[serde(default)]
     pub seed: u64,
+    /// Whether `scan start` wrote store tokens into archive and site. False if an older version
+    /// started the scan, so workers use its stores unchecked.
+    #[serde(default)]
+    pub has_store_tokens: bool,
 }
 
 /// The host ranks that `scan start` read and wrote into the archive for the search jobs.
@@ -102,6 +106,7 @@ impl ScanSettings {
             user_agent: None,
             host_ranks: None,
             seed: 0,
+            has_store_tokens: false,
         }
     }
 }

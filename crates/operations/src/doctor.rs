@@ -2,13 +2,15 @@
 //! what to change.
 //!
 //! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
-//! behind. Does not depend on how any of it is used later.
+//! behind, except where a worker's keys may not delete its probe. Does not depend on how any of it
+//! is used later.
 
 mod account;
 mod check;
 mod crawls;
 mod database;
 mod host;
+mod role_needs;
 mod stores;
 
 pub use self::{
@@ -17,5 +19,6 @@ pub use self::{
     crawls::check as crawls,
     database::check as database,
     host::{capacities, decoders, resolver, temporary},
+    role_needs::RoleNeeds,
     stores::{StoreOptions, check as stores},
 };

@@ -3,7 +3,8 @@
 //! Invariants: never touches the scan in a site's manifest, a running scan, or a scan that is newer
 //! than the published one and unknown here, because another database may be working on it. A store
 //! is listed before Postgres is queried for references, so that an object of a job that was
-//! repeated since is never taken for garbage.
+//! repeated since is never taken for garbage. A scan's store tokens remain until its rows are
+//! dropped, because `scan retry` may reopen it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -20,7 +21,7 @@ use everytab_storage::{ObjectInfo, Store, StoreSettings};
 use futures_util::StreamExt;
 use uuid::Uuid;
 
-use crate::{error::OperationError, line_sink::LineSink};
+use crate::{error::OperationError, line_sink::LineSink, scan_start::delete_tokens};
 
 /// Options of `scan gc`.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,10 @@ pub struct GcOptions {
 
 /// The prefix of the probes that `doctor` writes.
 pub(super) const PROBES: &str = ".doctor/";
+/// The name of the probe that `doctor --role` writes below the prefix that the role may write to.
+pub(super) const WORKER_PROBE: &str = ".doctor-probe";
+/// The prefixes of all probes in archive and site.
+const PROBE_PREFIXES: [&str; 3] = [".doctor", "archive/.doctor-probe", "scans/.doctor-probe"];
 /// Maximum objects in one call to a store; S3 accepts a thousand.
 const KEYS_PER_DELETE: usize = 1_000;
 
@@ -257,10 +262,14 @@ fn is_garbage(
     }
 }
 
-/// Removes the probes that `doctor` left behind when it was killed.
+/// Removes the probes that `doctor` left behind when it was killed, or when it ran with keys that
+/// may not delete.
 async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep<'_>) -> Result<(), OperationError> {
-    let probes = store.list_all(PROBES).await?;
-    sweep.remove(store, &probes).await
+    for prefix in PROBE_PREFIXES {
+        let probes = store.list_all(prefix).await?;
+        sweep.remove(store, &probes).await?;
+    }
+    Ok(())
 }
 
 async fn remove_below(
@@ -302,6 +311,9 @@ async fn drop_scan_rows(
 ) -> Result<(), OperationError> {
     let id = scan.id();
     if dry_run || coordinator.drop_scan(scan.number).await? {
+        if !dry_run {
+            delete_tokens([&scan.settings.archive, &scan.settings.site], id).await?;
+        }
         sink.data(format_args!("rows of scan {id}"))?;
         sink.note(format_args!(
             "its archive stays: {} in {}",

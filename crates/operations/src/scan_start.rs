@@ -5,7 +5,10 @@ use std::time::Duration;
 use everytab_bundler::{object_names, takedown_list::listed_patterns};
 use everytab_coordinator::{Coordinator, Digests, NewScan};
 use everytab_icon::{png::Colours, test_vectors::encoder_digest_hex};
-use everytab_jobs::scan_settings::{Internet, ScanSettings};
+use everytab_jobs::{
+    scan_settings::{Internet, ScanSettings},
+    store_tokens,
+};
 use everytab_storage::StoreSettings;
 use futures_util::StreamExt;
 use url::Url;
@@ -16,7 +19,8 @@ use crate::{
     blocklist::Patterns,
     crawl,
     error::OperationError,
-    host_ranks, index_formats, site_identity, source,
+    host_ranks::{self, FoundRanks},
+    index_formats, site_identity, source,
 };
 
 /// The source and the stores of a scan.
@@ -160,6 +164,7 @@ pub fn settings(
         user_agent,
         host_ranks: None,
         seed: shuffle,
+        has_store_tokens: true,
     })
 }
 
@@ -174,6 +179,8 @@ pub fn settings_match(
     options: &ScanOptions,
 ) -> Result<bool, OperationError> {
     let mut found: ScanSettings = serde_json::from_value(found)?;
+    // No option: a scan that an older version started has no tokens.
+    found.has_store_tokens = true;
     if !host_ranks::is_of(found.host_ranks.take().as_ref(), &options.host_ranks) {
         return Ok(false);
     }
@@ -264,9 +271,10 @@ async fn prepare(
     }
     let ranks = host_ranks::find(&options.host_ranks, &settings).await?;
     let scan_id = Uuid::now_v7();
-    if let Some(ranks) = &ranks {
-        // The scan's jobs may run as soon as it is started.
-        ranks.write(&stores.archive, scan_id).await?;
+    // The scan's jobs may run as soon as it is started.
+    if let Err(error) = write_objects(stores, ranks.as_ref(), scan_id).await {
+        delete_objects(stores, scan_id).await;
+        return Err(error);
     }
     let settings = ScanSettings { host_ranks: ranks.map(|found| found.pinned), ..settings };
     Ok(NewScan {
@@ -280,11 +288,58 @@ async fn prepare(
     })
 }
 
-/// Deletes the objects in the archive of a scan that did not start. If the database's reply was
-/// lost, the scan may have started, so this is checked first.
+/// Writes the objects that a scan's jobs need before it is started: its host ranks, and the tokens
+/// that mark archive and site as the scan's.
+async fn write_objects(
+    stores: &ScanStores,
+    ranks: Option<&FoundRanks>,
+    scan_id: Uuid,
+) -> Result<(), OperationError> {
+    if let Some(ranks) = ranks {
+        ranks.write(&stores.archive, scan_id).await?;
+    }
+    write_tokens([&stores.archive, &stores.site], scan_id).await
+}
+
+/// Writes a scan's tokens into its stores.
+///
+/// # Errors
+/// Returns an error if a store fails.
+pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), OperationError> {
+    for url in urls {
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        store_tokens::write(&*store, scan_id).await?;
+    }
+    Ok(())
+}
+
+/// Deletes a scan's tokens from its stores.
+///
+/// # Errors
+/// Returns an error if a store fails.
+pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), OperationError> {
+    for url in urls {
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        store_tokens::delete(&*store, scan_id).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the objects of a scan that did not start. If the database's reply was lost, the scan may
+/// have started, so this is checked first.
 async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
     if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {
-        host_ranks::delete(&stores.archive, scan.scan_id).await;
+        delete_objects(stores, scan.scan_id).await;
+    }
+}
+
+/// Deletes what [`write_objects`] wrote. Objects may remain if a store fails. They are small, and
+/// no scan reads them.
+async fn delete_objects(stores: &ScanStores, scan_id: Uuid) {
+    host_ranks::delete(&stores.archive, scan_id).await;
+    if let Err(error) = delete_tokens([&stores.archive, &stores.site], scan_id).await {
+        let error = error.message;
+        tracing::warn!(%scan_id, "the store tokens of a scan that did not start remain: {error}");
     }
 }
 

@@ -168,7 +168,11 @@ impl Worker {
             if self.has_stalled {
                 return Ok(WorkerEnd::Stalled);
             }
-            self.try_network().await;
+            // A silent resolver takes its time, for which a drain does not wait.
+            tokio::select! {
+                () = self.try_network() => {}
+                _ = stop.wait_for(|stop| *stop) => continue,
+            }
             let kinds = self.free_kinds();
             let leased = if kinds.is_empty() { Ok(Vec::new()) } else { self.lease(&kinds).await };
             match leased {

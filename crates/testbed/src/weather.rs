@@ -106,7 +106,8 @@ impl Weather {
 /// Returns the path of a request, a space, and the requested range.
 pub(crate) fn path_and_range<B>(request: &http::Request<B>) -> String {
     let range = request.headers().get(http::header::RANGE).and_then(|range| range.to_str().ok());
-    format!("{} {}", request.uri().path(), range.unwrap_or_default())
+    let path = request.uri().path_and_query().map_or("/", |found| found.as_str());
+    format!("{path} {}", range.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -145,6 +145,13 @@ resource "aws_iam_role_policy" "scanner" {
         Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
         Resource = ["${local.archive}/archive/*", "${local.site}/scans/*"]
       },
+      # The tokens by which it recognises the scan's stores; the console writes them.
+      {
+        Sid      = "RecogniseTheStores"
+        Effect   = "Allow"
+        Action   = "s3:GetObject"
+        Resource = ["${local.archive}/.everytab/*", "${local.site}/.everytab/*"]
+      },
     ]
   })
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use everytab_icon::test_vectors::encoder_digest_hex;
-use everytab_operations::doctor::{self, Check, FleetSize, StoreOptions};
+use everytab_operations::doctor::{self, Check, FleetSize, RoleNeeds, StoreOptions};
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::stdout,
-    options::{DatabaseArgs, FetchArgs},
+    commands::{run::check_combination, stdout},
+    options::{DatabaseArgs, FetchArgs, Role},
 };
 
 /// Options of `doctor`.
@@ -17,6 +17,10 @@ use crate::{
 pub struct DoctorArgs {
     #[command(flatten)]
     database: DatabaseArgs,
+    /// Check only what a process of these roles needs, with its database role and its keys; without
+    /// it, what an operator needs
+    #[arg(long = "role", env = "EVERYTAB_ROLE", value_enum, value_delimiter = ',')]
+    roles: Vec<Role>,
     /// The crawl's bucket; without it, that of the newest scan
     #[arg(long, env = "EVERYTAB_SOURCE")]
     source: Option<String>,
@@ -103,26 +107,37 @@ impl Report {
 /// Runs all checks that the options call for, and continues after a failed one.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written. A failed check is a line of output, and makes the
-/// exit code 1.
+/// Returns an error if the roles cannot be combined, or if stdout cannot be written. A failed check
+/// is a line of output, and makes the exit code 1.
 pub async fn run(args: DoctorArgs) -> CliResult {
     let mut report = Report { as_json: args.json, failed: 0 };
     let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
+    check_combination(&args.roles)?;
+    let needs = needs(&args.roles);
+    let needs = needs.as_ref();
     report.add(&Check::ok("encoder", encoder_digest_hex()))?;
-    report.extend(doctor::capacities(args.fetch.in_flight))?;
+    if needs.is_none_or(RoleNeeds::fetches) {
+        report.extend(doctor::capacities(args.fetch.in_flight))?;
+    }
     report.add(&doctor::temporary(&temporary))?;
-    report.add(&doctor::decoders())?;
+    if needs.is_none_or(RoleNeeds::decodes) {
+        report.add(&doctor::decoders())?;
+    }
     args.fetch.warn();
     let fetch = args.fetch.settings()?;
     let user_agent = fetch.user_agent.clone();
-    report.extend(doctor::resolver(fetch, &args.look_up).await)?;
+    if needs.is_none_or(RoleNeeds::fetches) {
+        report.extend(doctor::resolver(fetch, &args.look_up).await)?;
+    }
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {
         Some(url) => {
-            let (checks, scan) = doctor::database(url).await;
+            let (checks, scan) = doctor::database(url, needs).await;
             report.extend(checks)?;
-            report.extend(doctor::crawls(url, &user_agent).await)?;
+            if needs.is_none_or(RoleNeeds::crawls) {
+                report.extend(doctor::crawls(url, &user_agent, needs).await)?;
+            }
             newest = scan;
         }
         None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,
@@ -138,7 +153,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
         site: args.site,
         private: args.private,
     };
-    report.extend(doctor::stores(&options, newest.as_ref()).await)?;
+    report.extend(doctor::stores(&options, newest.as_ref(), needs).await)?;
     if args.account.aws {
         let AccountArgs { workers, on_demand, instance, .. } = args.account;
         report.extend(doctor::account(&FleetSize { workers, on_demand, instance }).await)?;
@@ -152,6 +167,15 @@ pub async fn run(args: DoctorArgs) -> CliResult {
         }
     );
     Ok(if report.failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Returns what processes of these roles need. `None` if no role is given.
+fn needs(roles: &[Role]) -> Option<RoleNeeds> {
+    (!roles.is_empty()).then(|| RoleNeeds {
+        kinds: Role::kinds(roles),
+        is_crawler: roles.contains(&Role::Crawl),
+        is_api: roles.contains(&Role::Api),
+    })
 }
 
 #[cfg(feature = "local")]

@@ -159,15 +159,24 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
 
 /// Refuses roles that cannot be combined, and a role without the options that it needs.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
+    check_combination(&args.roles)?;
+    if args.roles.contains(&Role::Api) {
+        api::store(&args.api)?;
+    }
+    Ok(())
+}
+
+/// Refuses roles that one process cannot combine.
+///
+/// # Errors
+/// Returns an error that names the role.
+pub(crate) fn check_combination(roles: &[Role]) -> Result<(), CliError> {
     for (role, name) in [(Role::Crawl, "crawl"), (Role::Api, "api")] {
-        if args.roles.contains(&role) && args.roles.iter().any(|other| *other != role) {
+        if roles.contains(&role) && roles.iter().any(|other| *other != role) {
             return Err(CliError::usage(format!(
                 "--role {name} goes with no other role: start a process for each"
             )));
         }
-    }
-    if args.roles.contains(&Role::Api) {
-        api::store(&args.api)?;
     }
     Ok(())
 }

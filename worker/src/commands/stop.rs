@@ -1,11 +1,11 @@
 //! Handles SIGTERM and SIGINT: the first signal starts a drain, the second ends the process
-//! immediately. A notice that EC2 will take the machine away starts a drain too, and does not count
-//! as a signal.
+//! immediately. SIGHUP, which a closed terminal sends, and a notice that EC2 will take the machine
+//! away start a drain too, and do not count as a signal.
 
-use std::process;
+use std::{fs, process};
 
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
 };
 use url::Url;
@@ -45,16 +45,18 @@ pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool
 fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    // A handler would replace `nohup`'s.
+    let mut hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup())).transpose()?;
     let (sender, _) = watch::channel(false);
     let asked = sender.clone();
     tokio::spawn(async move {
         let mut signals = 0_u32;
         loop {
             tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+                _ = terminate.recv() => signals += 1,
+                _ = interrupt.recv() => signals += 1,
+                true = received(&mut hangup) => {}
             }
-            signals += 1;
             if signals > 1 {
                 at_second();
                 process::exit(i32::from(Exit::Drained as u8));
@@ -64,4 +66,39 @@ fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Cl
         }
     });
     Ok(sender)
+}
+
+/// Waits for a signal. Never returns without a handler.
+async fn received(handler: &mut Option<Signal>) -> bool {
+    match handler {
+        Some(handler) => handler.recv().await.is_some(),
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns whether the process was started with SIGHUP ignored, as `nohup` does.
+fn ignores_hangup() -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup_in(&status))
+}
+
+fn ignores_hangup_in(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is signal 1, the lowest bit.
+    mask.is_some_and(|mask| mask & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_ignored_hangup_stays_ignored() {
+        let status = |mask: &str| format!("Name:\tx\nSigBlk:\t1\nSigIgn:\t{mask}\n");
+        assert!(ignores_hangup_in(&status("0000000000000001")));
+        assert!(ignores_hangup_in(&status("0000000000001001")));
+        for mask in ["0000000000001000", "", "x"] {
+            assert!(!ignores_hangup_in(&status(mask)), "{mask}");
+        }
+    }
 }

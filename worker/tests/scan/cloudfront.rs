@@ -171,11 +171,15 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
         let (key, found) = named.next().unwrap_or_else(|| panic!("{start}*{end}: {objects:?}"));
         assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
     }
-    // Exactly the objects whose content may change under the same name are invalidated.
+    // Exactly the objects whose content may change under the same name are invalidated. The scan's
+    // store token is of no page.
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 1, "{asked:?}");
-    let changing: Vec<&String> =
-        objects.iter().filter(|(_, (_, keep))| keep != year).map(|(key, _)| key).collect();
+    let changing: Vec<&String> = objects
+        .iter()
+        .filter(|(key, (_, keep))| keep != year && !key.starts_with(".everytab/"))
+        .map(|(key, _)| key)
+        .collect();
     for key in changing.iter().copied().chain([&String::new()]) {
         assert!(asked[0].contains(&format!("/{key}")), "{key:?} in {asked:?}");
     }

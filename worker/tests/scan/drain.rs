@@ -87,6 +87,34 @@ fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
 }
 
 #[test]
+fn a_terminal_that_closes_drains_a_worker_unless_it_runs_under_nohup() {
+    let internet = internet(150, Mix::none());
+    let (proxy, database) = internet.held_scan();
+    let worker = database.worker(&["--exit-when-done", "--drain", "300ms"]);
+    let mut under_nohup = std::process::Command::new("nohup");
+    under_nohup.arg(worker.get_program()).args(worker.get_args());
+    for (name, value) in worker.get_envs() {
+        match value {
+            Some(value) => under_nohup.env(name, value),
+            None => under_nohup.env_remove(name),
+        };
+    }
+    let closed = Running::start(worker);
+    proxy.wait_until_held();
+    closed.signal("HUP");
+    closed.finish().expect_code(4);
+    let status = database.status();
+    assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
+    assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
+    // This one goes on to the end of the scan.
+    let kept = Running::start(under_nohup);
+    wait_for("its start", || kept.stderr_text().contains("worker started").then_some(()));
+    kept.signal("HUP");
+    proxy.release();
+    kept.finish().expect_code(0);
+}
+
+#[test]
 fn a_second_signal_stops_immediately_and_the_leases_expire() {
     let internet = internet(150, Mix::none());
     let (proxy, database) = internet.held_scan();

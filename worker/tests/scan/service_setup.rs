@@ -96,7 +96,7 @@ fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
 }
 
 /// A cluster that asks for passwords over TCP, as that of Debian's package does.
-fn cluster(folder: &Path) -> PrivatePostgres {
+pub(crate) fn cluster(folder: &Path) -> PrivatePostgres {
     let listens = ("listen_addresses".to_owned(), "127.0.0.1".to_owned());
     let settings = PostgresSettings {
         durable: false,

@@ -2,6 +2,7 @@
 
 use everytab_jobs::scan_settings::ScanSettings;
 use serde::Serialize;
+use uuid::Uuid;
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +43,10 @@ pub struct NewestScan {
     pub crawl: String,
     /// Its settings.
     pub settings: ScanSettings,
+    /// Its id.
+    pub id: Uuid,
+    /// Whether it has not finished, so that workers use its stores.
+    pub is_open: bool,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
 
-use super::{check::Check, stores};
+use super::{check::Check, role_needs::RoleNeeds, stores};
 use crate::site_identity;
 
 /// Maximum difference between the clocks of this host and the server, because host delays depend on
@@ -16,8 +16,12 @@ const OLDEST_LINKS: TimeDelta = TimeDelta::hours(4);
 /// Maximum stores that are tried, because the others belong to similar crawls.
 const STORES_TRIED: usize = 16;
 
-/// Checks what live crawls need, if any is open. `user_agent` is the worker's.
-pub async fn check(url: &str, user_agent: &str) -> Vec<Check> {
+/// SQLSTATE of a function that the database role may not execute.
+const DENIED: &str = "42501";
+
+/// Checks what live crawls need, if any is open. `user_agent` is the worker's; `needs` are those of
+/// the process that will run here, `None` for an operator.
+pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Vec<Check> {
     // If these fail, the database checks have reported it.
     let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
         return Vec::new();
@@ -31,20 +35,33 @@ pub async fn check(url: &str, user_agent: &str) -> Vec<Check> {
     coordinator.close().await;
     match health {
         Err(error) => {
-            vec![Check::fail("live crawls", error.to_string(), "see the server's log")]
+            let remedy = match error.sqlstate() {
+                Some(DENIED) => {
+                    "sign in as everytab_worker or the owner, or name the roles of this machine's \
+                     worker with --role"
+                }
+                _ => "see the server's log",
+            };
+            vec![Check::fail("live crawls", error.to_string(), remedy)]
         }
         Ok(health) => {
-            let mut checks = checks_of(&health, now, user_agent);
+            let mut checks = checks_of(&health, now, user_agent, needs);
             for store in health.stores.iter().take(STORES_TRIED) {
-                checks.push(stores::crawl_store(store).await);
+                checks.push(stores::crawl_store(store, needs.is_some()).await);
             }
             checks
         }
     }
 }
 
-/// Returns the checks of the health data, without the stores.
-fn checks_of(health: &FrontierHealth, now: DateTime<Utc>, user_agent: &str) -> Vec<Check> {
+/// Returns the checks of the health data, without the stores. Those of the fleet, such as whether
+/// it holds all slots, are an operator's.
+fn checks_of(
+    health: &FrontierHealth,
+    now: DateTime<Utc>,
+    user_agent: &str,
+    needs: Option<&RoleNeeds>,
+) -> Vec<Check> {
     let FrontierHealth { open_crawls, running_crawls, .. } = health;
     let mut checks = vec![match health.is_of_another_server {
         true => Check::fail(
@@ -57,11 +74,15 @@ fn checks_of(health: &FrontierHealth, now: DateTime<Utc>, user_agent: &str) -> V
         false => Check::ok("live crawls", format!("{open_crawls} open, {running_crawls} running")),
     }];
     if *open_crawls > 0 {
-        checks.push(workers(health));
-        checks.push(slots(health));
-        checks.push(links(health));
+        if needs.is_none() {
+            checks.push(workers(health));
+            checks.push(slots(health));
+            checks.push(links(health));
+        }
         checks.push(clock(health.server_time, now));
-        checks.push(contact(user_agent));
+        if needs.is_none_or(|needs| needs.is_crawler) {
+            checks.push(contact(user_agent));
+        }
     }
     checks
 }
@@ -165,7 +186,7 @@ mod tests {
     }
 
     fn failed(health: &FrontierHealth, user_agent: &str) -> Vec<Check> {
-        let checks = checks_of(health, health.server_time, user_agent);
+        let checks = checks_of(health, health.server_time, user_agent, None);
         checks.into_iter().filter(|check| !check.ok).collect()
     }
 
@@ -195,6 +216,11 @@ mod tests {
             assert_eq!(failed(&health(), user_agent)[0].check, "User-Agent");
         }
         assert_eq!(failed(&health(), "Bot/1.0 (me@bot.page)"), []);
+        // A machine that is being set up is not to blame for the fleet.
+        let needs = RoleNeeds { is_crawler: true, ..RoleNeeds::default() };
+        let idle = FrontierHealth { live_workers: 0, held_slots: 0, ..health() };
+        let checks = checks_of(&idle, idle.server_time, USER_AGENT, Some(&needs));
+        assert!(checks.iter().all(|check| check.ok), "{checks:?}");
         let slow = clock(health().server_time, health().server_time - TimeDelta::seconds(3));
         assert!(!slow.ok && slow.found.starts_with("-3000 ms"), "{slow:?}");
     }
@@ -203,7 +229,7 @@ mod tests {
     fn a_database_without_open_crawls_needs_nothing() {
         let none =
             FrontierHealth { open_crawls: 0, running_crawls: 0, live_workers: 0, ..health() };
-        let checks = checks_of(&none, none.server_time, "Bot/1.0");
+        let checks = checks_of(&none, none.server_time, "Bot/1.0", None);
         assert_eq!(checks, [Check::ok("live crawls", "none is open")]);
     }
 }

@@ -1,16 +1,20 @@
 //! Checks the database: connection, version, rights, schema and drift.
 
-use everytab_coordinator::{ConnectSettings, Coordinator, Error, Transport};
+use everytab_coordinator::{ConnectSettings, Coordinator, Digests, Error, LeaseCursors, Transport};
 
-use super::check::{Check, NewestScan};
+use super::{
+    check::{Check, NewestScan},
+    role_needs::RoleNeeds,
+};
 
 /// Older scans finished long ago and were audited then.
 const SCANS_AUDITED: usize = 10;
 /// The oldest Postgres that supports the functions, as a server_version_num.
 const OLDEST_VERSION: i32 = 150_000;
 
-/// Returns the checks in order, and the newest scan with its stores.
-pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
+/// Returns the checks in order, and the newest scan with its stores. `needs` are those of the
+/// process that will use the database. `None` for an operator.
+pub async fn check(url: &str, needs: Option<&RoleNeeds>) -> (Vec<Check>, Option<NewestScan>) {
     let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
         Ok(coordinator) => coordinator,
         Err(error) => {
@@ -21,13 +25,22 @@ pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
     let mut checks = vec![version(&coordinator).await, isolation(&coordinator).await];
     checks.push(transport(url));
     let schema = coordinator.check_schema().await;
-    checks.push(rights(&coordinator, schema.is_ok()).await);
+    if needs.is_none() {
+        checks.push(rights(&coordinator, schema.is_ok()).await);
+    }
     checks.push(encoding(&coordinator).await);
     match schema {
         Ok(()) => checks.push(Check::ok("schema", everytab_coordinator::schema_digest())),
         Err(error) => {
             let remedy = "run `everytab-worker migrate` as the owner";
             checks.push(Check::fail("schema", error.to_string(), remedy));
+            coordinator.close().await;
+            return (checks, None);
+        }
+    }
+    if let Some(needs) = needs {
+        checks.push(role(&coordinator, needs).await);
+        if needs.is_api {
             coordinator.close().await;
             return (checks, None);
         }
@@ -116,6 +129,29 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     }
 }
 
+/// Checks that the database role may do what the process does. Leases no job.
+async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
+    const NAME: &str = "rights";
+    let tried = match needs.is_api {
+        true => coordinator.may_serve().await,
+        false => {
+            let digests = Digests { encoder: String::new() };
+            // Of no job, and without the sweep that a full scan begins with.
+            let mut cursors = LeaseCursors::default();
+            cursors.note(&[]);
+            let leased = coordinator.lease("doctor", &needs.kinds, 0, &digests, &cursors).await;
+            leased.map(|_| true)
+        }
+    };
+    let wanted = needs.database_role();
+    let found = match tried {
+        Ok(true) => return Check::ok(NAME, "this database role may do what the role does"),
+        Ok(false) => "this database role may not serve the HTTP service".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Check::fail(NAME, found, format!("sign in as {wanted}, or name other roles with --role"))
+}
+
 /// Compares counters with rows for the newest scans.
 async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
     let scans = coordinator.list_scans().await?;
@@ -160,5 +196,6 @@ async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestS
         let found = format!("{id} is {state}, and counts disagree with rows: {}", drift.join(" "));
         Check::fail("newest scan", found, "report it; `scan retry` counts the closing jobs anew")
     };
-    Ok((check, Some(NewestScan { crawl: info.crawl, settings })))
+    let is_open = state.is_open();
+    Ok((check, Some(NewestScan { crawl: info.crawl, settings, id, is_open })))
 }

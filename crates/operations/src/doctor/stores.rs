@@ -1,12 +1,30 @@
-//! Checks the stores: the crawl must be readable; archive, site and private prefix must be
-//! writable.
+//! Checks the stores. An operator reads the crawl, and reads, writes and deletes in archive, site
+//! and private prefix. A worker's keys need to allow only what the jobs of its roles do.
 
 use bytes::Bytes;
-use everytab_storage::{Condition, PutIf, PutOptions, StorageError, Store, StoreSettings};
+use everytab_bundler::object_names::{BLOCKLIST, SCANS_PREFIX};
+use everytab_coordinator::JobKind;
+use everytab_jobs::store_tokens;
+use everytab_storage::{
+    Condition, PutIf, PutOptions, StorageError, StorageErrorKind, Store, StoreSettings,
+};
 use uuid::Uuid;
 
-use super::check::{Check, NewestScan};
-use crate::{crawl, error::OperationError, gc::PROBES, index_formats, source};
+use super::{
+    check::{Check, NewestScan},
+    role_needs::RoleNeeds,
+};
+use crate::{
+    crawl,
+    error::OperationError,
+    gc::{PROBES, WORKER_PROBE},
+    index_formats, source,
+};
+
+/// The prefix that workers write to in an archive.
+const ARCHIVE_PREFIX: &str = "archive/";
+/// The prefix that crawlers write to in a crawl's store.
+const CRAWL_PREFIX: &str = "crawl-data/";
 
 /// The stores to check, as set by options. Missing ones are taken from the newest scan.
 #[derive(Debug, Default)]
@@ -25,26 +43,80 @@ pub struct StoreOptions {
     pub private: Option<String>,
 }
 
-/// Checks that the crawl can be read, and that the other stores can be written.
-pub async fn check(args: &StoreOptions, newest: Option<&NewestScan>) -> Vec<Check> {
+/// The rights that a process needs to a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// An operator reads, writes, lists and deletes.
+    Full,
+    /// A worker reads, writes and lists below a prefix.
+    ReadWrite(&'static str),
+    /// A worker writes below a prefix.
+    Write(&'static str),
+    /// A publisher reads the blocklist.
+    ReadBlocklist,
+}
+
+impl Access {
+    fn for_archive(needs: Option<&RoleNeeds>) -> Option<Self> {
+        let Some(needs) = needs else { return Some(Self::Full) };
+        let reads = needs.any_of(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]);
+        let writes = needs.any_of(&[JobKind::Icon]);
+        match reads {
+            true => Some(Self::ReadWrite(ARCHIVE_PREFIX)),
+            false => writes.then_some(Self::Write(ARCHIVE_PREFIX)),
+        }
+    }
+
+    fn for_site(needs: Option<&RoleNeeds>) -> Option<Self> {
+        let Some(needs) = needs else { return Some(Self::Full) };
+        let writes = needs.any_of(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]);
+        match needs.any_of(&[JobKind::Publish]) {
+            true => Some(Self::ReadWrite("")),
+            false => writes.then_some(Self::ReadWrite(SCANS_PREFIX)),
+        }
+    }
+
+    fn for_private(needs: Option<&RoleNeeds>) -> Option<Self> {
+        let Some(needs) = needs else { return Some(Self::Full) };
+        needs.any_of(&[JobKind::Publish]).then_some(Self::ReadBlocklist)
+    }
+}
+
+/// Checks the stores that a process needs. `needs` is `None` for an operator, who needs all.
+pub async fn check(
+    args: &StoreOptions,
+    newest: Option<&NewestScan>,
+    needs: Option<&RoleNeeds>,
+) -> Vec<Check> {
     let settings = newest.map(|newest| &newest.settings);
     let source = args.source.as_ref().or(settings.map(|settings| &settings.source));
     let archive = args.archive.as_ref().or(settings.map(|settings| &settings.archive));
     let site = args.site.as_ref().or(settings.map(|settings| &settings.site));
+    let private = match needs {
+        None => args.private.as_ref(),
+        Some(_) => args.private.as_ref().or(settings.and_then(|found| found.private.as_ref())),
+    };
     let is_public = args.is_public || settings.is_some_and(|settings| settings.source_is_public);
     let mut checks = Vec::new();
-    if let Some(source) = source {
+    if let Some(source) = source.filter(|_| needs.is_none_or(RoleNeeds::reads_source)) {
         let known = newest.filter(|newest| newest.settings.source == *source);
         let named = args.crawl.as_deref().or(known.map(|newest| newest.crawl.as_str()));
         checks.push(readable(source, is_public, named.unwrap_or(crawl::LATEST)).await);
     }
-    let written = [("archive", archive), ("site", site), ("private", args.private.as_ref())];
-    for (name, url) in written {
-        if let Some(url) = url {
-            checks.push(writable(name, url).await);
+    let used = [
+        ("archive", archive, Access::for_archive(needs)),
+        ("site", site, Access::for_site(needs)),
+        ("private", private, Access::for_private(needs)),
+    ];
+    let mut is_needed = false;
+    for (name, url, access) in used {
+        is_needed |= access.is_some();
+        if let (Some(url), Some(access)) = (url, access) {
+            checks.push(usable(name, url, access, newest).await);
         }
     }
-    if checks.is_empty() {
+    is_needed |= needs.is_none_or(RoleNeeds::reads_source);
+    if checks.is_empty() && is_needed {
         checks.push(Check::ok("stores", "none given; --source, --archive and --site check them"));
     }
     checks
@@ -70,52 +142,99 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
     Ok(format!("{source} has {crawl} with {count} index files ({formats})"))
 }
 
-async fn writable(name: &'static str, url: &str) -> Check {
-    let remedies = (format!("correct --{name}"), format!("check --{name} and the rights to it"));
-    can_be_written(name, url, remedies).await
-}
-
-/// Checks that a store of live crawls can be written.
-pub(super) async fn crawl_store(url: &str) -> Check {
-    let remedy = "give this machine the rights to it; meanwhile nothing of its crawls is recorded";
-    can_be_written("crawl store", url, (remedy.to_owned(), remedy.to_owned())).await
-}
-
-/// Writes to a store and deletes the object again. The remedies apply if the store cannot be
-/// opened, and if it denies access.
-async fn can_be_written(
+/// Checks that a store is the scan's and that these keys may do what `access` says.
+async fn usable(
     name: &'static str,
     url: &str,
+    access: Access,
+    newest: Option<&NewestScan>,
+) -> Check {
+    let remedies = (format!("correct --{name}"), format!("check --{name} and the rights to it"));
+    if let Some(scan) = newest.filter(|scan| scan.is_open && scan.settings.has_store_tokens)
+        && (scan.settings.archive == url || scan.settings.site == url)
+    {
+        let found = async {
+            let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+            store_tokens::fault(&*store, scan.id).await
+        };
+        match found.await {
+            Ok(None) => {}
+            Ok(Some(fault)) => return Check::fail(name, fault, remedies.0),
+            Err(error) => return Check::fail(name, error.to_string(), remedies.1),
+        }
+    }
+    can_be_used(name, url, access, remedies).await
+}
+
+/// Checks that a store of live crawls can be written, by an operator or by a worker.
+pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
+    let remedy = "give this machine the rights to it; meanwhile nothing of its crawls is recorded";
+    let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
+    can_be_used("crawl store", url, access, (remedy.to_owned(), remedy.to_owned())).await
+}
+
+/// Tries what `access` says, and deletes the probe. The remedies apply if the store cannot be
+/// opened, and if it denies access.
+async fn can_be_used(
+    name: &'static str,
+    url: &str,
+    access: Access,
     (not_opened, refuses): (String, String),
 ) -> Check {
     let store = match everytab_storage::open(url, &StoreSettings::default()).await {
         Ok(store) => store,
         Err(error) => return Check::fail(name, error.to_string(), not_opened),
     };
-    let key = format!("{PROBES}{}", Uuid::new_v4());
-    let tried = try_store(&*store, &key).await;
-    // Remove the probe even after an error.
-    let removed = store.delete(std::slice::from_ref(&key)).await;
+    let key = match access {
+        Access::Full => format!("{PROBES}{}", Uuid::new_v4()),
+        Access::ReadWrite(prefix) | Access::Write(prefix) => format!("{prefix}{WORKER_PROBE}"),
+        Access::ReadBlocklist => {
+            return match store.get(BLOCKLIST).await {
+                Err(error) if !error.is_not_found() => {
+                    Check::fail(name, error.to_string(), refuses)
+                }
+                _ => Check::ok(name, format!("{url} can be read")),
+            };
+        }
+    };
+    let tried = match access {
+        Access::Write(_) => {
+            store.put(&key, Bytes::from_static(PROBE), PutOptions::default()).await.map(|()| None)
+        }
+        _ => try_store(&*store, &key).await,
+    };
+    // Remove the probe even after an error. A worker's keys usually may not.
+    let removed = match store.delete(std::slice::from_ref(&key)).await {
+        Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
+        removed => removed,
+    };
+    let can = match access {
+        Access::Full => "can be read, written and deleted from".to_owned(),
+        Access::Write(prefix) => format!("can be written below {prefix:?}"),
+        _ => format!("can be read and written as {key:?}"),
+    };
     match tried.and_then(|found| removed.map(|()| found)) {
-        Ok(None) => Check::ok(name, format!("{url} can be read, written and deleted from")),
+        Ok(None) => Check::ok(name, format!("{url} {can}")),
         Ok(Some(fault)) => Check::fail(name, format!("{url}: {fault}"), "use another store"),
         Err(error) => Check::fail(name, error.to_string(), refuses),
     }
 }
 
+/// The content of a probe.
+const PROBE: &[u8] = b"everytab doctor";
+
 /// Writes, reads and lists a probe, and checks that a conditional write is rejected, because
 /// publishing switches the manifest by one. Returns what the store does wrong.
 async fn try_store(store: &dyn Store, key: &str) -> Result<Option<&'static str>, StorageError> {
-    let probe = Bytes::from_static(b"everytab doctor");
-    store.put(key, probe.clone(), PutOptions::default()).await?;
-    if store.get(key).await? != probe {
+    store.put(key, Bytes::from_static(PROBE), PutOptions::default()).await?;
+    if store.get(key).await? != PROBE {
         return Ok(Some("it gives back other bytes than it was given"));
     }
     if store.list_all(key).await?.len() != 1 {
         return Ok(Some("it does not list what it holds"));
     }
     let options = PutOptions::default();
-    let again = store.put_if(key, probe, Condition::Absent, options).await?;
+    let again = store.put_if(key, Bytes::from_static(PROBE), Condition::Absent, options).await?;
     Ok(match again {
         PutIf::PreconditionFailed => None,
         PutIf::Stored { .. } => Some("it ignores the conditions of a write (If-None-Match)"),
@@ -130,7 +249,7 @@ mod tests {
     async fn a_store_that_works_is_left_as_it_was() {
         let folder = tempfile::TempDir::new().unwrap();
         let url = folder.path().display().to_string();
-        let check = writable("site", &url).await;
+        let check = usable("site", &url, Access::Full, None).await;
         assert!(check.ok, "{check:?}");
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
         assert_eq!(store.list_all("").await.unwrap(), []);
@@ -141,7 +260,8 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let check = writable("site", &file.join("below").display().to_string()).await;
+        let below = file.join("below").display().to_string();
+        let check = usable("site", &below, Access::Full, None).await;
         assert!(!check.ok && check.remedy.unwrap().contains("--site"), "{}", check.found);
         let source = folder.path().display().to_string();
         let check = readable(&source, false, "CC-MAIN-2026-05").await;

@@ -1,0 +1,106 @@
+//! Store tokens: an object in a scan's archive and site by which a worker recognises them.
+//!
+//! `file:///srv/archive` is a directory on every host, but only one of them is the scan's. `scan
+//! start` writes the tokens, and a worker performs no job in a store without one, because it would
+//! write to its own disk and report success. The name contains the scan's id, so another scan's
+//! token does not count.
+//!
+//! Does not depend on Postgres, or on the scan's other objects.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use everytab_bundler::object_names::store_token;
+use everytab_storage::{PutOptions, StorageError, Store};
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+/// The content, for an operator who finds the object.
+const CONTENT: &[u8] = b"Workers use this store for the scan in this object's name because the \
+    object is here. `everytab-worker scan gc --drop-rows` removes it.\n";
+
+/// Writes a scan's token into a store.
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub async fn write(store: &dyn Store, scan_id: Uuid) -> Result<(), StorageError> {
+    let options = PutOptions::new("text/plain", "no-store");
+    store.put(&store_token(scan_id), Bytes::from_static(CONTENT), options).await
+}
+
+/// Deletes a scan's token from a store, if it has one.
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub async fn delete(store: &dyn Store, scan_id: Uuid) -> Result<(), StorageError> {
+    store.delete(&[store_token(scan_id)]).await
+}
+
+/// Looks for a scan's token in a store. Returns the fault and the remedy if it is missing.
+///
+/// # Errors
+/// Returns an error if the store cannot be reached or denies access.
+pub async fn fault(store: &dyn Store, scan_id: Uuid) -> Result<Option<String>, StorageError> {
+    let key = store_token(scan_id);
+    let is_there = store.head(&key).await?.is_some();
+    let place = store.url().trim_end_matches('/');
+    Ok((!is_there).then(|| {
+        format!(
+            "{place} on this machine is not the scan's store: `scan start` left a token in that, \
+             and {place}/{key} does not exist here; mount the scan's disk at this path, or scan \
+             with stores that all machines reach, such as s3://"
+        )
+    }))
+}
+
+/// The stores that hold a scan's token, by the scan and the store's URL.
+#[derive(Debug, Default)]
+pub(crate) struct KnownStores(Mutex<HashSet<(Uuid, String)>>);
+
+impl KnownStores {
+    pub(crate) fn contains(&self, scan_id: Uuid, url: &str) -> bool {
+        self.0.lock().contains(&(scan_id, url.to_owned()))
+    }
+
+    pub(crate) fn insert(&self, scan_id: Uuid, url: &str) {
+        self.0.lock().insert((scan_id, url.to_owned()));
+    }
+
+    /// Forgets a store after an outage, because another disk may be mounted there since.
+    pub(crate) fn forget(&self, scan_id: Uuid, url: &str) {
+        self.0.lock().remove(&(scan_id, url.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_token_of_the_scan_itself_makes_a_store_the_scans() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = folder.path().display().to_string();
+        let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        let (scan, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        write(&*store, other).await.unwrap();
+        let found = fault(&*store, scan).await.unwrap().unwrap();
+        assert!(found.contains(&url) && found.contains(&scan.to_string()), "{found}");
+        write(&*store, scan).await.unwrap();
+        assert_eq!(fault(&*store, scan).await.unwrap(), None);
+        delete(&*store, scan).await.unwrap();
+        assert!(fault(&*store, scan).await.unwrap().is_some());
+        assert_eq!(fault(&*store, other).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_not_there_is_not_made() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let missing = folder.path().join("archive");
+        let url = missing.display().to_string();
+        let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        assert!(fault(&*store, Uuid::from_u128(1)).await.unwrap().is_some());
+        assert!(!missing.exists());
+    }
+}

@@ -1,0 +1,187 @@
+//! Store tokens: a worker whose disk at a store's path is not the scan's writes nothing to it, and
+//! the tokens go where the scan goes.
+
+use std::{fs, path::Path, process::Command};
+
+use everytab_postgres::shared_for_tests;
+use everytab_testbed::Mix;
+
+use crate::{
+    environment::{Database, Internet, Stores, internet},
+    setup::{Running, assert_same, files, published, run, wait_for},
+};
+
+/// No lease may run out here, even on a busy machine.
+const LEASE: &str = "10s";
+
+fn scan_id(database: &Database) -> String {
+    database.psql("select max(scan_id::text) from everytab.scans").trim().to_owned()
+}
+
+/// Waits until `scan status` names a store, and returns what it says of it.
+fn trouble_of(database: &Database, store: &str) -> String {
+    wait_for(&format!("the {store} to be named"), || {
+        let troubles = database.status()["troubles"].to_string();
+        troubles.contains(&format!("waiting for the {store}: ")).then_some(troubles)
+    })
+}
+
+fn assert_nothing_was_lost(database: &Database) {
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    for event in ["retry", "discard", "expired"] {
+        assert!(status["events"][event].is_null(), "{}", status["events"]);
+    }
+}
+
+#[test]
+fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
+    let internet = internet(60, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
+    let token = format!(".everytab/{}", scan_id(&database));
+    for (store, kinds) in [("archive", "icon"), ("site", "bundle-shard")] {
+        let (here, away) = (dir.join(store), dir.join(format!("{store} elsewhere")));
+        assert!(here.join(&token).exists());
+        fs::rename(&here, &away).unwrap();
+        // The disk of this machine has the token of another scan.
+        let other = here.join(".everytab/01900000-0000-7000-8000-000000000001");
+        fs::create_dir_all(other.parent().unwrap()).unwrap();
+        fs::write(&other, "").unwrap();
+        let worker = Running::start(database.worker(&["--exit-when-done"]));
+        let said = trouble_of(&database, store);
+        for part in [here.to_str().unwrap(), "is not the scan's store", &token, "mount"] {
+            assert!(said.contains(part), "{said}");
+        }
+        let status = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+        assert!(status.contains("WAITING"), "{status}");
+        let sql = format!("select count(*) from everytab.job_results where kind = '{kinds}'");
+        assert_eq!(database.psql(&sql).trim(), "0");
+        assert_eq!(files(&here).len(), 1, "{:?}", files(&here).keys());
+        fs::remove_dir_all(&here).unwrap();
+        fs::rename(&away, &here).unwrap();
+        if store == "archive" {
+            worker.terminate();
+            worker.finish().expect_code(4);
+        } else {
+            // It looks again, and goes on without a new start.
+            worker.finish().expect_code(0);
+        }
+    }
+    assert_nothing_was_lost(&database);
+    assert!(!published(&dir.join("site")).is_empty());
+}
+
+#[test]
+fn a_bucket_that_is_not_the_scans_is_refused_too() {
+    let internet = internet(40, Mix::none());
+    let s3 = internet.s3();
+    let database = Database::new(&internet, Stores::s3(&s3.endpoint));
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
+    let bucket = internet.folder.path().join("s3/everytab");
+    let token = bucket.join("private/.everytab").join(scan_id(&database));
+    let bytes = fs::read(&token).unwrap();
+    assert!(bucket.join("site/.everytab").join(scan_id(&database)).exists());
+    fs::remove_file(&token).unwrap();
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    let said = trouble_of(&database, "archive");
+    assert!(said.contains("s3://everytab/private/.everytab/"), "{said}");
+    let put = bucket.join("private/archive");
+    assert!(!put.exists() || files(&put).keys().all(|name| !name.ends_with(".warc.gz")));
+    fs::write(&token, bytes).unwrap();
+    worker.finish().expect_code(0);
+    assert_nothing_was_lost(&database);
+}
+
+#[test]
+fn a_scan_that_an_older_version_started_goes_on_without_tokens() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan(internet.crawl(), &[]);
+    database.psql("update everytab.scans set settings = settings - 'has_store_tokens'");
+    for store in ["archive", "site"] {
+        fs::remove_dir_all(dir.join(store).join(".everytab")).unwrap();
+    }
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_nothing_was_lost(&database);
+}
+
+/// Stores that hold the scan's token.
+fn with_token(dir: &Path, scan: &str) -> Vec<&'static str> {
+    let holds = |store: &&str| dir.join(store).join(".everytab").join(scan).exists();
+    ["archive", "site"].into_iter().filter(holds).collect()
+}
+
+fn finished_scan(internet: &Internet, database: &Database) -> String {
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    scan_id(database)
+}
+
+#[test]
+fn tokens_remain_as_long_as_the_scans_rows() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let first = finished_scan(&internet, &database);
+    let second = finished_scan(&internet, &database);
+    run(database.owner(&["scan", "gc", "--keep", "0"])).expect_code(0);
+    assert!(!dir.join("site/scans").join(&first).exists());
+    assert_eq!(with_token(dir, &first), ["archive", "site"]);
+    let drop = ["scan", "gc", "--keep", "0", "--drop-rows"];
+    run(database.owner(&[&drop[..], &["--dry-run"]].concat())).expect_code(0);
+    assert_eq!(with_token(dir, &first), ["archive", "site"]);
+    run(database.owner(&drop)).expect_code(0);
+    assert!(with_token(dir, &first).is_empty());
+    assert_eq!(with_token(dir, &second), ["archive", "site"]);
+}
+
+#[test]
+fn a_scan_that_does_not_start_leaves_no_token() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    fs::write(dir.join("site"), "").unwrap();
+    let mut command = database.owner(&["scan", "start", "--crawl", internet.crawl()]);
+    command.args(database.stores.arguments());
+    run(command).expect_code(1);
+    fs::remove_file(dir.join("site")).unwrap();
+    database.psql("alter table everytab.scans add constraint refuses check (false) not valid");
+    let mut command = database.owner(&["scan", "start", "--crawl", internet.crawl()]);
+    command.args(database.stores.arguments());
+    run(command).expect_code(1);
+    for store in ["archive", "site"] {
+        let left = dir.join(store).join(".everytab");
+        assert!(!left.exists() || files(&left).is_empty(), "{store}: {:?}", files(&left).keys());
+    }
+}
+
+#[test]
+fn a_restored_scan_recognises_the_stores_that_it_was_restored_to() {
+    let internet = internet(40, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let scan = finished_scan(&internet, &database);
+    let expected = published(&dir.join("site"));
+    let backup = format!("file://{}/backup", dir.display());
+    run(database.owner(&["backup", "--to", &backup])).expect_code(0);
+    for store in ["archive", "site"] {
+        fs::remove_dir_all(dir.join(store)).unwrap();
+    }
+    let home = dir.join("restored");
+    let Stores { archive, site, .. } = Stores::folders(&internet, &home);
+    let name = shared_for_tests().fresh_database(None);
+    let there = |mut command: Command, user: &str| {
+        command.env("DATABASE_URL", shared_for_tests().url(&name, user));
+        run(command).expect_code(0)
+    };
+    let to = ["restore", "--from", &backup, "--site", &site, "--archive", &archive];
+    there(database.owner(&to), "postgres");
+    assert_eq!(with_token(&home, &scan), ["archive", "site"]);
+    // These jobs read the archive and write the site again.
+    there(database.owner(&["scan", "retry", "--kind", "map"]), "postgres");
+    there(database.worker(&["--exit-when-done"]), "everytab_worker");
+    assert_same(&published(&home.join("site")), &expected, "restored");
+}
