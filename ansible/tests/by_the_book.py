@@ -88,7 +88,7 @@ def in_several_goes(do, text):
 
 
 def known_name(world, sql):
-    """A hostname that the small internet's name server knows: it has no example.com for `doctor`."""
+    """A hostname that the small internet's name server knows: it has no www.example.com."""
     wait_for("hostnames", lambda: sql("select 1 from everytab.hosts limit 1"))
     host, port = world.internet["dns"].rsplit(":", 1)
     for name in sql("select distinct hostname from everytab.hosts limit 50").splitlines():

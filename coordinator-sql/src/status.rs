@@ -105,8 +105,8 @@ impl Timestamp {
     }
 }
 
-/// A store because of which jobs of a kind were released. No such job that was leased later has
-/// completed.
+/// A store, or a worker's resolver, because of which jobs of a kind were released. No such job that
+/// was leased later has completed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
     /// Last release time.

@@ -16,8 +16,9 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use everytab_commoncrawl::canonical_hostname;
 use everytab_coordinator::JobKind;
-use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
+use everytab_fetcher::{FetchSettings, Fetcher, KNOWN_NAMES, SettingsError, SigningKey};
 #[cfg(feature = "local")]
 use everytab_local::SampleNetwork;
 use everytab_webpage::PortList;
@@ -98,6 +99,17 @@ pub struct FetchArgs {
     /// Name server to ask instead of the system's
     #[arg(long, env = "EVERYTAB_DNS", value_name = "ADDR:PORT")]
     pub dns: Option<SocketAddr>,
+    /// Names that must have public addresses: while the name server denies one of them, or has an
+    /// address for a made-up name, nothing is fetched
+    #[arg(
+        long = "known-names",
+        env = "EVERYTAB_KNOWN_NAMES",
+        value_name = "HOST,...",
+        value_delimiter = ',',
+        value_parser = parse_known_name,
+        default_values = KNOWN_NAMES
+    )]
+    pub known_names: Vec<String>,
     /// Certificate authorities to trust besides the system's (PEM)
     #[arg(long, env = "EVERYTAB_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
@@ -149,6 +161,21 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
     pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
 }
 
+/// Parses a name that must exist.
+fn parse_known_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("a name is missing. Without names, false answers of the name server would \
+                    erase icons: leave the option out, or give hostnames that must exist"
+            .to_owned());
+    }
+    let name = canonical_hostname(text.trim())
+        .map_err(|error| format!("{error}; give a hostname that must exist"))?;
+    match name.address {
+        Some(_) => Err("an address needs no name server: give a hostname".to_owned()),
+        None => Ok(name.text.into_owned()),
+    }
+}
+
 impl FetchArgs {
     /// Returns the fetcher's settings.
     ///
@@ -161,6 +188,7 @@ impl FetchArgs {
             user_agent,
             signing_key,
             dns,
+            known_names,
             ca_file,
             allow_ranges,
             deny_ranges,
@@ -173,6 +201,7 @@ impl FetchArgs {
         let signing_key = signing_key.as_deref().map(read_signing_key).transpose()?.flatten();
         Ok(FetchSettings {
             dns,
+            known_names,
             ca_file,
             allow_ranges,
             deny_ranges,
@@ -231,6 +260,7 @@ impl FetchArgs {
             user_agent,
             signing_key,
             dns,
+            known_names,
             ca_file,
             allow_ranges,
             deny_ranges,
@@ -248,6 +278,7 @@ impl FetchArgs {
         add("--user-agent", user_agent.clone());
         add("--signing-key", signing_key.as_ref().map(|file| file.display().to_string()));
         add("--dns", dns.map(|address| address.to_string()));
+        add("--known-names", Some(known_names.join(",")));
         add("--ca-file", ca_file.as_ref().map(|file| file.display().to_string()));
         add("--remember", (*remember == Remember::Off).then(|| "off".to_owned()));
         for range in allow_ranges {
@@ -296,6 +327,7 @@ mod tests {
             "user-agent" => "SomeBot/1.0 (+https://bot.example/)",
             "signing-key" => "key.pem",
             "dns" => "127.0.0.1:5353",
+            "known-names" => "a.example,b.example",
             "ca-file" => "roots.pem",
             "allow-range" => "10.0.0.0/8,fd00::/8",
             "deny-range" => "192.0.2.0/24,2001:db8::/32",
@@ -324,6 +356,34 @@ mod tests {
             assert!(args.arguments().contains(option), "{option} is not passed on");
         }
         assert_eq!(format!("{:?}", parsed(&command, &args.arguments())), format!("{args:?}"));
+    }
+
+    #[test]
+    fn names_that_must_exist_are_hostnames_and_there_is_at_least_one() {
+        let command = FetchArgs::augment_args(Command::new("everytab-worker"));
+        let parse = |names: &str| {
+            let arguments = ["everytab-worker", "--known-names", names];
+            let matches = command.clone().try_get_matches_from(arguments);
+            let matches = matches.map_err(|error| error.to_string())?;
+            Ok(FetchArgs::from_arg_matches(&matches).unwrap().known_names)
+        };
+        let names = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(parsed(&command, &[]).known_names, KNOWN_NAMES);
+        assert_eq!(
+            parse("One.example, bücher.example."),
+            names(&["one.example", "xn--bcher-kva.example"])
+        );
+        for (wrong, reason) in [
+            ("", "a name is missing"),
+            ("one.example,", "a name is missing"),
+            ("192.0.2.1", "give a hostname"),
+            ("localhost", "does not belong to the public internet"),
+            ("a b.example", "give a hostname that must exist"),
+        ] {
+            let refused: Result<Vec<String>, String> = parse(wrong);
+            let refused = refused.expect_err(wrong);
+            assert!(refused.contains(reason) && refused.contains("--known-names"), "{refused}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
 //! - `page/`: one request of a crawl, and the data for its records;
 //! - `host/`: the delay of one host, and its requests in order;
-//! - `names/`: the resolver and its DNS client;
+//! - `names/`: the resolver with its DNS client, and checks of its answers;
 //! - `permits/`: limits per hostname, per address, in total, per second, and on memory;
 //! - `signing/`: signatures with which sites can recognise our requests;
 //! - `health/`: dead origins and endpoints, and checks whether a failure was caused locally.
@@ -120,7 +120,9 @@ pub use request::{
 };
 pub use request_log::{LoggedRequest, LoggedRequests, RequestEnd};
 pub use robot::Robot;
-pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES};
+pub use settings::{
+    FetchSettings, KNOWN_NAMES, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES,
+};
 pub use shard::{
     fetch_shard::{IconResult, ShardOptions, ShardResult, fetch_shard},
     host_candidates::HostCandidates,

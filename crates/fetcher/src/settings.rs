@@ -22,6 +22,10 @@ const CONCURRENT_ORIGINS: usize = 8_192;
 /// Memory in bytes of origins that are in progress or waiting, at 16 KiB each (measured: 13 KiB).
 pub const WAITING_BYTES: usize = CONCURRENT_ORIGINS * 16 * 1024;
 
+/// The names that must have public addresses, unless others are set. They have existed for decades
+/// and belong to three organisations with different networks.
+pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
+
 /// Whether robots.txt is obeyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RobotsPolicy {
@@ -91,9 +95,8 @@ pub struct FetchSettings {
     pub body_budget_bytes: usize,
     /// Maximum `Retry-After` for which the fetcher waits.
     pub retry_after_max: Duration,
-    /// A name for which every working resolver has some answer, to check a resolver that may be
-    /// dead.
-    pub canary_name: String,
+    /// Names that must have public addresses, by which a resolver is checked. At least one.
+    pub known_names: Vec<String>,
     /// Whether DNS answers and dead endpoints are cached, which only saves requests.
     pub remembers: bool,
     /// Number of recent origins that the circuit breaker evaluates, or `in_flight` if that is
@@ -152,7 +155,7 @@ impl Default for FetchSettings {
             max_redirects: 5,
             body_budget_bytes: 256 * 1024 * 1024,
             retry_after_max: Duration::from_secs(60),
-            canary_name: "example.com".to_owned(),
+            known_names: KNOWN_NAMES.map(str::to_owned).into(),
             remembers: true,
             breaker_window: 256,
             breaker_minimum: 128,

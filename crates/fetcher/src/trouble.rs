@@ -41,6 +41,9 @@ troubles! {
     /// The resolver does not respond at all.
     ResolverUnreachable "resolver_unreachable"
         "the resolver does not answer";
+    /// The resolver denies a name that exists, or has an address for one that does not.
+    ResolverFalse "resolver_false"
+        "the resolver gives false answers";
     /// The process was frozen or asleep during a fetch.
     Stalled "stalled"
         "this process was stalled while fetching";
@@ -63,6 +66,17 @@ impl Trouble {
             libc::EADDRNOTAVAIL => Some(Self::LocalPorts),
             _ => None,
         }
+    }
+
+    /// Returns whether a void fetch of an icon may run again in a few seconds. After a false answer
+    /// of the resolver the other fetches of its shard are void, too.
+    pub(crate) fn may_pass(self) -> bool {
+        self != Self::ResolverFalse
+    }
+
+    /// Returns whether the resolver is at fault.
+    pub(crate) fn is_of_resolver(self) -> bool {
+        matches!(self, Self::ResolverUnreachable | Self::ResolverFalse)
     }
 }
 

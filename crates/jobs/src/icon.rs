@@ -70,7 +70,6 @@ impl Job for Icon {
         let exclusions = context.exclusions.of_scan(job.scan);
         add_rows(&exclusions, excluded);
         let hosts = blocking(move || host_candidates(hosts)).await??;
-        let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
         let spool = Spool::create(&context.temporary, SPOOL_BYTES).map_err(|error| {
             JobError::NoRoom(format!("no spool in {}: {error}", context.temporary.display()))
         })?;
@@ -93,7 +92,7 @@ impl Job for Icon {
         };
         let shard = fetch_shard(&context.fetcher, hosts, Arc::clone(&spool), options)
             .await
-            .map_err(|trouble| JobError::Trouble { trouble, canaries })?;
+            .map_err(|trouble| JobError::Trouble(context.fetcher.describe(trouble)))?;
         let mut stats = stats(&shard.results);
         stats.count(CountName::DistinctUrls, shard.distinct_urls as u64);
         stats.count(CountName::DedupHits, shard.dedup_hits as u64);

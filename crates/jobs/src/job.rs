@@ -8,7 +8,7 @@
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
-use everytab_fetcher::{Heartbeat, ItemIsolation, Trouble};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_storage::{StorageError, StorageErrorKind};
 use uuid::Uuid;
 
@@ -115,13 +115,8 @@ pub enum JobError {
     #[error("{0}")]
     OtherSchema(String),
     /// This host or its network failed. The job is released without counting an attempt.
-    #[error("{trouble}")]
-    Trouble {
-        /// What failed.
-        trouble: Trouble,
-        /// Hostnames of the shard. The network is back when the resolver answers for them.
-        canaries: Vec<String>,
-    },
+    #[error("{0}")]
+    Trouble(String),
 }
 
 impl From<StorageError> for JobError {

@@ -10,6 +10,7 @@ mod check;
 mod crawls;
 mod database;
 mod host;
+mod names;
 mod role_needs;
 mod stores;
 

@@ -32,9 +32,8 @@ pub(crate) enum JobEnd {
     Completed,
     /// A store does not serve the job, which was released. The duration is that of the job's lease.
     Outage { outage: Box<StoreOutage>, lease: Duration },
-    /// This host or its network failed during the job. The canaries are hostnames for testing the
-    /// resolver.
-    Trouble { canaries: Vec<String> },
+    /// This host, its network or its resolver failed during the job.
+    Trouble,
     /// The job was released for a reason that this worker cannot change: there is no room for it,
     /// Postgres is slow or locked, or the database has another schema version.
     GivenBack,
@@ -198,10 +197,9 @@ async fn end_lease(
             span.in_scope(|| tracing::error!(reason, "another schema; the job is given back"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
-        Err(JobError::Trouble { trouble, canaries }) => {
-            span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
-            let released = release(coordinator, lease, &trouble.to_string(), until).await;
-            ("release", released, JobEnd::Trouble { canaries })
+        Err(JobError::Trouble(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "trouble of our own; the job is given back"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Trouble)
         }
     };
     EndedLease { call, result, job_end }

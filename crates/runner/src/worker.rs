@@ -55,9 +55,9 @@ const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a worker leases no jobs of a kind after it released one, for lack of room or because of
 /// the database: its schema, its locks or its silence.
 const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
-/// How long a worker leases no icon jobs after the network seemed broken, before it resolves
-/// canaries.
-const CANARY_PAUSE: Duration = Duration::from_secs(3);
+/// How long a worker leases no icon jobs after its network or its resolver failed, before it checks
+/// them.
+const NETWORK_PAUSE: Duration = Duration::from_secs(3);
 
 /// Settings of a worker.
 #[derive(Debug, Clone)]
@@ -122,7 +122,6 @@ pub async fn run(
         busy: HashMap::new(),
         icons_paused_until: None,
         paused: HashMap::new(),
-        canaries: Vec::new(),
         has_logged_idle: false,
         withheld: WithheldLog::default(),
         cursors: LeaseCursors::default(),
@@ -149,7 +148,6 @@ struct Worker {
     /// this kind.
     paused: HashMap<JobKind, Instant>,
     store_rests: StoreRests,
-    canaries: Vec<String>,
     has_logged_idle: bool,
     withheld: WithheldLog,
     cursors: LeaseCursors,
@@ -264,12 +262,13 @@ impl Worker {
     }
 
     /// Returns the end of the work if there is nothing left to wait for. This is decided by the
-    /// scans' counters, never by an empty reply to a lease call.
+    /// scans' counters, never by an empty reply to a lease call: other workers may finish a scan
+    /// while this one may not lease (`asked` is false).
     async fn has_finished(&mut self, asked: bool) -> Result<Option<WorkerEnd>, Error> {
         let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
-        let is_idle = !self.has_logged_idle && !works_elsewhere;
+        let is_idle = asked && !self.has_logged_idle && !works_elsewhere;
         let wants_to_know = self.settings.exit_when_done || is_idle;
-        if !asked || !self.running.is_empty() || !wants_to_know {
+        if !self.running.is_empty() || !wants_to_know {
             return Ok(None);
         }
         let progress = match metrics::call(
@@ -352,29 +351,29 @@ impl Worker {
                 let until = Instant::now() + GIVEN_BACK_PAUSE;
                 self.paused.extend(busy.map(|(kind, _)| (kind, until)));
             }
-            JobEnd::Trouble { canaries } => {
-                self.icons_paused_until = Some(Instant::now() + CANARY_PAUSE);
+            JobEnd::Trouble => {
+                self.icons_paused_until = Some(Instant::now() + NETWORK_PAUSE);
                 instruments().icons_resting.record(1, &[]);
-                self.canaries = canaries;
             }
         }
     }
 
-    /// After a failure of this host's network, leases no icon jobs until a look-up shows that the
-    /// network is back.
+    /// After a failure of this host's network or resolver, leases no icon jobs until a check shows
+    /// that both work.
     async fn try_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
         }
-        match self.context.fetcher.check_network(&self.canaries).await {
+        match self.context.fetcher.check_network().await {
             Ok(()) => {
                 tracing::info!("the network answers again; taking icon jobs");
                 self.icons_paused_until = None;
                 instruments().icons_resting.record(0, &[]);
             }
             Err(trouble) => {
-                tracing::warn!(%trouble, "still no icon jobs");
-                self.icons_paused_until = Some(Instant::now() + CANARY_PAUSE);
+                let reason = self.context.fetcher.describe(trouble);
+                tracing::warn!(reason, "still no icon jobs");
+                self.icons_paused_until = Some(Instant::now() + NETWORK_PAUSE);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The name server: UDP and TCP on one loopback port.
 //!
-//! A response is a function of the query alone. Every host of the content has one A record. Hosts
-//! that refuse connections have only the AAAA record `::1`, where nothing listens. All other names
-//! do not exist. Does not depend on HTTP.
+//! A response is a function of the query alone. Every host of the content has one A record, and so
+//! have the known names. Hosts that refuse connections have only the AAAA record `::1`, where
+//! nothing listens. All other names do not exist. Does not depend on HTTP.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -23,7 +23,12 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{accepting, behaviour::Behaviour, error::TestbedError, internet::Internet};
+use crate::{
+    accepting,
+    behaviour::Behaviour,
+    error::TestbedError,
+    internet::{Internet, KNOWN_NAMES},
+};
 
 /// The time to live of every record.
 const TTL_SECONDS: u32 = 60;
@@ -145,6 +150,12 @@ enum LookUp {
 fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> LookUp {
     let host = name.to_ascii().to_ascii_lowercase();
     let host = host.strip_suffix('.').unwrap_or(&host);
+    if KNOWN_NAMES.contains(&host) {
+        return LookUp::Addresses(match asked {
+            RecordType::A => vec![RData::A(A(internet.known_address(host)))],
+            _ => Vec::new(),
+        });
+    }
     if !internet.knows(host) {
         return LookUp::NoSuchName;
     }

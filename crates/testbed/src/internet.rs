@@ -42,12 +42,18 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "icons.forum-software.example",
 ];
 
+/// Names that exist in every internet, by which a client recognises a resolver that gives false
+/// answers. Their hosts serve nothing of interest.
+pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
+
 impl Internet {
     /// Returns true if the name is one of this internet's hosts.
     pub(crate) fn knows(&self, host: &str) -> bool {
         match &self.library {
             Library::Graph(served) => served.graph.named(host).is_some(),
-            Library::Recorded(_) => SHARED_HOSTS.contains(&host) || looks_public(host),
+            Library::Recorded(_) => {
+                SHARED_HOSTS.contains(&host) || (looks_public(host) && !is_made_up(host))
+            }
             Library::Generated(world) => {
                 SHARED_HOSTS.contains(&host) || world.index_of(host).is_some()
             }
@@ -76,6 +82,11 @@ impl Internet {
         } else {
             address::of_host(self.seed, host, behaviour)
         }
+    }
+
+    /// Returns the loopback address of one of the [`KNOWN_NAMES`].
+    pub(crate) fn known_address(&self, host: &str) -> Ipv4Addr {
+        address::of_host(self.seed, host, Behaviour::Fine)
     }
 
     /// Returns the addresses of a host that points into private networks. A third of such hosts
@@ -113,9 +124,24 @@ fn looks_public(host: &str) -> bool {
         && !host.ends_with(".invalid")
 }
 
+/// Returns true if the name was made up by a client that checks its resolver. No recorded page
+/// names such a host.
+fn is_made_up(host: &str) -> bool {
+    let label = host.strip_suffix(".com").and_then(|host| host.strip_prefix("everytab-"));
+    label.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::looks_public;
+    use super::{is_made_up, looks_public};
+
+    #[test]
+    fn a_made_up_name_does_not_exist_in_a_recorded_internet() {
+        assert!(is_made_up("everytab-0123456789abcdef.com"));
+        for host in ["everytab-0123.com", "everytab-0123456789abcdef.org", "example.com"] {
+            assert!(!is_made_up(host), "{host}");
+        }
+    }
 
     #[test]
     fn names_of_the_public_internet_are_distinguished_from_others() {

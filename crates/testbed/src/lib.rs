@@ -54,6 +54,7 @@ pub use graph::{
     BodyLeft, BrokenBody, ClosedCrawl, ExpectedEnding, ExpectedFetch, GraphPage, GraphSettings,
     Oracle, OracleScope, OracleSitemaps, PageKind, PageSpread, SiteGraph, SitemapKind, Trap,
 };
+pub use internet::KNOWN_NAMES;
 pub use mix::Mix;
 pub use politeness::{PolitenessFault, check_politeness};
 pub use running::{ClientSettings, Running, SmallInternet};

@@ -13,6 +13,7 @@ use std::{
     thread,
 };
 
+use everytab_fetcher::KNOWN_NAMES;
 use hickory_proto::{
     op::{Message, MessageType, ResponseCode},
     rr::{
@@ -160,8 +161,11 @@ fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, Str
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Serves the DNS records in `names` on a free port, and returns its address.
-pub(crate) fn resolve(names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
+/// Serves the DNS records in `names`, and those of the names that must exist, on a free port.
+/// Returns its address.
+pub(crate) fn resolve(mut names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
+    let public: IpAddr = PUBLIC[0].parse().unwrap();
+    names.extend(KNOWN_NAMES.map(|name| (name.to_owned(), vec![public])));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
     thread::spawn(move || {

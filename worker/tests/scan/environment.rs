@@ -198,6 +198,12 @@ impl Database {
         run(command).expect_code(0);
     }
 
+    /// Lets workers that are started from now on ask the name server at `dns`.
+    pub(crate) fn set_dns(&mut self, dns: SocketAddr) {
+        let at = self.fetch.iter().position(|argument| argument == "--dns").unwrap();
+        self.fetch[at + 1] = dns.to_string();
+    }
+
     /// A worker (`run`), as the role that may only execute the coordinator's functions.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);

@@ -52,6 +52,7 @@ mod instance_metadata;
 mod kills;
 mod live_crawls;
 mod local_service;
+mod lying_resolver;
 mod map;
 mod netns;
 mod older_version;

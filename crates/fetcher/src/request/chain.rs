@@ -45,7 +45,7 @@ pub(crate) async fn fetch(
     let mut attempt = 1;
     loop {
         match follow(shared, robots, scope, &shared.icon, url).await {
-            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS => {
+            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS && trouble.may_pass() => {
                 pause_after(trouble, url, attempt, scope).await;
                 attempt += 1;
             }

@@ -24,7 +24,7 @@ use url::Position;
 use crate::{
     health::clock::Clock,
     meter::FetchMeter,
-    names::resolver::Resolved,
+    names::resolved::Resolved,
     outcome::{AfterStall, Outcome},
     page::options::PageOptions,
     permits::request_permits::WirePermits,

@@ -194,21 +194,45 @@ impl Fetcher {
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
-    /// Checks whether the network works again: addresses that were reached before can be reached,
-    /// and the resolver has an address for at least one of `names`. If so, closes the circuit
-    /// breaker.
+    /// Checks whether the network works again: the resolver answers rightly for the known names and
+    /// for a made-up one, and addresses that were reached before can be reached. If so, closes the
+    /// circuit breaker.
     ///
     /// # Errors
     /// Returns the failure that remains.
-    pub async fn check_network(&self, names: &[String]) -> Result<(), Trouble> {
-        self.shared.resolver.canary().await?;
+    pub async fn check_network(&self) -> Result<(), Trouble> {
+        self.shared.resolver.check().await?;
         self.shared.connectivity.check().await?;
-        for name in names {
-            if self.shared.resolver.has_address(name).await? {
-                self.shared.breaker.reset();
-                return Ok(());
-            }
+        self.shared.breaker.reset();
+        Ok(())
+    }
+
+    /// Returns whether the resolver has an address for `name`. Its last answer is not used.
+    ///
+    /// # Errors
+    /// Returns the local failure that prevented the question.
+    pub async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
+        self.shared.resolver.has_address(name).await
+    }
+
+    /// Returns the names that must have public addresses.
+    pub fn known_names(&self) -> &[String] {
+        &self.shared.settings.known_names
+    }
+
+    /// Returns what the last check of the resolver found wrong, in one line. `None` if it was
+    /// right.
+    pub fn resolver_fault(&self) -> Option<String> {
+        self.shared.resolver.fault()
+    }
+
+    /// Returns a message of one line about a local failure. If the resolver is at fault, the
+    /// message says what it answered.
+    pub fn describe(&self, trouble: Trouble) -> String {
+        match self.resolver_fault().filter(|_| trouble.is_of_resolver()) {
+            // `scan_status.sql` searches for this phrase.
+            Some(fault) => format!("waiting for the resolver: {fault}"),
+            None => trouble.to_string(),
         }
-        Err(Trouble::MostOriginsFail)
     }
 }

@@ -16,8 +16,8 @@ use hyper::body::Incoming;
 use crate::{
     fetched::{Fetched, add_ms},
     health::clock::Clock,
-    names::resolver::Resolved,
-    outcome::Outcome,
+    names::resolved::Resolved,
+    outcome::{Outcome, Passing},
     permits::request_permits::{RequestPermits, WirePermits},
     purpose::Purpose,
     request::{
@@ -169,6 +169,7 @@ impl RequestChain<'_> {
             return Ok(vec![address]);
         }
         let began = Instant::now();
+        let false_checks = self.shared.resolver.false_checks();
         // A lookup has its own deadlines, and may be shared with other fetches.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
@@ -178,7 +179,14 @@ impl RequestChain<'_> {
         }
         match resolved {
             Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
-            Resolved::Failed(outcome) => Err(outcome.into()),
+            Resolved::Failed(outcome) => {
+                // A crawl records it for good, and has no shard that would be void.
+                if self.page.is_some() && outcome.passing(None) == Passing::No {
+                    let confirming = Box::pin(self.shared.resolver.confirm(false_checks));
+                    self.clock.wait(confirming).await?;
+                }
+                Err(outcome.into())
+            }
         }
     }
 

@@ -110,6 +110,8 @@ pub struct ShardResult {
 
 /// Fetches every candidate of a shard. Image bodies are added to `spool`.
 ///
+/// The resolver is checked before the first request and after the last one.
+///
 /// # Errors
 /// Returns a [`Trouble`], in which case the shard is void and has to be fetched again as a whole.
 pub async fn fetch_shard(
@@ -135,6 +137,7 @@ pub async fn fetch_shard(
         isolation: options.isolation,
         meter: FetchMeter::default(),
         requests: RequestLog::default(),
+        false_checks: fetcher.shared.resolver.false_checks(),
     });
     for (url_no, outcome) in plan.settled {
         results[url_no] = Some(match outcome {
@@ -143,6 +146,10 @@ pub async fn fetch_shard(
         });
     }
     let mut groups = plan.groups;
+    let sends_requests = !groups.is_empty();
+    if sends_requests {
+        work.shared.resolver.check().await?;
+    }
     shuffle(&mut groups, options.seed);
     run(&work, groups, &mut results).await?;
     let mut shard = ShardResult { distinct_urls: results.len(), ..ShardResult::default() };
@@ -152,6 +159,10 @@ pub async fn fetch_shard(
         shard.retried = again.iter().map(|group| group.url_nos.len()).sum();
         shuffle(&mut again, options.seed);
         run(&work, again, &mut results).await?;
+    }
+    if sends_requests {
+        work.shared.resolver.check().await?;
+        work.check_names_since_begin()?;
     }
     shard.bytes_downloaded = results.iter().flatten().map(|end| u64::from(end.bytes)).sum();
     let candidates = plan.url_no_of_candidate.len();
@@ -240,6 +251,7 @@ async fn run(
             // The runtime is shutting down.
             Err(_) => return Err(Trouble::Stalled),
         }
+        work.check_names_since_begin()?;
         if work.shared.breaker.is_open() {
             return Err(Trouble::MostOriginsFail);
         }

@@ -15,6 +15,7 @@ use crate::{
     robot::Robot,
     settings::RobotsPolicy,
     signing::RequestSigner,
+    trouble::Trouble,
 };
 
 /// State shared by the fetches of one shard. An item of the shard is a URL, by its index in `urls`.
@@ -33,9 +34,20 @@ pub(crate) struct ShardWork {
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,
     pub(crate) requests: RequestLog,
+    /// Number of checks that had found a false answer of the resolver when the shard began.
+    pub(crate) false_checks: u64,
 }
 
 impl ShardWork {
+    /// Returns an error if the resolver gave a false answer since the shard began. Earlier answers
+    /// for its names may have been false, too.
+    pub(crate) fn check_names_since_begin(&self) -> Result<(), Trouble> {
+        match self.shared.resolver.false_checks() == self.false_checks {
+            true => Ok(()),
+            false => Err(Trouble::ResolverFalse),
+        }
+    }
+
     /// Returns the rules to obey. `None` if the policy ignores robots.txt.
     pub(crate) fn robots(&self) -> Option<&RobotsCache> {
         (self.robots_policy == RobotsPolicy::Obey).then_some(&self.robots)

@@ -8,15 +8,15 @@ use std::{
     },
 };
 
-use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
+use everytab_fetcher::{FetchSettings, Fetcher, KNOWN_NAMES, Outcome, RobotsPolicy};
 use everytab_patience::in_time;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// A resolver that answers each question for `a.test` with what `answer` makes of it, and others
-/// with NXDOMAIN.
+/// A resolver that answers each question for `a.test` with what `answer` makes of it. As a real
+/// one, it has addresses for the names that must exist, and answers others with NXDOMAIN.
 async fn resolver(
     answer: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + Sync + 'static,
 ) -> (SocketAddr, AbortOnDropHandle<()>) {
@@ -30,6 +30,8 @@ async fn resolver(
             let asks_for_a_test = question.windows(8).any(|part| part == b"\x01a\x04test\0");
             let answers = if asks_for_a_test {
                 answer(question)
+            } else if let Some(known) = of_known_name(question) {
+                vec![known]
             } else {
                 let mut refusal = question.to_vec();
                 refusal[2] |= 0x80;
@@ -42,6 +44,25 @@ async fn resolver(
         }
     });
     (address, AbortOnDropHandle::new(task))
+}
+
+/// The answer for a name that must exist. `None` for others.
+fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
+    let labels = |name: &str| -> Vec<u8> {
+        let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
+        let labels = name.split('.').flat_map(label);
+        labels.chain([0]).collect()
+    };
+    let asked = KNOWN_NAMES.map(labels);
+    let asked = asked.iter().find(|name| question[12..].starts_with(name))?;
+    let mut bytes = question.to_vec();
+    bytes[2] |= 0x80;
+    bytes[6..8].copy_from_slice(&[0, 1]);
+    // The answer stands before the additional records of the question.
+    let question_end = 12 + asked.len() + 4;
+    let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 93, 184, 216, 34];
+    bytes.splice(question_end..question_end, record);
+    Some(bytes)
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod delivery;
 mod exclusions;
+mod false_names;
 mod host_turns;
 mod hostile;
 mod hostile_dns;

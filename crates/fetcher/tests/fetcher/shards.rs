@@ -10,8 +10,8 @@ use std::{
 };
 
 use everytab_fetcher::{
-    FetchSettings, HostCandidates, IconResult, InFlight, Outcome, RobotsPolicy, ShardOptions,
-    ShardResult, Span, Spool, Trouble, fetch_shard,
+    FetchSettings, HostCandidates, IconResult, InFlight, KNOWN_NAMES, Outcome, RobotsPolicy,
+    ShardOptions, ShardResult, Span, Spool, Trouble, fetch_shard,
 };
 use everytab_patience::{SILENCE, until};
 use everytab_webpage::{Candidate, CandidateSource};
@@ -233,10 +233,10 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
     let options = net.options();
     let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options.clone()).await;
     assert_eq!(ended.err(), Some(Trouble::MostOriginsFail));
-    let names = ["f1.test".to_owned()];
-    assert_eq!(fetcher.check_network(&names).await, Err(Trouble::MostOriginsFail));
-    let names = ["f1.test".to_owned(), "a.test".to_owned()];
-    assert_eq!(fetcher.check_network(&names).await, std::result::Result::Ok(()));
+    KNOWN_NAMES.iter().for_each(|name| net.dns.set(name, Name::Fails));
+    assert_eq!(fetcher.check_network().await, Err(Trouble::ResolverUnreachable));
+    KNOWN_NAMES.iter().for_each(|name| net.dns.point(name, "127.0.0.1"));
+    assert_eq!(fetcher.check_network().await, std::result::Result::Ok(()));
     let ended = fetch_shard(&fetcher, vec![host(0, &urls[..1])], spool(), options).await;
     assert_eq!(outcomes(&ended.expect("closed again")), [Outcome::Ok]);
 }

@@ -2,11 +2,11 @@
 
 use std::{io::Write, path::Path};
 
-use everytab_fetcher::{FetchSettings, Fetcher, Trouble, capacity};
+use everytab_fetcher::{FetchSettings, Fetcher, capacity};
 use everytab_jobs::{icon_processes, resources::SPOOL_BYTES};
 use everytab_sandbox::Confinement;
 
-use super::check::Check;
+use super::{check::Check, names};
 
 /// Checks that open files and memory suffice for this many requests in flight.
 pub fn capacities(in_flight: usize) -> Vec<Check> {
@@ -80,7 +80,8 @@ mod space {
     }
 }
 
-/// Creates a fetcher as a worker does, and resolves a name.
+/// Creates a fetcher as a worker does, resolves a name, and checks what the resolver answers for
+/// names that are known to exist.
 pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     let dns = settings.dns;
     let fetcher = match Fetcher::new(settings) {
@@ -91,12 +92,11 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
         }
     };
     let who = dns.map_or("the system's resolver".to_owned(), |dns| dns.to_string());
-    let looked_up = fetcher.check_network(&[name.to_owned()]).await;
-    let check = match looked_up {
-        Ok(()) => Check::ok("resolver", format!("{who} has an address for {name}")),
-        Err(Trouble::MostOriginsFail) => Check::fail(
+    let check = match fetcher.has_address(name).await {
+        Ok(true) => Check::ok("resolver", format!("{who} has an address for {name}")),
+        Ok(false) => Check::fail(
             "resolver",
-            format!("{who} answers, but has no address for {name}"),
+            format!("{who} has no address for {name}"),
             "check its way to the internet, or --look-up a name that it should know",
         ),
         Err(trouble) => Check::fail(
@@ -105,5 +105,6 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
             "check /etc/resolv.conf or give --dns ADDR:PORT",
         ),
     };
-    vec![Check::ok("fetcher", "certificates and settings are usable"), check]
+    let names = names::known(&fetcher, &who).await;
+    vec![Check::ok("fetcher", "certificates and settings are usable"), check, names]
 }

@@ -11,6 +11,7 @@ use super::{
     plan::{HostKind, TrackPlan, host_number},
     tally::Tally,
 };
+use crate::internet::KNOWN_NAMES;
 
 const HEADER_BYTES: usize = 12;
 const TYPE_A: u16 = 1;
@@ -53,10 +54,16 @@ fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     }
     let kind = u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]);
     let end = at + 4;
-    let host = host_number(&name.to_ascii_lowercase());
-    let exists =
-        host.and_then(|host| plan.kind(host)).is_some_and(|kind| kind != HostKind::NoSuchName);
-    let address = host.filter(|_| exists && kind == TYPE_A).and_then(|host| plan.address(host));
+    let name = name.to_ascii_lowercase();
+    let host = host_number(&name);
+    let is_known = KNOWN_NAMES.contains(&name.as_str());
+    let exists = is_known
+        || host.and_then(|host| plan.kind(host)).is_some_and(|kind| kind != HostKind::NoSuchName);
+    let address = match host {
+        None if is_known => Some(Ipv4Addr::LOCALHOST),
+        host => host.and_then(|host| plan.address(host)),
+    };
+    let address = address.filter(|_| exists && kind == TYPE_A);
     let mut answer = message.get(..end)?.to_vec();
     // A response; recursion desired and available; one question, no authority or additional
     // records.
@@ -97,6 +104,8 @@ mod tests {
         assert!(matches!(&found.answers[0].data, RData::A(a) if a.0.is_loopback()));
         let empty = ask("h3.icons.test.", RecordType::AAAA);
         assert_eq!((empty.answers.len(), empty.metadata.response_code), (0, ResponseCode::NoError));
+        let known = ask("example.com.", RecordType::A);
+        assert_eq!(known.answers.len(), 1);
         let missing = ask("h10.icons.test.", RecordType::A);
         assert_eq!(missing.metadata.response_code, ResponseCode::NXDomain);
     }

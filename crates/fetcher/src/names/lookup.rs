@@ -1,0 +1,213 @@
+//! Sends DNS questions to the operator's choice of resolver.
+//!
+//! Each question has two attempts with a deadline each. The first uses the few sockets of the DNS
+//! client, and falls back to the resolver library if the response is incomplete; the second uses
+//! the library. Does not cache, and does not depend on what the addresses are for.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    time::{Duration, Instant},
+};
+
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts},
+    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
+    proto::{
+        op::ResponseCode,
+        rr::{Name, RData, Record, RecordType},
+    },
+    system_conf::read_system_conf,
+};
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use crate::{names::dns_client::DnsClient, settings::FetchSettings, trouble::Trouble};
+
+/// Minimum time to cache an answer: the icons of one shard look up a name within it.
+pub(crate) const TTL_MIN: Duration = Duration::from_secs(60);
+/// Maximum time to cache an answer, whatever its TTL.
+pub(crate) const TTL_MAX: Duration = Duration::from_secs(3_600);
+
+/// Sends questions to one resolver.
+pub(crate) struct DnsLookup {
+    hickory: TokioResolver,
+    /// The client for the first name server. `None` if the system's settings have no server.
+    client: Option<DnsClient>,
+    attempt_timeout: Duration,
+    last_answer_at: Mutex<Option<Instant>>,
+}
+
+/// The result of one DNS question.
+pub(crate) enum DnsAnswer {
+    /// Addresses, and until when they may be cached.
+    Addresses(Vec<IpAddr>, Instant),
+    NoSuchName,
+    NoSuchRecord,
+    /// The resolver reported a failure.
+    Failure,
+    /// There was no response in time.
+    Silence,
+    /// A local failure prevented the query.
+    Trouble(Trouble),
+}
+
+impl DnsLookup {
+    /// Creates the clients. Returns a message of one line if the system's resolver settings are
+    /// invalid.
+    pub(crate) fn new(settings: &FetchSettings) -> Result<Self, String> {
+        let mut builder = match settings.dns {
+            Some(address) => TokioResolver::builder_with_config(
+                single_server(address),
+                TokioRuntimeProvider::default(),
+            ),
+            None => TokioResolver::builder_tokio()
+                .map_err(|e| format!("the machine's resolver settings: {e} (set --dns)"))?,
+        };
+        set_options(builder.options_mut(), settings.dns_timeout);
+        let server = settings.dns.or_else(first_server_of_the_machine);
+        let hickory = builder.build().map_err(|e| format!("the resolver: {e}"))?;
+        Ok(Self {
+            hickory,
+            client: server.map(DnsClient::new),
+            attempt_timeout: settings.dns_timeout,
+            last_answer_at: Mutex::new(None),
+        })
+    }
+
+    /// Returns whether the resolver has answered any question since then.
+    pub(crate) fn has_answered_since(&self, since: Instant) -> bool {
+        self.last_answer_at.lock().is_some_and(|seen| seen >= since)
+    }
+
+    /// Returns the IPv4 addresses of a name, or its IPv6 addresses if it has none.
+    pub(crate) async fn addresses(&self, host: &str) -> DnsAnswer {
+        match self.ask(host, RecordType::A).await {
+            DnsAnswer::NoSuchRecord => self.ask(host, RecordType::AAAA).await,
+            answer => answer,
+        }
+    }
+
+    /// Sends one question, and retries it if there was no response.
+    async fn ask(&self, host: &str, record_type: RecordType) -> DnsAnswer {
+        let Ok(name) = Name::from_ascii(format!("{host}.")) else {
+            return DnsAnswer::NoSuchName;
+        };
+        let mut last = DnsAnswer::Silence;
+        for attempt in 0..2 {
+            let by_client = match &self.client {
+                Some(client) if attempt == 0 => self.ask_client(client, &name, record_type).await,
+                _ => None,
+            };
+            last = match by_client {
+                Some(answer) => answer,
+                None => self.ask_hickory(&name, record_type).await,
+            };
+            if !matches!(last, DnsAnswer::Silence | DnsAnswer::Trouble(_)) {
+                *self.last_answer_at.lock() = Some(Instant::now());
+                break;
+            }
+        }
+        last
+    }
+
+    /// Queries through the few sockets of the DNS client. `None` if the response is incomplete.
+    async fn ask_client(
+        &self,
+        client: &DnsClient,
+        name: &Name,
+        record_type: RecordType,
+    ) -> Option<DnsAnswer> {
+        let message = match timeout(self.attempt_timeout, client.ask(name, record_type)).await {
+            Err(_elapsed) => return Some(DnsAnswer::Silence),
+            Ok(Err(error)) => return Some(of_io_error(&error)),
+            Ok(Ok(message)) => message,
+        };
+        if message.metadata.truncation {
+            return None;
+        }
+        match message.metadata.response_code {
+            ResponseCode::NoError => {
+                let ttl = message.answers.iter().map(|record| record.ttl).min().unwrap_or(0);
+                let left = Duration::from_secs(ttl.into());
+                let answer = of_records(&message.answers, Instant::now() + left);
+                // Incomplete: an alias (CNAME) whose target is not in the response.
+                let is_whole =
+                    message.answers.is_empty() || matches!(answer, DnsAnswer::Addresses(..));
+                is_whole.then_some(answer)
+            }
+            ResponseCode::NXDomain => Some(DnsAnswer::NoSuchName),
+            _ => Some(DnsAnswer::Failure),
+        }
+    }
+
+    async fn ask_hickory(&self, name: &Name, record_type: RecordType) -> DnsAnswer {
+        let lookup = self.hickory.lookup(name.clone(), record_type);
+        match timeout(self.attempt_timeout, lookup).await {
+            Err(_elapsed) => DnsAnswer::Silence,
+            Ok(Ok(lookup)) => of_records(lookup.answers(), lookup.valid_until()),
+            Ok(Err(error)) => of_error(&error),
+        }
+    }
+}
+
+/// Returns the addresses in the records of a response, under any alias.
+fn of_records(records: &[Record], valid_until: Instant) -> DnsAnswer {
+    let addresses = records.iter().filter_map(|record| match &record.data {
+        RData::A(a) => Some(IpAddr::V4(a.0)),
+        RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
+        _ => None,
+    });
+    let addresses: Vec<IpAddr> = addresses.collect();
+    if addresses.is_empty() {
+        return DnsAnswer::NoSuchRecord;
+    }
+    let now = Instant::now();
+    let left = valid_until.saturating_duration_since(now);
+    DnsAnswer::Addresses(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
+}
+
+fn of_io_error(error: &io::Error) -> DnsAnswer {
+    Trouble::of_io(error).map_or(DnsAnswer::Silence, DnsAnswer::Trouble)
+}
+
+fn first_server_of_the_machine() -> Option<SocketAddr> {
+    let (config, _options) = read_system_conf().ok()?;
+    let server = config.name_servers().first()?;
+    let port = server.connections.first().map_or(53, |connection| connection.port);
+    Some(SocketAddr::new(server.ip, port))
+}
+
+fn of_error(error: &NetError) -> DnsAnswer {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+            ResponseCode::NXDomain => DnsAnswer::NoSuchName,
+            ResponseCode::NoError => DnsAnswer::NoSuchRecord,
+            _ => DnsAnswer::Failure,
+        },
+        NetError::Io(error) => of_io_error(error),
+        NetError::Timeout | NetError::NoConnections | NetError::Busy => DnsAnswer::Silence,
+        _ => DnsAnswer::Failure,
+    }
+}
+
+fn single_server(address: SocketAddr) -> ResolverConfig {
+    let mut udp = ConnectionConfig::udp();
+    udp.port = address.port();
+    let mut tcp = ConnectionConfig::tcp();
+    tcp.port = address.port();
+    let server = NameServerConfig::new(address.ip(), true, vec![udp, tcp]);
+    ResolverConfig::from_parts(None, Vec::new(), vec![server])
+}
+
+fn set_options(options: &mut ResolverOpts, attempt_timeout: Duration) {
+    options.attempts = 1;
+    options.timeout = attempt_timeout;
+    options.num_concurrent_reqs = 1;
+    // With its default of 32, the library returns "busy" if a few truncated responses are retried
+    // over TCP.
+    options.max_active_requests = 4_096;
+    options.cache_size = 0;
+    options.use_hosts_file = ResolveHosts::Never;
+}

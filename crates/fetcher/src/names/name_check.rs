@@ -1,0 +1,179 @@
+//! Names whose answers are known in advance, by which a false resolver is recognised.
+//!
+//! The known names must have public addresses. A made-up name must not exist. A resolver that
+//! denies the former or has an address for the latter says so about the names of sites, too, so
+//! none of its answers count. This is the pure part: names, findings, and the window of recent
+//! answers that makes the resolver check again. Does not depend on how a question is sent.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+};
+
+use crate::{names::resolved::Resolved, outcome::Outcome};
+
+/// Number of recent names by which a resolver is suspected.
+const WINDOW: usize = 100;
+/// A resolver is suspected if more of the recent names than this have no address, or have the same
+/// one: most of them.
+const MAX_ALIKE: usize = WINDOW / 2;
+/// A resolver is suspected if it failed for more of the recent names than this. On the web it fails
+/// for a few of a hundred names.
+const MAX_FAILED: usize = WINDOW / 4;
+
+/// Maximum number of rounds of questions of one check, if an answer of the first is missing.
+pub(crate) const CHECK_ROUNDS: usize = 5;
+/// Maximum number of questions of all rounds without an answer, as single packets are lost. A
+/// resolver that fails for half of its questions exceeds it.
+pub(crate) const MAX_UNANSWERED: usize = 2;
+
+/// The result of checking a resolver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NameCheck {
+    /// The known names have public addresses, and the made-up name does not exist.
+    Right,
+    /// An answer is false.
+    False(FalseAnswer),
+    /// Too many questions had no answer.
+    Silent,
+}
+
+/// A false answer of a resolver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FalseAnswer {
+    /// A known name does not exist, it says.
+    NoSuchName(String),
+    /// A known name has no address, it says.
+    NoAddress(String),
+    /// A known name has an address that is not public.
+    NotPublic(String, IpAddr),
+    /// A made-up name has an address.
+    Invented(String, IpAddr),
+}
+
+impl fmt::Display for FalseAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchName(name) => {
+                write!(formatter, "{name}, which exists, does not exist (NXDOMAIN)")
+            }
+            Self::NoAddress(name) => write!(formatter, "{name}, which has addresses, has none"),
+            Self::NotPublic(name, address) => {
+                write!(formatter, "{name} has the address {address}, which is not public")
+            }
+            Self::Invented(name, address) => {
+                write!(formatter, "{name}, which is made up, has the address {address}")
+            }
+        }
+    }
+}
+
+/// Returns a hostname that nobody has registered: one of 2^64 below `com`.
+pub(crate) fn made_up_name() -> String {
+    // Each state has random keys of its own.
+    format!("everytab-{:016x}.com", RandomState::new().hash_one(()))
+}
+
+/// An answer in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum RecentAnswer {
+    NoAddress,
+    Failed,
+    Address(IpAddr),
+}
+
+/// The answers for the most recent names. Most sites exist, and they have different addresses.
+#[derive(Debug, Default)]
+pub(crate) struct RecentAnswers(VecDeque<RecentAnswer>);
+
+impl RecentAnswers {
+    /// Adds the answer for a name. Returns true if the last hundred are suspect, and then forgets
+    /// them, so that the resolver is checked once in a hundred names.
+    pub(crate) fn add(&mut self, resolved: &Resolved) -> bool {
+        let answer = match resolved {
+            Resolved::Addresses(addresses) => match addresses.first() {
+                Some(first) => RecentAnswer::Address(*first),
+                None => RecentAnswer::NoAddress,
+            },
+            Resolved::Failed(Outcome::DnsServfail | Outcome::DnsTimeout) => RecentAnswer::Failed,
+            Resolved::Failed(_) => RecentAnswer::NoAddress,
+        };
+        if self.0.len() == WINDOW {
+            self.0.pop_front();
+        }
+        self.0.push_back(answer);
+        let is_suspect = self.0.len() == WINDOW && self.is_suspect();
+        if is_suspect {
+            self.0.clear();
+        }
+        is_suspect
+    }
+
+    fn is_suspect(&self) -> bool {
+        let mut counts: HashMap<RecentAnswer, usize> = HashMap::new();
+        for answer in &self.0 {
+            *counts.entry(*answer).or_default() += 1;
+        }
+        let failed = counts.remove(&RecentAnswer::Failed).unwrap_or_default();
+        failed > MAX_FAILED || counts.values().any(|count| *count > MAX_ALIKE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashSet, net::Ipv4Addr};
+
+    use super::*;
+
+    fn address(number: usize) -> Resolved {
+        let number = u32::try_from(number).expect("small");
+        Resolved::Addresses([IpAddr::V4(Ipv4Addr::from_bits(number))].into())
+    }
+
+    /// Whether a resolver is suspected after a hundred answers, `alike` of which are `answer`.
+    fn is_suspected(alike: usize, answer: &Resolved) -> bool {
+        let mut recent = RecentAnswers::default();
+        let answers = (0..WINDOW).map(|number| match number < alike {
+            true => answer.clone(),
+            false => address(1_000 + number),
+        });
+        let suspected: Vec<bool> = answers.map(|answer| recent.add(&answer)).collect();
+        assert!(!suspected[..WINDOW - 1].contains(&true), "fewer than a hundred say nothing");
+        suspected[WINDOW - 1]
+    }
+
+    #[test]
+    fn a_resolver_is_suspected_when_most_names_have_no_address_or_the_same() {
+        let nxdomain = Resolved::Failed(Outcome::DnsNxdomain);
+        let private = Resolved::Failed(Outcome::IpBlocked);
+        for answer in [nxdomain, private, address(7)] {
+            assert!(!is_suspected(WINDOW / 2, &answer), "{answer:?}");
+            assert!(is_suspected(WINDOW / 2 + 1, &answer), "{answer:?}");
+        }
+        for outcome in [Outcome::DnsServfail, Outcome::DnsTimeout] {
+            assert!(!is_suspected(WINDOW / 4, &Resolved::Failed(outcome)), "{outcome}");
+            assert!(is_suspected(WINDOW / 4 + 1, &Resolved::Failed(outcome)), "{outcome}");
+        }
+    }
+
+    #[test]
+    fn a_suspicion_takes_a_hundred_new_names() {
+        let mut recent = RecentAnswers::default();
+        let nxdomain = Resolved::Failed(Outcome::DnsNxdomain);
+        let suspicions = (0..WINDOW * 3).filter(|_| recent.add(&nxdomain)).count();
+        assert_eq!(suspicions, 3);
+    }
+
+    #[test]
+    fn made_up_names_are_hostnames_that_differ() {
+        let names: HashSet<String> = (0..100).map(|_| made_up_name()).collect();
+        assert_eq!(names.len(), 100);
+        for name in names {
+            let hex = name.strip_prefix("everytab-").and_then(|name| name.strip_suffix(".com"));
+            let is_hex = |hex: &str| hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(hex.is_some_and(|hex| hex.len() == 16 && is_hex(hex)), "{name}");
+        }
+    }
+}
