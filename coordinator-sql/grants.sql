@@ -23,6 +23,7 @@ grant execute on function
     coordinator.retry, coordinator.discard, coordinator.release, coordinator.sweep,
     coordinator.checkpoint_item, coordinator.load_suspects, coordinator.load_scan,
     coordinator.run_progress, coordinator.scan_number, coordinator.scan_status,
+    coordinator.earlier_outcomes,
     coordinator.list_scans, coordinator.audit_run, coordinator.job_history,
     coordinator.withheld_runs, coordinator.run_outcomes
     to everytab_worker, everytab_worker_crawl, everytab_worker_icons, everytab_worker_site;

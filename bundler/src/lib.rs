@@ -56,5 +56,5 @@ mod stroke_letters;
 pub mod takedown_list;
 pub mod title_pattern;
 
-pub use manifest::{Manifest, ManifestError, ReplaceRefusal, SearchKinds};
+pub use manifest::{Loss, MAX_LOSS_PERCENT, Manifest, ManifestError, ReplaceRefusal, SearchKinds};
 pub use published_bundle::PublishedBundle;

@@ -3,7 +3,7 @@
 //! Publishing writes all of it, a takedown changes some of its fields. A takedown keeps unknown
 //! fields (`extra`), so that an older program does not drop the fields of a newer one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,6 +28,15 @@ pub struct Manifest {
     pub hosts: u64,
     /// Number of tabs with an icon.
     pub with_icon: u64,
+    /// Number of home pages with a title. `None` if an older version published the scan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub titles: Option<u64>,
+    /// Number of home pages with a title that allow to be framed. `None` as for `titles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framed: Option<u64>,
+    /// The scan's setting for the number of tabs per bundle. `None` as for `titles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries_per_bundle: Option<u32>,
     /// Contact for visitors: an address with `mailto:` or `https:`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
@@ -66,26 +75,70 @@ pub enum ManifestError {
 }
 
 /// The reason why a manifest must not replace the published one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplaceRefusal {
     /// The published scan with this id was started later.
     LaterScan(Uuid),
-    /// The new scan has no tabs, and the published one has some.
-    WouldEmptySite {
-        /// Number of published tabs.
-        tabs: u64,
-    },
-    /// The new scan has fewer than four fifths of the published tabs.
-    WouldShrink {
-        /// Number of published tabs.
-        tabs: u64,
-    },
+    /// These counts would fall too far.
+    WouldLose(Vec<Loss>),
 }
 
-/// The share of the published tabs that a new scan may lack: 1 in this number. The web's names
-/// change by a few percent a month. A site that loses a fifth was made by a rehearsal with a limit,
-/// or by a scan most of which failed.
-const MAX_LOSS: u64 = 5;
+/// A count that is lower in a new manifest than in the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// The name of the count, such as `tabs`.
+    pub what: &'static str,
+    /// The count of the published manifest.
+    pub published: u64,
+    /// The count of the new manifest.
+    pub left: u64,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, published, left } = self;
+        write!(formatter, "{left} {what} instead of {published}")
+    }
+}
+
+/// Percentage of each count that a new scan may lack, unless its settings contain another. The web
+/// changes by a few percent a month. A site that loses a fifth was made by a rehearsal with a
+/// limit, or by a scan most of which failed.
+pub const MAX_LOSS_PERCENT: u8 = 20;
+
+/// A count that must not fall far from one scan to the next.
+struct ComparedCount {
+    what: &'static str,
+    /// A fall by this number is always allowed, because the count is rounded.
+    rounding: u64,
+    /// Returns the count of the first manifest. `None` if it does not have the count, or if the
+    /// count of the second one means something else.
+    of: fn(&Manifest, &Manifest) -> Option<u64>,
+}
+
+/// Every count that is compared, in the order of their importance.
+const COMPARED_COUNTS: [ComparedCount; 5] = [
+    ComparedCount { what: "tabs", rounding: 0, of: |manifest, _| Some(manifest.hosts) },
+    ComparedCount {
+        what: "tabs with an icon",
+        rounding: 0,
+        of: |manifest, _| Some(manifest.with_icon),
+    },
+    ComparedCount { what: "pages with a title", rounding: 0, of: |manifest, _| manifest.titles },
+    ComparedCount {
+        what: "pages that allow to be framed",
+        rounding: 0,
+        of: |manifest, _| manifest.framed,
+    },
+    ComparedCount {
+        what: "bundles",
+        rounding: 1,
+        of: |manifest, other| {
+            let is_packed_alike = manifest.entries_per_bundle? == other.entries_per_bundle?;
+            is_packed_alike.then_some(manifest.bundles)
+        },
+    },
+];
 
 impl Manifest {
     /// Parses a manifest.
@@ -116,22 +169,29 @@ impl Manifest {
     }
 
     /// Checks that this manifest may replace the published one without the operator's `--force`.
+    /// Counts that one of them lacks are not compared.
     ///
     /// # Errors
-    /// Returns an error if the published scan is a later one, or if the site would have no tabs, or
-    /// would lose more than a fifth of them.
-    pub fn may_replace(&self, published: &Self) -> Result<(), ReplaceRefusal> {
+    /// Returns an error if the published scan is a later one, or if the site would lose more than
+    /// `max_loss` percent of its tabs, icons, titles, framed pages or bundles.
+    pub fn may_replace(&self, published: &Self, max_loss: u8) -> Result<(), ReplaceRefusal> {
         if published.scan > self.scan {
             return Err(ReplaceRefusal::LaterScan(published.scan));
         }
-        if self.hosts == 0 && published.hosts > 0 {
-            return Err(ReplaceRefusal::WouldEmptySite { tabs: published.hosts });
+        let losses: Vec<Loss> = COMPARED_COUNTS
+            .iter()
+            .filter_map(|count| {
+                let (before, left) = ((count.of)(published, self)?, (count.of)(self, published)?);
+                let lost = before.saturating_sub(left);
+                let is_too_much = lost > count.rounding
+                    && u128::from(lost) * 100 > u128::from(before) * u128::from(max_loss);
+                is_too_much.then_some(Loss { what: count.what, published: before, left })
+            })
+            .collect();
+        match losses.is_empty() {
+            true => Ok(()),
+            false => Err(ReplaceRefusal::WouldLose(losses)),
         }
-        let lost = published.hosts.saturating_sub(self.hosts);
-        if lost > published.hosts / MAX_LOSS {
-            return Err(ReplaceRefusal::WouldShrink { tabs: published.hosts });
-        }
-        Ok(())
     }
 
     /// Returns the numbers of the bundles that a takedown rewrote, if `published` is a manifest of
@@ -193,24 +253,70 @@ mod tests {
     fn an_older_or_empty_scan_replaces_nothing_and_overrides_stay_with_their_scan() {
         let published = Manifest::read(JSON.as_bytes()).unwrap();
         let same = Manifest { overrides: BTreeMap::new(), ..published.clone() };
-        assert_eq!(same.may_replace(&published), Ok(()));
+        assert_eq!(same.may_replace(&published, MAX_LOSS_PERCENT), Ok(()));
         assert_eq!(same.rewritten_before(&published), [1]);
         let older = Manifest { scan: Uuid::nil(), ..same.clone() };
-        assert_eq!(older.may_replace(&published), Err(ReplaceRefusal::LaterScan(published.scan)));
+        let refusal = ReplaceRefusal::LaterScan(published.scan);
+        assert_eq!(older.may_replace(&published, MAX_LOSS_PERCENT), Err(refusal));
         assert!(older.rewritten_before(&published).is_empty());
         let empty = Manifest { hosts: 0, ..same };
-        let refusal = ReplaceRefusal::WouldEmptySite { tabs: 7 };
-        assert_eq!(empty.may_replace(&published), Err(refusal));
+        let loss = Loss { what: "tabs", published: 7, left: 0 };
+        let refusal = ReplaceRefusal::WouldLose(vec![loss]);
+        assert_eq!(empty.may_replace(&published, 99), Err(refusal));
+        assert_eq!(loss.to_string(), "0 tabs instead of 7");
+    }
+
+    /// Returns a manifest in which every compared count is `count`.
+    fn of_count(count: u64) -> Manifest {
+        Manifest {
+            hosts: count,
+            with_icon: count,
+            titles: Some(count),
+            framed: Some(count),
+            entries_per_bundle: Some(120),
+            bundles: count,
+            ..Manifest::read(JSON.as_bytes()).unwrap()
+        }
     }
 
     #[test]
-    fn a_site_may_lose_a_fifth_of_its_tabs_and_no_more() {
-        let published = Manifest { hosts: 104, ..Manifest::read(JSON.as_bytes()).unwrap() };
-        let with = |hosts| Manifest { hosts, ..published.clone() };
-        assert_eq!(with(84).may_replace(&published), Ok(()));
-        let refusal = ReplaceRefusal::WouldShrink { tabs: 104 };
-        assert_eq!(with(83).may_replace(&published), Err(refusal));
-        assert_eq!(with(105).may_replace(&published), Ok(()));
+    fn a_site_may_lose_a_fifth_of_each_count_and_not_more() {
+        let published = of_count(104);
+        assert_eq!(of_count(84).may_replace(&published, 20), Ok(()));
+        assert_eq!(of_count(105).may_replace(&published, 20), Ok(()));
+        assert_eq!(of_count(83).may_replace(&published, 21), Ok(()));
+        let losses = |refused| match refused {
+            Err(ReplaceRefusal::WouldLose(losses)) => losses,
+            other => panic!("{other:?}"),
+        };
+        let all = losses(of_count(83).may_replace(&published, 20));
+        let names: Vec<&str> = all.iter().map(|loss| loss.what).collect();
+        assert_eq!(names, COMPARED_COUNTS.map(|count| count.what));
+        let loss = |what| vec![Loss { what, published: 104, left: 83 }];
+        let tabs = Manifest { hosts: 83, ..published.clone() };
+        let icons = Manifest { with_icon: 83, ..published.clone() };
+        let titles = Manifest { titles: Some(83), ..published.clone() };
+        let framed = Manifest { framed: Some(83), ..published.clone() };
+        let bundles = Manifest { bundles: 83, ..published.clone() };
+        for (fallen, name) in [tabs, icons, titles, framed, bundles].iter().zip(names) {
+            assert_eq!(losses(fallen.may_replace(&published, 20)), loss(name));
+        }
+    }
+
+    #[test]
+    fn counts_that_mean_something_else_or_are_rounded_are_no_loss() {
+        let published = of_count(104);
+        let other_bundles =
+            Manifest { bundles: 52, entries_per_bundle: Some(240), ..published.clone() };
+        assert_eq!(other_bundles.may_replace(&published, 20), Ok(()));
+        let older =
+            Manifest { titles: None, framed: None, entries_per_bundle: None, ..of_count(1) };
+        let few = Manifest { hosts: 104, with_icon: 104, ..older };
+        assert_eq!(few.may_replace(&published, 20), Ok(()));
+        assert_eq!(published.may_replace(&few, 20), Ok(()));
+        let two = Manifest { bundles: 2, ..published.clone() };
+        let one = Manifest { bundles: 1, ..published };
+        assert_eq!(one.may_replace(&two, 20), Ok(()));
     }
 
     #[test]

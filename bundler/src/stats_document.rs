@@ -106,7 +106,9 @@ impl ScanNumbers {
         self.sum(stage, CountSection::Inputs, name.as_str())
     }
 
-    fn count(&self, stage: StageName, name: CountName) -> u64 {
+    /// Returns another count of a stage.
+    #[must_use]
+    pub fn count(&self, stage: StageName, name: CountName) -> u64 {
         self.sum(stage, CountSection::Counts, name.as_str())
     }
 
@@ -143,6 +145,7 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     let warc = |name| numbers.count(StageName::Warc, name);
     let icon = |name| numbers.count(StageName::Icon, name);
     let bundled = |name| numbers.count(StageName::BundleShard, name);
+    let published = |name| numbers.count(StageName::Publish, name);
     let fetches = numbers.fetches;
     let mut document = json!({
         "scan": manifest.scan,
@@ -167,6 +170,11 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
         "unique_icons_stored": icon(CountName::UniqueIconsStored),
         "dedup_hits": icon(CountName::DedupHits),
         "bytes_downloaded": icon(CountName::BytesDownloaded),
+        "icons_with_validator": icon(CountName::WithValidator),
+        "icons_fresh_for_30_days": icon(CountName::FreshFor30Days),
+        "icons_fresh_for_90_days": icon(CountName::FreshFor90Days),
+        "icons_compared": published(CountName::IconsCompared),
+        "icons_unchanged": published(CountName::IconsUnchanged),
         "excluded_no_title":
             numbers.outcome(StageName::BundleShard, OutcomeName::ExcludedNoTitle),
         "opted_out": numbers.outcome(StageName::BundleShard, OutcomeName::OptedOut),

@@ -166,6 +166,12 @@ names! {
         UniqueIconsStored "unique_icons_stored";
         /// Bytes of the archives.
         ArchiveBytes "archive_bytes";
+        /// Icons whose response has an `ETag` or a `Last-Modified`.
+        WithValidator "with_validator";
+        /// Icons that a private cache may still use after 30 days without a request.
+        FreshFor30Days "fresh_for_30_days";
+        /// Icons that a private cache may still use after 90 days without a request.
+        FreshFor90Days "fresh_for_90_days";
         /// Queries to the resolver.
         Lookups "lookups";
         /// Milliseconds that queries to the resolver took.
@@ -204,6 +210,10 @@ names! {
         MapTiles "map_tiles";
         /// Bytes of the map's tiles.
         MapBytes "map_bytes";
+        /// Tabs with an icon whose host had one in the scan that was published before.
+        IconsCompared "icons_compared";
+        /// Compared icons whose content is unchanged.
+        IconsUnchanged "icons_unchanged";
         /// Home pages of a live crawl that redirect within their host, to a page that was kept.
         HomeRedirects "home_redirects";
         /// Captures of a live crawl whose body is in an earlier record.

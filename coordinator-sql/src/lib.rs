@@ -99,7 +99,7 @@ pub use rows::{BundleRow, HostRow, IconRow, Output, PageRow};
 pub use scans::{JobEvent, NewScan, ReferencedArchive, ScanSummary};
 pub use schema::{migrations, schema_digest};
 pub use status::{
-    IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes, StageStatus,
-    StoreTrouble, Timestamp, WorkerStatus,
+    EarlierOutcomes, IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes,
+    StageStatus, StoreTrouble, Timestamp, WorkerStatus,
 };
 pub use verbs::{end::VerbResult, lease::Renewal, progress::Progress};

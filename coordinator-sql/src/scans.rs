@@ -15,7 +15,7 @@ use crate::{
     job::{Fence, JobKind},
     patient::parts,
     row::from_row,
-    status::{ScanState, ScanStatus},
+    status::{EarlierOutcomes, ScanState, ScanStatus},
 };
 
 /// A scan to start.
@@ -141,6 +141,21 @@ impl Coordinator {
         let document: Value = self.operator_value(sql, &[bind(&scan)]).await?;
         serde_json::from_value(document)
             .map_err(|error| Error::Unexpected(format!("a status of another form ({error})")))
+    }
+
+    /// Returns the outcomes of the scan with which a scan is compared. `None` if no scan that was
+    /// started before it has ended by itself.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn earlier_outcomes(&self, scan: i32) -> Result<Option<EarlierOutcomes>, Error> {
+        let sql = "select coordinator.earlier_outcomes($1)";
+        let document: Option<Value> = self.operator_value(sql, &[bind(&scan)]).await?;
+        let parse = |document| {
+            serde_json::from_value(document)
+                .map_err(|error| Error::Unexpected(format!("outcomes of another form ({error})")))
+        };
+        document.map(parse).transpose()
     }
 
     /// Returns all scans, newest first.

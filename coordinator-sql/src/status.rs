@@ -1,7 +1,7 @@
 //! The document of `coordinator.scan_status`, as types.
 //!
 //! Serializing a status gives the JSON that Postgres returned, so that `scan status --json` prints
-//! the document unchanged.
+//! the document unchanged, with the earlier scan added.
 
 use std::{collections::BTreeMap, error::Error as StdError, fmt, str::FromStr};
 
@@ -167,6 +167,21 @@ pub struct ScanStatus {
     pub events: BTreeMap<String, i64>,
     /// Stages whose counter disagrees with their rows. Empty unless there is a bug.
     pub drift: Vec<StageDrift>,
+    /// The earlier scan to compare it with. `None` unless the caller loaded it by
+    /// `Coordinator::earlier_outcomes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<EarlierOutcomes>,
+}
+
+/// The outcomes of the scan with which a scan is compared: the last one started before it that
+/// ended by itself, of the same site if there is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierOutcomes {
+    /// The earlier scan's id.
+    #[serde(rename = "scan")]
+    pub scan_id: Uuid,
+    /// The outcomes of its inputs, by stage.
+    pub outcomes: BTreeMap<JobKind, BTreeMap<String, i64>>,
 }
 
 /// One stage of a scan.

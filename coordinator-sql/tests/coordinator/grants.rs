@@ -67,6 +67,7 @@ const OF_WORKERS: &[&str] = &[
     "drop_read_links",
     "earlier_crawl",
     "earlier_fetches",
+    "earlier_outcomes",
     "frontier_health",
     "job_history",
     "lease",

@@ -89,6 +89,19 @@ async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
     database.assert_closes_again(scan).await;
 }
 
+/// A manifest that was lost after it was published is no job's failure.
+#[tokio::test]
+async fn a_scan_is_published_again_when_that_kind_is_asked_for() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    let retry = || database.owner.retry_jobs(scan, Some(JobKind::Publish), None, None);
+    assert_eq!(retry().await.unwrap(), 0, "none is open");
+    database.work().await;
+    assert_eq!(retry().await.unwrap(), 1);
+    database.assert_audited(scan).await;
+    database.assert_closes_again(scan).await;
+}
+
 /// When jobs feed one another, only the first is ready; the others wait for it.
 #[tokio::test]
 async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {

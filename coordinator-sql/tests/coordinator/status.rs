@@ -70,6 +70,43 @@ async fn outcomes_are_summed_over_completed_jobs_alone() {
 }
 
 #[tokio::test]
+async fn a_scan_is_compared_with_the_last_one_of_its_site_that_ended_by_itself() {
+    let database = Database::new().await;
+    let scan_of = async |site: i32| {
+        let scan = database.start_sharded(2).await;
+        let sql = "update everytab.scans
+                      set settings = settings || jsonb_build_object('site', $1::bigint)
+                    where scan = (select max(scan) from everytab.scans) returning scan";
+        assert_eq!(database.value::<i32>(sql, site).await, scan);
+        scan
+    };
+    let compared = async |scan: i32| {
+        let earlier = database.worker.earlier_outcomes(scan).await.unwrap()?;
+        Some(serde_json::to_value(earlier).unwrap())
+    };
+    let as_earlier = async |scan: i32| {
+        let status = status(&database, scan).await;
+        let stages = status["outcomes"].as_object().unwrap().iter();
+        let outcomes = stages.map(|(kind, sections)| (kind.clone(), sections["outcomes"].clone()));
+        let outcomes = outcomes.filter(|(_, names)| names.is_object());
+        Some(json!({"scan": status["scan"], "outcomes": outcomes.collect::<Value>()}))
+    };
+    let first = scan_of(1).await;
+    database.work().await;
+    assert_eq!(compared(first).await, None);
+    let of_another_site = scan_of(2).await;
+    database.work().await;
+    let expected = as_earlier(first).await;
+    assert!(expected.as_ref().unwrap()["outcomes"]["warc"].is_object(), "{expected:?}");
+    assert_eq!(compared(of_another_site).await, expected, "no other has ended");
+    let cancelled = scan_of(1).await;
+    database.owner.cancel_run(cancelled).await.unwrap();
+    let now = scan_of(1).await;
+    assert_eq!(compared(now).await, expected);
+    assert_eq!(compared(scan_of(3).await).await, as_earlier(of_another_site).await);
+}
+
+#[tokio::test]
 async fn the_status_shows_stages_workers_errors_and_no_drift() {
     let database = Database::new().await;
     let scan = database.start_sharded(5).await;

@@ -7,7 +7,7 @@ use std::{net::SocketAddr, time::Duration};
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{certificate::Certificate, outcome::Outcome};
+use crate::{caching::Caching, certificate::Certificate, outcome::Outcome};
 
 /// One request of a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Fetched {
     pub http_head: Vec<u8>,
     /// `Date` of the last response, as sent.
     pub http_date: Option<String>,
+    /// The caching fields of the last response. `None` if it has no body.
+    pub caching: Option<Caching>,
     /// The decoded body. Empty unless the outcome is ok.
     pub body: Bytes,
     /// How long the server asked the client to wait, if it rejected the request for now.
@@ -101,6 +103,7 @@ impl Fetched {
             content_type_header: None,
             http_head: Vec::new(),
             http_date: None,
+            caching: None,
             body: Bytes::new(),
             retry_after: None,
             dead_origin: None,

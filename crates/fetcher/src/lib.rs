@@ -58,6 +58,7 @@
 //! which address was dialled and what was wrong with a certificate (docs/decisions/0006).
 
 mod blocklist;
+mod caching;
 pub mod capacity;
 mod certificate;
 mod closed_list;
@@ -86,6 +87,7 @@ mod signing;
 mod trouble;
 
 pub use blocklist::Blocklist;
+pub use caching::Caching;
 pub use certificate::Certificate;
 pub use content_types::{ContentTypes, UnknownContentType};
 pub use counts::FetchCounts;

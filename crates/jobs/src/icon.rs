@@ -170,6 +170,14 @@ fn stats(results: &[IconResult]) -> Stats {
             if let Some(facts) = &result.url_result.facts {
                 stats.count_member(CountFamily::Type, facts.content_type, 1);
             }
+            let caching = result.url_result.caching.unwrap_or_default();
+            for (name, is_so) in [
+                (CountName::WithValidator, caching.has_validator),
+                (CountName::FreshFor30Days, caching.is_fresh_after(30)),
+                (CountName::FreshFor90Days, caching.is_fresh_after(90)),
+            ] {
+                stats.count(name, u64::from(is_so));
+            }
         }
         if let Some(certificate) = &result.url_result.certificate {
             stats.count_member(CountFamily::Certificate, certificate.as_str(), 1);

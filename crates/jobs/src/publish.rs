@@ -4,6 +4,7 @@
 mod excluded;
 mod preview;
 mod scan_numbers;
+mod unchanged_icons;
 mod well_known;
 
 use std::{
@@ -21,13 +22,14 @@ use everytab_bundler::{
     },
     page_files::{SiteOperator, changing_keys, page_files},
     stats_document::{ScanNumbers, stats_document},
-    stats_names::{InputName, OutcomeName, StageName},
+    stats_names::{CountName, InputName, OutcomeName, StageName},
 };
 use everytab_coordinator::{Coordinator, JobKind, OutcomeCount, Output, ScanInfo, ScanStatus};
 use everytab_fetcher::Heartbeat;
 use everytab_storage::{AwsSettings, ObjectChange, Store, Tagged, cdn};
 use serde_json::{Map, Value};
 
+use self::unchanged_icons::UnchangedIcons;
 pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
     context::Context,
@@ -57,7 +59,8 @@ pub struct PublishRequest {
     pub map: Option<MapLayout>,
     /// Everything that must not be on the site at the time of publishing.
     pub excluded: Excluded,
-    /// Whether to replace the site of a later scan, or of a much larger one.
+    /// Whether to replace the site of a later scan, of one with much more, or one that cannot be
+    /// read.
     pub force: bool,
 }
 
@@ -115,10 +118,13 @@ impl Job for Publish {
         job: &ScanAssignment,
         request: PublishRequest,
     ) -> Result<PerformedJob, JobError> {
-        let manifest = publish_site(context, &request, &job.heartbeat).await?;
+        let (manifest, icons) = publish_and_compare(context, &request, &job.heartbeat).await?;
         let mut stats = Stats::default();
         stats.input(InputName::Bundles, manifest.bundles);
         stats.outcome(OutcomeName::Published.as_str(), manifest.bundles);
+        for (name, amount) in icons.into_iter().flat_map(UnchangedIcons::counts) {
+            stats.count(name, amount);
+        }
         Ok(PerformedJob { output: Output::Nothing, stats })
     }
 }
@@ -127,29 +133,43 @@ impl Job for Publish {
 /// everything that it names is written, and only if it has not changed since it was read.
 ///
 /// # Errors
-/// Returns an error if a store fails, or the site shows a later scan.
+/// Returns an error if a store fails, or if the site shows a later scan or would lose too much.
 pub async fn publish_site(
     context: &Context,
     request: &PublishRequest,
     heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
+    Ok(publish_and_compare(context, request, heartbeat).await?.0)
+}
+
+/// Publishes a scan, and returns how its icons compare with those that were published before.
+async fn publish_and_compare(
+    context: &Context,
+    request: &PublishRequest,
+    heartbeat: &Heartbeat,
+) -> Result<(Manifest, Option<UnchangedIcons>), JobError> {
     let site = context.store(&request.settings.site).await?;
-    let numbers = scan_numbers::of(&request.outcomes, &request.status);
+    let mut numbers = scan_numbers::of(&request.outcomes, &request.status);
     let mut manifest = manifest(request, &numbers);
     manifest.search = search_kinds(&*site, &manifest.prefix).await?;
     fill_gaps(&*site, request, heartbeat).await?;
     if let Some(layout) = request.map {
         manifest.map = Some(publish_map(&*site, &manifest.prefix, layout, heartbeat).await?);
     }
-    let published = read_manifest(&*site).await?;
+    let before = site.get_tagged(MANIFEST).await?;
+    let published = read_manifest(site.url(), before.as_ref(), request)?;
     let (excluded, published_by_now) = (&request.excluded, published.as_ref());
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
     // Checked before any removal, so that a rejected publish leaves the tabs in place.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
-    replacement(site.url(), published_by_now, &left, request.force)?;
+    replacement(site.url(), published_by_now, &left, request)?;
     let trouble = excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat);
     if let Some(trouble) = trouble.await? {
         return Err(JobError::Discard(trouble));
+    }
+    let icons = UnchangedIcons::count(&*site, &manifest, published_by_now, heartbeat).await?;
+    if let Some(icons) = icons {
+        icons.replace_in(&mut numbers);
     }
     let stats = stats_document(&numbers, &manifest);
     let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
@@ -167,7 +187,7 @@ pub async fn publish_site(
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         heartbeat.beat();
     }
-    replace_manifest(&*site, &manifest, published.as_ref(), request.force).await?;
+    replace_manifest(&*site, (&manifest, &left), published.as_ref(), request).await?;
     let manifest = request.excluded.remove_later_ones(&*site, manifest, heartbeat).await?;
     put_object(&*site, STATS, pretty(&stats)).await?;
     let before = site.get_tagged(HISTORY).await?;
@@ -184,12 +204,14 @@ pub async fn publish_site(
     if let Some(distribution) = &request.settings.distribution {
         invalidate(distribution, &manifest).await?;
     }
-    Ok(manifest)
+    Ok((manifest, icons))
 }
 
 fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     let with_icon = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithIcon);
     let without = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithoutIcon);
+    let titles = numbers.outcome(StageName::Warc, OutcomeName::Ok);
+    let restricted = numbers.count(StageName::Warc, CountName::IframeRestricted);
     let contact = request.settings.contact.as_ref();
     Manifest {
         scan: request.info.scan_id,
@@ -199,6 +221,9 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
         generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
         hosts: with_icon + without,
         with_icon,
+        titles: Some(titles),
+        framed: Some(titles.saturating_sub(restricted)),
+        entries_per_bundle: Some(request.settings.entries_per_bundle),
         contact: contact.map(|contact| match contact.contains(':') {
             true => contact.clone(),
             false => format!("mailto:{contact}"),
@@ -257,33 +282,50 @@ async fn fill_gaps(
     Ok(())
 }
 
-/// Reads the published manifest. A malformed one counts as missing, because no page can read it.
-async fn read_manifest(site: &dyn Store) -> Result<Option<Manifest>, JobError> {
-    let tagged = site.get_tagged(MANIFEST).await?;
-    Ok(tagged.and_then(|tagged| Manifest::read(&tagged.bytes).ok()))
+/// Parses the published manifest. A malformed one cannot be compared with the scan, so it is only
+/// replaced by force.
+fn read_manifest(
+    site_url: &str,
+    before: Option<&Tagged>,
+    request: &PublishRequest,
+) -> Result<Option<Manifest>, JobError> {
+    let Some(tagged) = before else { return Ok(None) };
+    match Manifest::read(&tagged.bytes) {
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(_) if request.force => Ok(None),
+        Err(error) => Err(JobError::Discard(format!(
+            "publish refused: {site_url}: {error}; the scan cannot be compared with it: put the \
+             right file back or remove it and publish again, or {} replaces it all the same",
+            force_command(request)
+        ))),
+    }
 }
 
-/// Replaces the manifest, unless the site shows a scan that must stay. `seen` is the published
-/// manifest that was read earlier, with the bundles that takedowns had rewritten until then.
+/// Replaces the manifest, unless the site shows a scan that must stay. `left` is the manifest with
+/// all exclusions subtracted from its tabs and from nothing else, because an exclusion is not a
+/// loss. `seen` is the published manifest that was read earlier, with the bundles that takedowns
+/// had rewritten until then.
 async fn replace_manifest(
     site: &dyn Store,
-    manifest: &Manifest,
+    (manifest, left): (&Manifest, &Manifest),
     seen: Option<&Manifest>,
-    force: bool,
+    request: &PublishRequest,
 ) -> Result<(), JobError> {
     let options = put_options(MANIFEST);
     let overrides_of = |published: Option<&Manifest>| {
         published.map(|published| manifest.rewritten_before(published)).unwrap_or_default()
     };
-    let change = |before: Option<Tagged>| {
-        let published = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
-        let answer = if overrides_of(published.as_ref()) == overrides_of(seen) {
-            replacement(site.url(), published.as_ref(), manifest, force)
+    let check = |before: Option<Tagged>| {
+        let published = read_manifest(site.url(), before.as_ref(), request)?;
+        if overrides_of(published.as_ref()) == overrides_of(seen) {
+            replacement(site.url(), published.as_ref(), left, request)
         } else {
             let url = site.url();
             Err(JobError::Retry(format!("a takedown changed {url} meanwhile; publish it again")))
-        };
-        ready(answer.map(|()| ObjectChange::Write(manifest.to_bytes().into(), ())))
+        }
+    };
+    let change = |before: Option<Tagged>| {
+        ready(check(before).map(|()| ObjectChange::Write(manifest.to_bytes().into(), ())))
     };
     site.update(MANIFEST, options, change).await
 }
@@ -294,27 +336,32 @@ fn replacement(
     site_url: &str,
     published: Option<&Manifest>,
     manifest: &Manifest,
-    force: bool,
+    request: &PublishRequest,
 ) -> Result<(), JobError> {
-    let refusal = published.and_then(|published| manifest.may_replace(published).err());
-    let scan = manifest.scan;
-    let command = format!("`everytab-worker publish --scan {scan} --force`");
-    let reason = match refusal.filter(|_| !force) {
+    let max_loss = request.settings.max_loss;
+    let refusal = published.and_then(|published| manifest.may_replace(published, max_loss).err());
+    let command = force_command(request);
+    let reason = match refusal.filter(|_| !request.force) {
         None => return Ok(()),
         Some(ReplaceRefusal::LaterScan(later)) => format!(
             "{site_url} shows scan {later}, which was started later; {command} replaces it all \
              the same"
         ),
-        Some(ReplaceRefusal::WouldEmptySite { tabs }) => format!(
-            "the scan has no tabs, and {site_url} has {tabs}; {command} empties it all the same"
-        ),
-        Some(ReplaceRefusal::WouldShrink { tabs }) => format!(
-            "the scan has {} tabs, and {site_url} has {tabs}, so more than a fifth would go; look \
-             at `scan status`, then {command} replaces it all the same",
-            manifest.hosts
-        ),
+        Some(ReplaceRefusal::WouldLose(losses)) => {
+            let losses: Vec<String> = losses.iter().map(ToString::to_string).collect();
+            format!(
+                "{site_url} would lose more than {max_loss} %: {}; see `scan status`, then \
+                 {command} replaces it all the same",
+                losses.join(", ")
+            )
+        }
     };
     Err(JobError::Discard(format!("publish refused: {reason}")))
+}
+
+/// Returns the command that publishes the scan although the site would get worse.
+fn force_command(request: &PublishRequest) -> String {
+    format!("`everytab-worker publish --scan {} --force`", request.info.scan_id)
 }
 
 fn pretty(value: &Value) -> Bytes {

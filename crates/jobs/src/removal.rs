@@ -31,9 +31,10 @@ use everytab_bundler::{
 use everytab_storage::StorageError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+pub(crate) use self::content::IconLists;
 use self::{
     answer_files::AnswerFiles,
-    content::{BundleNames, IconLists, read_bundle},
+    content::{BundleNames, read_bundle},
     search_files::{Changes, SearchFiles},
 };
 pub use self::{

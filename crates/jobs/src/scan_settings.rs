@@ -1,5 +1,6 @@
 //! The settings of a scan, frozen by `scan start` and applied by every worker.
 
+use everytab_bundler::MAX_LOSS_PERCENT;
 use everytab_icon::png::Colours;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,14 @@ pub struct ScanSettings {
     /// started the scan, so workers use its stores unchecked.
     #[serde(default)]
     pub has_store_tokens: bool,
+    /// Percentage of its tabs, icons, titles, framed pages or bundles that the published site may
+    /// lose to this scan. A scan that would take more is not published without force.
+    #[serde(default = "default_max_loss")]
+    pub max_loss: u8,
+}
+
+fn default_max_loss() -> u8 {
+    MAX_LOSS_PERCENT
 }
 
 /// The host ranks that `scan start` read and wrote into the archive for the search jobs.
@@ -107,6 +116,7 @@ impl ScanSettings {
             host_ranks: None,
             seed: 0,
             has_store_tokens: false,
+            max_loss: MAX_LOSS_PERCENT,
         }
     }
 }

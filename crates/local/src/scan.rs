@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use everytab_coordinator::{Coordinator, ScanState, ScanStatus};
+use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
-    LineSink, OperationError, crawl, progress,
+    LineSink, OperationError, crawl, progress, published_site,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
     site_identity, source,
 };
@@ -296,9 +296,16 @@ async fn find_or_start(
         let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
             // The cause of a discarded job may have been fixed since.
-            let again = coordinator.retry_jobs(newest, None, None, None).await?;
+            let mut again = coordinator.retry_jobs(newest, None, None, None).await?;
+            if again == 0
+                && status.state.is_publishable()
+                && !published_site::shows_a_scan(&plan.stores.site).await?
+            {
+                // Publishes the site again, or reports why its manifest cannot be replaced.
+                again = coordinator.retry_jobs(newest, Some(JobKind::Publish), None, None).await?;
+            }
             if again > 0 {
-                sink.note(format_args!("{again} discarded jobs are done again"));
+                sink.note(format_args!("{again} jobs are done again"));
             }
             return Ok(newest);
         }
@@ -318,9 +325,17 @@ fn discards(status: &ScanStatus) -> Option<String> {
         return None;
     }
     let last = status.errors.iter().find(|error| error.event == "discard");
+    // The command that a refused publish names needs the database of this directory, which runs
+    // only while this command does.
+    let remedy = match last {
+        Some(last) if last.kind == JobKind::Publish => {
+            "; in this directory, remove the site's manifest.json to publish all the same"
+        }
+        _ => "; put it right",
+    };
     Some(format!(
-        "error: {} jobs were discarded, the last one ({}) because: {}; put it right and run the \
-         same command again",
+        "error: {} jobs were discarded, the last one ({}) because: {}{remedy} and run the same \
+         command again",
         status.events_of("discard"),
         last.map_or("unknown", |last| last.kind.as_str()),
         last.and_then(|last| last.message.as_deref()).unwrap_or("unknown")

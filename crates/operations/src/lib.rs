@@ -34,6 +34,7 @@ pub mod gc;
 pub mod host_ranks;
 pub mod plan;
 pub mod progress;
+pub mod published_site;
 pub mod request_log;
 pub mod requests;
 pub mod scan_start;

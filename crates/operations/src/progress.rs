@@ -1,6 +1,7 @@
 //! Formats `scan status`: a bar, a rate and an estimate per stage, and failures by outcome.
 
 pub mod layout;
+pub mod unlike;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,7 +12,10 @@ use everytab_coordinator::{
 };
 use everytab_fetcher::Outcome;
 
-use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
+use self::{
+    layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped},
+    unlike::unlike,
+};
 
 /// Interval at which a watching person sees the status of a scan.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
@@ -98,7 +102,8 @@ pub fn picture(status: &ScanStatus, columns: usize) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(outcome_lines(status, columns));
-    let below = left_out_line(status).into_iter().chain(fetching_line(status));
+    let below = unlike_lines(status).into_iter().chain(left_out_line(status));
+    let below = below.chain(fetching_line(status));
     let below = below.chain(worker_lines(status));
     for (label, text) in below.chain(error_lines(status)) {
         lines.extend(wrapped(&label, LABEL_COLUMNS, &text, columns));
@@ -155,14 +160,30 @@ fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
             continue;
         }
         let (inputs, ended) = (sum(inputs), sum(outcomes));
-        let mut by_amount: Vec<(String, u64)> =
-            outcomes.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect();
-        by_amount.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let check = if inputs == ended { "" } else { "  (does not add up!)" };
         let head = format!("{:<LABEL_COLUMNS$}{inputs} = ", kind.as_str());
-        lines.push(counted(&head, &by_amount, check, columns));
+        lines.push(counted(&head, &by_amount(outcomes), check, columns));
+        let before = status.before.as_ref().and_then(|before| before.outcomes.get(&kind));
+        if let Some(before) = before.filter(|before| !before.is_empty()) {
+            let head = format!("{:<LABEL_COLUMNS$}{} = ", "  before", sum(before));
+            lines.push(counted(&head, &by_amount(before), "", columns));
+        }
     }
     lines
+}
+
+/// Returns the outcomes, the most frequent first.
+fn by_amount(outcomes: &BTreeMap<String, i64>) -> Vec<(String, u64)> {
+    let mut by_amount: Vec<(String, u64)> =
+        outcomes.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect();
+    by_amount.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    by_amount
+}
+
+/// Returns the outcomes whose share is out of line with the scan before.
+fn unlike_lines(status: &ScanStatus) -> Vec<Labelled> {
+    let lines = unlike(status).into_iter();
+    lines.map(|unlike| ("! unlike".to_owned(), unlike.to_string())).collect()
 }
 
 /// Returns the rejected index rows that look like home pages, by reason.
@@ -380,6 +401,30 @@ mod tests {
                     refused";
         assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
         assert_eq!(fetching_line(&super::tests::status(json!({}))), None);
+    }
+
+    #[test]
+    fn outcomes_stand_next_to_those_before_and_what_is_out_of_line_is_marked() {
+        let icons = json!({"icon": {"inputs": {"candidates": 469},
+                                    "outcomes": {"dns_nxdomain": 467, "ok": 2}}});
+        let members = |scan_before: Value| json!({"outcomes": icons, "before": scan_before});
+        let before = |ok: i64, nxdomain: i64| {
+            json!({"scan": "00000000-0000-0000-0000-000000000001",
+                   "outcomes": {"icon": {"ok": ok, "dns_nxdomain": nxdomain}}})
+        };
+        let lines = picture(&status(members(before(465, 15))), usize::MAX);
+        for line in [
+            "icon         469 = dns_nxdomain 467 + ok 2",
+            "  before     480 = ok 465 + dns_nxdomain 15",
+            "! unlike     icon dns_nxdomain: 99.6 %, 3.1 % before",
+            "! unlike     icon ok: 0.4 %, 96.9 % before",
+        ] {
+            assert!(lines.contains(&line.to_owned()), "{line}: {lines:#?}");
+        }
+        // A scan like this one, one with too few icons to tell, and none.
+        for unmarked in [before(4, 476), before(96, 3), Value::Null] {
+            assert_eq!(unlike_lines(&status(members(unmarked))), []);
+        }
     }
 
     #[test]

@@ -96,6 +96,8 @@ pub struct ScanOptions {
     pub host_ranks: String,
     /// Seed that shuffles the order of fetching, and nothing else.
     pub shuffle: u64,
+    /// Percentage of its counts that the published site may lose to this scan.
+    pub max_loss: u8,
     /// The fleet's requests per second to the source. `None` for the source's usual rate.
     pub archive_rate: Option<ArchiveRate>,
 }
@@ -144,6 +146,7 @@ pub fn settings(
         // Pinned when the scan is started.
         host_ranks: _,
         shuffle,
+        max_loss,
         archive_rate: _,
     } = options.clone();
     let user_agent = site_identity::user_agent(internet, site_url.as_deref(), contact.as_deref())?;
@@ -165,6 +168,7 @@ pub fn settings(
         host_ranks: None,
         seed: shuffle,
         has_store_tokens: true,
+        max_loss,
     })
 }
 

@@ -40,8 +40,9 @@ pub struct PublishArgs {
     /// Private prefix with the blocklist.txt of takedowns, if it is not the one of the scan's start
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Replace the site of a scan that was started later or has a quarter more tabs, or publish one
-    /// that has not finished
+    /// Replace the site of a scan that was started later, a site that would lose more than the
+    /// scan's --max-loss, or one whose manifest cannot be read; or publish a scan that has not
+    /// finished
     #[arg(long, env = "EVERYTAB_FORCE")]
     force: bool,
     /// Write public files, too, that tell each host what the scan asked of it
@@ -55,7 +56,8 @@ pub struct PublishArgs {
 /// Publishes the site, and prints the published manifest on stdout.
 ///
 /// # Errors
-/// Returns an error if the scan is not ready, if the site shows a later scan, or if a store fails.
+/// Returns an error if the scan is not ready, if the site shows a later scan or would lose too
+/// much, or if a store fails.
 pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = scan_number(&coordinator, args.scan).await?;

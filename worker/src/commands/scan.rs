@@ -10,7 +10,10 @@ use clap::{Args, Subcommand};
 use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
     archive_rate::{self, ArchiveRate},
-    progress::{self, STATUS_INTERVAL, STATUS_SHARE},
+    progress::{
+        self, STATUS_INTERVAL, STATUS_SHARE,
+        unlike::{Unlike, unlike},
+    },
     scan_start::{self, ScanStores, StartedScan},
     source,
 };
@@ -139,7 +142,7 @@ struct StatusArgs {
 struct RetryArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// Only jobs of this kind; `map` draws the whole map again
+    /// Only jobs of this kind; `map` draws the whole map again, `publish` publishes again
     #[arg(long)]
     kind: Option<JobKind>,
     /// Only this job
@@ -257,9 +260,12 @@ async fn status(args: StatusArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
+    // It has ended, so that it does not change while the scan is watched.
+    let before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();
-        let status = coordinator.scan_status(number).await?;
+        let mut status = coordinator.scan_status(number).await?;
+        status.before.clone_from(&before);
         let took = asked_at.elapsed();
         telemetry::scan_status(&status);
         if !show(&status, &args)? {
@@ -278,7 +284,11 @@ async fn status(args: StatusArgs) -> CliResult {
 /// Prints a status. Returns false if the reader has closed the pipe.
 fn show(status: &ScanStatus, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
-        stdout::print(format_args!("{}\n", serde_json::to_value(status)?))
+        let mut document = serde_json::to_value(status)?;
+        if status.before.is_some() {
+            document["unlike"] = unlike(status).iter().map(Unlike::to_json).collect();
+        }
+        stdout::print(format_args!("{document}\n"))
     } else if args.watch && Stream::Stdout.is_terminal() {
         frame::paint(Stream::Stdout, |size| progress::picture(status, size.columns))
             .map(|()| true)

@@ -6,6 +6,7 @@ use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use everytab_bundler::MAX_LOSS_PERCENT;
 use everytab_icon::png::Colours;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{archive_rate::ArchiveRate, host_ranks::LATEST, scan_start::ScanOptions};
@@ -63,6 +64,11 @@ pub struct ScanOptionArgs {
     /// Number that shuffles the order of fetching, and nothing else
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
+    /// Percentage of its tabs, icons, titles, framed pages or bundles that the published site may
+    /// lose to this scan; one that takes more is not published without `publish --force`
+    #[arg(long, env = "EVERYTAB_MAX_LOSS", value_name = "PERCENT",
+          default_value_t = MAX_LOSS_PERCENT, value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub max_loss: u8,
     /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
     /// S3 and 9 over HTTPS, as Common Crawl asks. A folder has no limit
     #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
@@ -84,6 +90,7 @@ impl ScanOptionArgs {
             identity,
             host_ranks,
             shuffle,
+            max_loss,
             archive_rate,
         } = self.clone();
         let internet = identity.internet();
@@ -100,6 +107,7 @@ impl ScanOptionArgs {
             internet,
             host_ranks,
             shuffle,
+            max_loss,
             archive_rate,
         }
     }

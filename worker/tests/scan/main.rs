@@ -81,3 +81,4 @@ mod telemetry;
 mod terminal;
 mod weather;
 mod webhook_examples;
+mod worse_sites;

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use chrono::Utc;
 use http::{
     Response, StatusCode,
     header::{CONTENT_TYPE, DATE, HeaderMap},
@@ -13,6 +14,7 @@ use hyper::body::Incoming;
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use crate::{
+    caching::Caching,
     fetched::add_ms,
     outcome::Outcome,
     permits::{politeness::Politeness, request_permits::RequestPermits},
@@ -171,7 +173,7 @@ impl RequestChain<'_> {
         match &mut self.page {
             Some(page) => page.read(&body),
             None if body.outcome.is_some() => return,
-            None => {}
+            None => self.fetched.caching = Some(Caching::of(headers, Utc::now())),
         }
         let kept = (body.bytes.len(), body.is_coded);
         self.fetched.http_head = message::archived_head(status, headers, kept);

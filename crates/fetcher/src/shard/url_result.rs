@@ -7,6 +7,7 @@ use std::{net::SocketAddr, time::Duration};
 use chrono::{DateTime, Utc};
 
 use crate::{
+    caching::Caching,
     certificate::Certificate,
     fetched::Fetched,
     outcome::{Outcome, Retry},
@@ -37,6 +38,8 @@ pub struct UrlResult {
     pub address: Option<SocketAddr>,
     /// The certificate of the last https connection. `None` over http.
     pub certificate: Option<Certificate>,
+    /// The caching fields of the last response. `None` if it has no body, and for `data:` icons.
+    pub caching: Option<Caching>,
     /// When the fetch ended.
     pub ended_at: DateTime<Utc>,
     /// Whether the URL was requested, instead of being settled by the findings of other URLs.
@@ -58,6 +61,7 @@ impl UrlResult {
             final_url: None,
             address: None,
             certificate: None,
+            caching: None,
             ended_at: Utc::now(),
             was_tried: false,
             retry_after: None,
@@ -75,6 +79,7 @@ impl UrlResult {
             final_url: (fetched.final_url != fetched.url).then(|| fetched.final_url.clone()),
             address: last.and_then(|hop| hop.address),
             certificate: fetched.certificate,
+            caching: fetched.caching,
             was_tried: fetched.hops.iter().any(|hop| hop.address.is_some()),
             retry_after: fetched.retry_after,
             dead_origin: fetched.dead_origin.take(),

@@ -105,6 +105,35 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
     assert_eq!(end(1).payload, None, "only images are kept");
 }
 
+#[tokio::test]
+async fn a_result_has_what_its_response_states_for_the_next_request() {
+    let net = Net::start(|asked| match asked.path.as_str() {
+        "/kept" => {
+            let lines = ["etag: \"1\"", "cache-control: max-age=5184000"];
+            Reply::Send(answer_with("200 OK", &lines, &png(16, 0)))
+        }
+        "/moved" => {
+            let lines = ["location: /plain", "etag: \"1\"", "cache-control: max-age=5184000"];
+            Reply::Send(answer_with("301 Moved", &lines, b""))
+        }
+        "/plain" => ok(&png(16, 0)),
+        _ => Reply::Send(answer_with("404 Not Found", &["etag: \"1\""], b"no")),
+    })
+    .await;
+    let data = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'/%3E";
+    let urls = ["http://a.test/kept", "http://a.test/moved", "http://a.test/none", data];
+    let shard = run(&net, vec![host(0, &urls)]).await;
+    let found: Vec<_> = shard
+        .results
+        .iter()
+        .map(|result| {
+            let caching = result.url_result.caching?;
+            Some((caching.has_validator, caching.is_fresh_after(30), caching.is_fresh_after(90)))
+        })
+        .collect();
+    assert_eq!(found, [Some((true, true, false)), Some((false, false, false)), None, None]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_gets_two_concurrent_requests_at_most_over_few_connections() {
     let net = Net::start(|asked| {

@@ -174,7 +174,10 @@ impl Excluded {
         let options = put_options(MANIFEST);
         let (later, scan) = (&later, manifest.scan);
         let change = |before: Option<Tagged>| async move {
-            let live = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
+            let live = before.map(|tagged| Manifest::read(&tagged.bytes)).transpose();
+            let live = live.map_err(|error| {
+                JobError::Discard(format!("{} after publishing: {error}", site.url()))
+            })?;
             // Another scan was published since. Its publishing read the list later than we did.
             let Some(live) = live.filter(|live| live.scan == scan) else {
                 return Ok(ObjectChange::Keep((None, None)));

@@ -15,6 +15,7 @@ use everytab_bundler::{
     removed_tabs::RemovedContent,
     search::SearchEntry,
 };
+use everytab_fetcher::Heartbeat;
 use everytab_storage::{ObjectChange, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -118,7 +119,8 @@ impl BundleNames {
         let lists = IconLists::new(objects.site, objects.prefix);
         let firsts = lists.list().await?;
         self.check_lists(objects, &firsts).await?;
-        let reads: Vec<_> = firsts.iter().map(|&first| lists.read(objects, first)).collect();
+        let reads: Vec<_> =
+            firsts.iter().map(|&first| lists.read(objects.heartbeat, first)).collect();
         let mut lines = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
         let mut wanted = Wanted::new();
         while let Some((first, lines)) = lines.try_next().await? {
@@ -182,18 +184,18 @@ async fn numbers_below(
 
 /// The icon lists of a scan.
 #[derive(Clone, Copy)]
-pub(super) struct IconLists<'a> {
+pub(crate) struct IconLists<'a> {
     site: &'a dyn Store,
     prefix: &'a str,
 }
 
 impl<'a> IconLists<'a> {
-    pub(super) fn new(site: &'a dyn Store, prefix: &'a str) -> Self {
+    pub(crate) fn new(site: &'a dyn Store, prefix: &'a str) -> Self {
         Self { site, prefix }
     }
 
     /// Returns the numbers in the lists' names.
-    async fn list(&self) -> Result<BTreeSet<i32>, RemovalError> {
+    pub(crate) async fn list(&self) -> Result<BTreeSet<i32>, RemovalError> {
         numbers_below(self.site, self.prefix, ICON_LISTS_PREFIX, icon_list_number).await
     }
 
@@ -201,14 +203,15 @@ impl<'a> IconLists<'a> {
         format!("{}{}", self.prefix, icon_list_path(first))
     }
 
-    async fn read(
+    /// Reads the list of the shard with this first bundle. Returns its number, too.
+    pub(crate) async fn read(
         &self,
-        objects: &ScanObjects<'_>,
+        heartbeat: &Heartbeat,
         first: i32,
     ) -> Result<(i32, Vec<IconLine>), RemovalError> {
         let key = self.key(first);
         let bytes = self.site.get(&key).await?;
-        objects.heartbeat.beat();
+        heartbeat.beat();
         let lines = icon_list::read(&bytes).map_err(|reason| self.not_understood(&key, &reason))?;
         Ok((first, lines))
     }

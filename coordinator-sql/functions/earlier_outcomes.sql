@@ -1,0 +1,20 @@
+-- The outcomes by stage of the scan with which a scan is compared: the last one started before it
+-- that ended by itself, of the same site if there is one, otherwise of any site. Null if there is
+-- none. Apart from scan_status, because they do not change while a scan is watched.
+create or replace function coordinator.earlier_outcomes(p_scan integer)
+returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
+    select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((
+               select jsonb_object_agg(by_stage.kind, by_stage.names) from (
+                   select o.kind, jsonb_object_agg(o.name, o.amount) as names
+                     from coordinator.run_outcomes(before.scan) o
+                    where o.key = 'outcomes' group by o.kind) by_stage), '{}'))
+      from (select e.scan, e.scan_id
+              from scans s
+              join runs own on own.run = s.scan
+              join runs r on r.started_at < own.started_at
+               and r.state in ('finished', 'finished_with_discards')
+              join scans e on e.scan = r.run
+             where s.scan = p_scan
+             order by e.settings ->> 'site' = s.settings ->> 'site' desc, r.started_at desc
+             limit 1) before;
+$$;

@@ -1,0 +1,197 @@
+//! A site is not replaced by a worse one in silence: one with fewer icons or tabs, or one whose
+//! manifest nobody can read.
+
+use std::{fs, path::Path, process::Command};
+
+use everytab_testbed::{Behaviour, Mix, Settings};
+use serde_json::Value;
+
+use crate::{
+    environment::{Database, Internet, Stores, internet, internet_with},
+    setup::{Ended, folder, manifest, run, worker},
+};
+
+const HOSTS: u64 = 150;
+
+fn database(internet: &Internet) -> (Database, std::path::PathBuf) {
+    let out = internet.folder.path().join("out");
+    (Database::new(internet, Stores::folders(internet, &out)), out.join("site"))
+}
+
+/// A worker of `database` in another internet.
+fn worker_in(internet: &Internet, database: &Database) -> Command {
+    let mut command = worker(["run", "--exit-when-done"]);
+    command.args(internet.running.client.arguments()).env("DATABASE_URL", &database.worker_url);
+    command
+}
+
+fn stats(site: &Path) -> Value {
+    serde_json::from_slice(&fs::read(site.join("stats.json")).unwrap()).unwrap()
+}
+
+/// The newest scan's id.
+fn newest(database: &Database) -> String {
+    database.status()["scan"].as_str().unwrap().to_owned()
+}
+
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed() {
+    let internet = internet(HOSTS, Mix::none());
+    // The same hosts; their servers have lost everything.
+    let gone = internet_with(|scratch| Settings {
+        behaviours: Mix::only(Behaviour::Gone),
+        ..Settings::generated(7, HOSTS, scratch)
+    });
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let first = newest(&database);
+    let before = manifest(&site);
+    let icons = before["with_icon"].as_u64().unwrap();
+    assert!(icons > 100, "{before}");
+    assert_eq!(before["titles"], before["hosts"]);
+    let framed = before["framed"].as_u64().unwrap();
+    assert!(framed > 0 && Some(framed) < before["titles"].as_u64(), "{before}");
+    assert_eq!(before["entries_per_bundle"], 120);
+    let counted = stats(&site);
+    // Each icon that was fetched is fresh for 60 days; those in the pages have no response.
+    let fresh = counted["icons_fresh_for_30_days"].as_u64().unwrap();
+    assert!(fresh > 100 && Some(fresh) <= counted["completed"].as_u64(), "{counted}");
+    for field in ["icons_fresh_for_90_days", "icons_with_validator", "icons_compared"] {
+        assert_eq!(counted[field], 0, "{field}");
+    }
+    let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(!shown.contains("  before") && !shown.contains("! unlike"), "{shown}");
+    assert_eq!(database.status().get("before"), None);
+
+    database.start_scan(internet.crawl(), &[]);
+    run(worker_in(&gone, &database)).expect_code(3);
+    let second = newest(&database);
+    assert_eq!(manifest(&site)["scan"], first.as_str());
+    let command = format!("`everytab-worker publish --scan {second} --force`");
+    let lost = format!("tabs with an icon instead of {icons}");
+    let refusal = ["publish refused", "would lose more than 20 %", &lost, &command];
+    let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert_says(&shown.replace("\n             ", " "), &refusal);
+    let marked = ["ok", "http_404_410"].map(|name| format!("\n! unlike     icon {name}: "));
+    assert_says(&shown, &["\n  before     ", &marked[0], &marked[1], " % before\n"]);
+    let status = database.status();
+    assert_eq!(status["before"]["scan"], first.as_str());
+    let unlike = status["unlike"].as_array().unwrap();
+    let names: Vec<&Value> = unlike.iter().map(|outcome| &outcome["outcome"]).collect();
+    assert!(names.contains(&&Value::from("ok")), "{unlike:?}");
+    let publish = ["publish", "--scan", &second];
+    let refused = run(database.owner(&publish)).expect_code(1).stderr;
+    assert_says(&refused, &refusal);
+    run(database.owner(&[&publish[..], &["--force"]].concat())).expect_code(0);
+    let worse = manifest(&site);
+    assert_eq!(worse["scan"], second.as_str());
+    assert!(worse["with_icon"].as_u64().unwrap() * 5 < icons, "{worse}");
+
+    // Back to the first, and then a scan that is like it.
+    run(database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_ne!(manifest(&site)["scan"], first.as_str());
+    // Publishing a scan again, by command or as a job, keeps what was counted the first time.
+    let assert_counted = || {
+        let counted = stats(&site);
+        assert_eq!(counted["icons_compared"], icons, "{counted}");
+        assert_eq!(counted["icons_unchanged"], icons, "{counted}");
+    };
+    assert_counted();
+    run(database.owner(&["publish"])).expect_code(0);
+    assert_counted();
+    run(database.owner(&["scan", "retry", "--kind", "map"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_counted();
+    // The job's counts are in the database, where they outlive the site.
+    fs::remove_file(site.join("stats.json")).unwrap();
+    run(database.owner(&["publish"])).expect_code(0);
+    assert_counted();
+}
+
+#[test]
+fn a_scan_sets_how_much_the_site_may_lose_to_it() {
+    let internet = internet(HOSTS, Mix::none());
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    // Two thirds of the hosts.
+    let limit = ["--limit", "100"];
+    database.start_scan(internet.crawl(), &limit);
+    run(database.worker(&["--exit-when-done"])).expect_code(3);
+    database.start_scan(internet.crawl(), &[&limit[..], &["--max-loss", "60"]].concat());
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(manifest(&site)["scan"], newest(&database).as_str());
+    let refused = ["scan", "start", "--crawl", internet.crawl(), "--max-loss", "100"];
+    let mut refused = database.owner(&refused);
+    refused.args(database.stores.arguments());
+    assert_says(&run(refused).expect_code(2).stderr, &["--max-loss", "0..=99"]);
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
+    let internet = internet(60, Mix::none());
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let path = site.join("manifest.json");
+    let whole = fs::read(&path).unwrap();
+    for damaged in [&whole[..whole.len() / 2], b"", b"{}"] {
+        fs::write(&path, damaged).unwrap();
+        let scan = newest(&database);
+        let refusal = [
+            "publish refused",
+            "manifest.json is not understood",
+            "put the right file back or remove it",
+            &format!("`everytab-worker publish --scan {scan} --force`"),
+        ];
+        let refused = run(database.owner(&["publish"])).expect_code(1).stderr;
+        assert_says(&refused, &refusal);
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+        // The job is refused, too.
+        let retry = ["scan", "retry", "--kind", "publish"];
+        run(database.owner(&retry)).expect_code(0);
+        run(database.worker(&["--exit-when-done"])).expect_code(3);
+        let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+        assert_says(&shown.replace("\n             ", " "), &refusal);
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+        run(database.owner(&["publish", "--force"])).expect_code(0);
+        assert_eq!(manifest(&site)["scan"], scan.as_str());
+    }
+}
+
+#[test]
+fn a_local_scan_that_has_finished_publishes_a_lost_manifest_and_refuses_a_damaged_one() {
+    let folder = folder();
+    let dir = folder.path().display().to_string();
+    let local = || -> Ended {
+        let sample = ["--sample", "--sample-hosts", "40", "--sample-mix", "none"];
+        let command = ["local", "--dir", &dir, "--exit-when-done"];
+        run(worker([&command[..], &sample].concat()))
+    };
+    local().expect_code(0);
+    let path = folder.path().join("site/manifest.json");
+    let scan = manifest(&folder.path().join("site"))["scan"].clone();
+    fs::write(&path, "{").unwrap();
+    // It says so as often as it is run.
+    for _ in 0..2 {
+        let refused = local().expect_code(3).stderr;
+        assert_says(&refused, &["publish refused", "manifest.json is not understood"]);
+        assert_says(&refused, &["remove the site's manifest.json", "run the same command again"]);
+        assert_eq!(fs::read(&path).unwrap(), b"{");
+    }
+    fs::remove_file(&path).unwrap();
+    local().expect_code(0);
+    assert_eq!(manifest(&folder.path().join("site"))["scan"], scan);
+    fs::remove_file(&path).unwrap();
+    local().expect_code(0);
+    assert_eq!(manifest(&folder.path().join("site"))["scan"], scan);
+}
