@@ -54,7 +54,7 @@ pub enum Command {
     /// Check that this machine has what a run needs
     Doctor(Box<doctor::DoctorArgs>),
     /// Estimate what a scan of a crawl will take
-    Plan(plan::PlanArgs),
+    Plan(Box<plan::PlanArgs>),
     /// Take hosts off a published site immediately
     Takedown(takedown::TakedownArgs),
     /// Make and publish the key by which sites recognise the robot

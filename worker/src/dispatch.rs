@@ -57,7 +57,7 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         Some(Command::Restore(args)) => restore::run(args).await,
         Some(Command::Blocklist(args)) => blocklist::run(args).await,
         Some(Command::Doctor(args)) => doctor::run(*args).await,
-        Some(Command::Plan(args)) => plan::run(args).await,
+        Some(Command::Plan(args)) => plan::run(*args).await,
         Some(Command::Takedown(args)) => takedown::run(args).await,
         Some(Command::SigningKey(args)) => signing_key::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(*args).await,

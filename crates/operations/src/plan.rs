@@ -14,6 +14,7 @@ mod rates;
 mod reconcile;
 mod report;
 mod sample;
+mod until_teardown;
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::Formats;
@@ -23,7 +24,10 @@ use serde_json::{Map, Value};
 use self::estimate::{Estimate, Line, ReadingFleet, estimate};
 pub use self::{
     live_crawl::LiveCrawlToPlan,
-    options::{Assumptions, CrawlToPlan, FleetToPlan, ICONS_PER_HOST},
+    options::{
+        AfterScan, Assumptions, CrawlToPlan, DAYS_UNTIL_TEARDOWN, FleetToPlan, ICONS_PER_HOST,
+        IN_FLIGHT, PlannedBackup,
+    },
     reconcile::MeasuredScan,
 };
 use crate::{

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{
     archive_rate::ArchiveRate,
     database,
-    plan::{self, Assumptions, CrawlToPlan, FleetToPlan, LiveCrawlToPlan, MeasuredScan},
+    plan::{
+        self, AfterScan, Assumptions, CrawlToPlan, FleetToPlan, LiveCrawlToPlan, MeasuredScan,
+        PlannedBackup,
+    },
     source,
 };
 use uuid::Uuid;
@@ -96,13 +99,45 @@ struct FleetArgs {
         value_name = "TYPE"
     )]
     database_instance: String,
-    /// Requests in flight of a worker, as `run --in-flight` has it
-    #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512,
+    /// Requests in flight of a worker; the default is that of terraform's requests_in_flight
+    #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = plan::IN_FLIGHT,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     in_flight: u64,
     /// How fast a vCPU is, of a core of the machine that the rates were measured on
     #[arg(long, env = "EVERYTAB_CORE_SPEED", default_value_t = 1.0)]
     core_speed: f64,
+    /// Days from the end of the scan to teardown, for which the disks of Postgres and the console
+    /// are paid, and the archive
+    #[arg(long, allow_negative_numbers = true, env = "EVERYTAB_DAYS_UNTIL_TEARDOWN",
+          default_value_t = plan::DAYS_UNTIL_TEARDOWN, value_name = "DAYS", requires = "hosts")]
+    days_until_teardown: f64,
+    /// Backup that the console makes before it stops Postgres and itself
+    #[arg(long, env = "EVERYTAB_BACKUP", value_enum, default_value_t = BackupToPlan::Verified,
+          requires = "hosts")]
+    backup: BackupToPlan,
+}
+
+/// The backup that follows a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BackupToPlan {
+    /// No backup
+    None,
+    /// A backup that is written
+    Written,
+    /// A backup that is written, and read again by restore --verify
+    Verified,
+}
+
+impl FleetArgs {
+    /// Returns what follows the scan.
+    fn after(&self) -> AfterScan {
+        let backup = match self.backup {
+            BackupToPlan::None => PlannedBackup::None,
+            BackupToPlan::Written => PlannedBackup::Written,
+            BackupToPlan::Verified => PlannedBackup::Verified,
+        };
+        AfterScan { days_until_teardown: self.days_until_teardown, backup }
+    }
 }
 
 /// A live crawl whose machines, days and dollars are computed from measured rates.
@@ -264,7 +299,8 @@ pub async fn run(args: PlanArgs) -> CliResult {
     let workers = workers.unwrap_or(1);
     let assumptions = assumed.assumptions();
     assumptions.check()?;
-    let FleetArgs { hosts, instance, database_instance, in_flight, core_speed } = fleet;
+    let after = fleet.after();
+    let FleetArgs { hosts, instance, database_instance, in_flight, core_speed, .. } = fleet;
     let fleet = FleetToPlan {
         hosts: hosts.unwrap_or(0),
         workers,
@@ -273,6 +309,7 @@ pub async fn run(args: PlanArgs) -> CliResult {
         in_flight,
         archive_rate,
         core_speed,
+        after,
     };
     if let Some(scan) = reconcile {
         let scan = measured(&scan, database.database_url.as_deref()).await?;

@@ -59,7 +59,7 @@ fn commands() -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let commands: Vec<_> = blocks.collect();
-    assert_eq!(commands.len(), 13, "blocks of docs/api.md");
+    assert_eq!(commands.len(), 14, "blocks of docs/api.md");
     commands.concat()
 }
 
@@ -109,6 +109,15 @@ fn made(seed: u64) -> (Internet, Database) {
     (internet, database)
 }
 
+/// Fails unless the page and the feed that were requested with `include` have its parts.
+fn assert_contents(folder: &Path) {
+    let contents = &document(folder, "contents.json")["contents"];
+    assert!(contents["markdown"].is_string() && contents["links"].is_array(), "{contents}");
+    let texts = document(folder, "texts.json");
+    let mut texts = texts["fetches"].as_array().unwrap().iter();
+    assert!(texts.any(|fetch| fetch["contents"]["text"].is_string()));
+}
+
 #[test]
 fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     if !(have("curl") && have("jq")) {
@@ -140,6 +149,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     assert!(std::fs::metadata(&object).unwrap().len() >= end, "{record}");
     let again = document(&folder, "again.json");
     assert_eq!((&again["id"], &again["record"]), (&page["id"], record));
+    assert_contents(&folder);
     assert_eq!(document(&folder, "problem.json")["code"], "invalid_url");
     assert!(document(&folder, "schedule.json")["next_at"].as_str().unwrap().contains("T03:00:00"));
     assert!(

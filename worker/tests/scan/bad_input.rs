@@ -420,6 +420,7 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
         (&["--instance", "c99.mega"][..], "c7g.large"),
         (&["--database-instance", "db.x"], "db.m7g.large"),
         (&["--core-speed", "0"], "--core-speed"),
+        (&["--days-until-teardown", "-1"], "--days-until-teardown"),
         (&["--limit", "5"], "--limit"),
         (&["--workers", "0"], "--workers"),
     ] {
@@ -444,12 +445,12 @@ fn a_plan_of_a_live_crawl_says_what_bounds_it_and_refuses_what_makes_no_sense() 
         let share = bound["share_used"].as_f64().unwrap();
         assert!(share > 0.0 && share <= 1.000_001, "{bound}");
     }
-    // docs/cost.md quotes the program's output.
+    // docs/cost-of-crawls.md quotes the program's output.
     let text = plan(&["--crawl-pages", "100000000"]).expect_code(0);
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost-of-crawls.md");
     let page = fs::read_to_string(page).unwrap();
     for line in text.stdout.lines().map(str::trim) {
-        assert!(page.contains(line), "not in docs/cost.md: {line}");
+        assert!(page.contains(line), "not in docs/cost-of-crawls.md: {line}");
     }
     assert!(text.stderr.contains("remembered"), "{}", text.stderr);
     for (arguments, what) in [

@@ -62,6 +62,7 @@ mod own_link;
 mod poison_items;
 mod pooler;
 mod postgres_proxy;
+mod printed;
 mod public_source;
 mod reconnects;
 mod remote_stores;

@@ -54,16 +54,11 @@ fn readme_blocks(heading: &str) -> Vec<String> {
     blocks
 }
 
-/// Runs a script in a folder as a reader would, who has this internet as a network of their own.
-fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
+/// Returns a shell in a folder of a reader who has this internet as a network of their own.
+pub(crate) fn reader(script: &str, folder: &Path, internet: &Internet) -> Command {
     let mut shell = Command::new("bash");
     shell.args(["-euo", "pipefail", "-c", script]).current_dir(folder);
     set_environment(&mut shell);
-    if let Some(shims) = shims {
-        let path = shell.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
-        let path = format!("{}:{}", shims.display(), path.to_str().unwrap());
-        shell.env("PATH", path);
-    }
     let client = &internet.running.client;
     let pairs: Vec<_> = client.dial_ports.iter().map(|(of, to)| format!("{of}={to}")).collect();
     shell
@@ -74,6 +69,17 @@ fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path
         .env_remove("DATABASE_URL");
     for proxy in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
         shell.env_remove(proxy);
+    }
+    shell
+}
+
+/// Runs a script as the reader, with the programs of `shims` before the system's.
+fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
+    let mut shell = reader(script, folder, internet);
+    if let Some(shims) = shims {
+        let path = shell.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
+        let path = format!("{}:{}", shims.display(), path.to_str().unwrap());
+        shell.env("PATH", path);
     }
     run(shell).expect_code(0).stdout
 }

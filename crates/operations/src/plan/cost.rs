@@ -12,23 +12,23 @@ use everytab_jobs::{
 
 use super::{
     objects::Objects,
-    prices::{Database, Machine, Prices},
+    options::AfterScan,
+    prices::{Database, HOURS_PER_MONTH, Machine, Prices},
     rates::{
-        ARCHIVE_DAYS, BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST,
-        DATABASE_GB, DUMP_SHARE, FETCH_CPU, ICON_BYTES, ICON_LINE_BYTES, ICONS_A_HOST,
-        INDEX_BYTES_A_HOST, INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST,
-        LOG_GB, LOOKUP_BYTES_OUT, MAP_BYTES, MAP_HOSTS_A_SECOND, MAP_PART_BYTES, OTHER_ZONES,
-        OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY, RANKED_HOST_BYTES, REQUEST_BYTES_OUT,
-        REQUESTS_BYTES, ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE, ROW_BYTES_OF_AN_ICON,
-        ROW_DATABASE_CPU, SEARCH_BYTES, SEARCH_HOSTS_A_SECOND, SEARCH_PART_BYTES, SLOTS_IN_USE,
-        SPARE_HOURS, TAB_BYTES, TAB_CPU, VERSIONS_DAYS, WORKER_DISK_GB,
+        BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST, DUMP_SHARE,
+        FETCH_CPU, ICON_BYTES, ICON_LINE_BYTES, ICONS_A_HOST, INDEX_BYTES_A_HOST,
+        INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST, LOG_GB, LOOKUP_BYTES_OUT,
+        MAP_BYTES, MAP_HOSTS_A_SECOND, MAP_PART_BYTES, OTHER_ZONES, OWN_METRICS, PAGE_BYTES,
+        PAGE_CPU, PAGE_LATENCY, RANKED_HOST_BYTES, REQUEST_BYTES_OUT, REQUESTS_BYTES,
+        ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE, ROW_BYTES_OF_AN_ICON, ROW_DATABASE_CPU,
+        SEARCH_BYTES, SEARCH_HOSTS_A_SECOND, SEARCH_PART_BYTES, SLOTS_IN_USE, TAB_BYTES, TAB_CPU,
+        VERSIONS_DAYS, WORKER_DISK_GB,
     },
+    until_teardown::{UntilTeardown, backup_requests, stopped_day_dollars},
 };
 
 /// Seconds per hour.
 pub(super) const HOUR: f64 = 3_600.0;
-/// Hours of an average month, from which providers compute monthly prices.
-pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 /// Hosts per shard, as divided by `coordinator.fan_out`.
 const HOSTS_PER_SHARD: f64 = 1_200.0;
 /// Bytes per gigabyte.
@@ -46,6 +46,7 @@ pub(super) struct Fleet<'a> {
     pub(super) archive_rate: f64,
     /// A vCPU's speed, relative to a core of the host on which the rates were measured.
     pub(super) core_speed: f64,
+    pub(super) after: AfterScan,
     pub(super) machine: &'a Machine,
     pub(super) database: &'a Database,
 }
@@ -124,6 +125,10 @@ pub(super) struct Model {
     pub(super) received_gb: f64,
     /// Dollars per month to store the site, without visitors.
     pub(super) hosting_month: f64,
+    /// Hours for which Postgres and the console are paid.
+    pub(super) until_teardown: UntilTeardown,
+    /// Dollars of a further day before teardown, while Postgres is stopped.
+    pub(super) further_day: f64,
     /// Costs in addition to the scan, while its results are kept.
     pub(super) kept: Vec<Kept>,
     /// Size of a backup in gigabytes: site, archive and the dump of the rows.
@@ -272,13 +277,14 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let sent = fleet.hosts * (CONNECTIONS_A_HOST * CONNECTION_BYTES_OUT + LOOKUP_BYTES_OUT)
         + (icons + fleet.hosts * ROBOTS_A_HOST) * REQUEST_BYTES_OUT;
     let sent_gb = sent / GB;
-    let costs = costs(fleet, prices, hours, icons, sent_gb);
+    let site_gb = site_gb(fleet);
+    let backup_gb = site_gb + archive_gb(fleet, icons) + rows_gb(fleet, icons) * DUMP_SHARE;
+    let until_teardown = UntilTeardown::new(fleet.after, hours, backup_gb, prices);
+    let costs = costs(fleet, prices, hours, &until_teardown, sent_gb);
     let sum = |of: fn(&Cost) -> f64| costs.iter().map(of).sum();
     let (dollars, spot_dollars) = (sum(|cost| cost.dollars), sum(|cost| cost.spot));
     let [warc, icon, bundle] = pipeline;
-    let site_gb = site_gb(fleet);
     let hosting_month = site_gb * prices.store_gb_month.price;
-    let backup_gb = site_gb + archive_gb(fleet, icons) + rows_gb(fleet, icons) * DUMP_SHARE;
     Model {
         stages: vec![index, warc, icon, bundle, closing],
         together,
@@ -291,6 +297,8 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
         sent_gb,
         received_gb: received / GB,
         hosting_month,
+        until_teardown,
+        further_day: stopped_day_dollars(prices) + archive_days(fleet, prices, icons, 1.0),
         kept: kept(fleet, prices, backup_gb, sent_gb, hosting_month),
         backup_gb,
     }
@@ -305,6 +313,11 @@ fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
     (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
+}
+
+/// Returns the dollars of the archive for some days.
+fn archive_days(fleet: &Fleet<'_>, prices: &Prices, icons: f64, days: f64) -> f64 {
+    archive_gb(fleet, icons) * prices.store_gb_month.price * days / 30.0
 }
 
 /// Returns the gigabytes of the site: bundles, icon lists, search files and the map.
@@ -322,33 +335,42 @@ fn objects(fleet: &Fleet<'_>) -> Objects {
     }
 }
 
-fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f64) -> Vec<Cost> {
+fn costs(
+    fleet: &Fleet<'_>,
+    prices: &Prices,
+    hours: f64,
+    until: &UntilTeardown,
+    sent_gb: f64,
+) -> Vec<Cost> {
+    let icons = fleet.hosts * ICONS_A_HOST;
     let worker_hours = fleet.workers * hours;
     let same = |name, dollars: f64| Cost { name, dollars, spot: dollars };
     let machines = worker_hours * fleet.machine.hour;
     let addresses = worker_hours * prices.public_address_hour.price;
     let disks = worker_hours * WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
-    let database_hours = hours + SPARE_HOURS;
-    let database = database_hours
-        * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_PER_MONTH);
     // Each row is written once and read once.
     let zones = 2.0 * rows_gb(fleet, icons) * OTHER_ZONES * prices.between_zones_gb.price;
-    let metrics = prices.secret_month.price + OWN_METRICS * prices.metric_month.price;
-    let watched = database_hours * metrics / HOURS_PER_MONTH + LOG_GB * prices.log_gb.price;
+    let months = |hours: f64| hours / HOURS_PER_MONTH;
+    let watched = months(until.disk_hours) * prices.secret_month.price
+        + months(until.console_hours) * OWN_METRICS * prices.metric_month.price
+        + LOG_GB * prices.log_gb.price;
     let objects = objects(fleet);
     let requests = thousands(&objects) * prices.thousand_puts.price
         + objects.reads() as f64 / 1e3 * prices.thousand_gets.price;
-    let archive = archive_gb(fleet, icons) * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
+    let backup = backup_requests(fleet.after.backup, thousands(&objects), prices);
+    let archive = archive_days(fleet, prices, icons, fleet.after.days_until_teardown);
     let sent = (sent_gb - prices.sent_gb_free.price).max(0.0) * prices.sent_gb.price;
     vec![
         Cost { name: "workers", dollars: machines, spot: machines * prices.spot_share.price },
         same("their public IPv4 addresses", addresses),
         same("their disks", disks),
-        same("Postgres", database),
+        same("Postgres", until.database_dollars(fleet.database, prices)),
+        same("the console", until.console_dollars(prices)),
         same("traffic between zones", zones),
         same("Postgres's secret, logs, metrics", watched),
         same("requests to the stores", requests),
-        same("the archive, for 5 days", archive),
+        same("requests of the backup", backup),
+        same("the archive until teardown", archive),
         same("bytes sent to the web", sent),
     ]
 }
@@ -369,7 +391,6 @@ fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: 
         month("the site", site),
         month("its replaced versions, for 30 days", site * VERSIONS_DAYS / 30.0),
         month("the zone of its name", prices.zone_month.price),
-        once("writing a backup", thousands * prices.thousand_puts.price),
         month("a backup in S3 Standard", backup_gb * standard),
         month("six of them, kept for 180 days", BACKUPS_KEPT * backup_gb * standard),
         once("moving one to Deep Archive", thousands * prices.thousand_archive_puts.price),
@@ -405,6 +426,7 @@ mod tests {
             fetch_slot: FETCH_SLOT,
             archive_rate,
             core_speed: 1.0,
+            after: AfterScan::default(),
             machine,
             database,
         };

@@ -8,6 +8,13 @@ use crate::{archive_rate::ArchiveRate, error::OperationError};
 /// Icon URLs per host, including its `/favicon.ico`: the number used in all planning.
 pub const ICONS_PER_HOST: f64 = ICONS_A_HOST;
 
+/// Default days from the end of a scan to teardown.
+pub const DAYS_UNTIL_TEARDOWN: f64 = 5.0;
+/// Maximum days from the end of a scan to teardown.
+const MAX_DAYS_UNTIL_TEARDOWN: f64 = 365.0;
+/// Default requests in flight per worker: `requests_in_flight` of `terraform/variables.tf`.
+pub const IN_FLIGHT: u64 = 2_048;
+
 /// The crawl and the scan to estimate.
 #[derive(Debug, Clone)]
 pub struct CrawlToPlan {
@@ -44,6 +51,51 @@ pub struct FleetToPlan {
     pub archive_rate: Option<ArchiveRate>,
     /// A vCPU's speed, relative to a core of the host on which the rates were measured.
     pub core_speed: f64,
+    /// What follows the scan.
+    pub after: AfterScan,
+}
+
+/// The time after a scan, in which its Postgres, console and archive are paid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AfterScan {
+    /// Days from the end of the scan to teardown.
+    pub days_until_teardown: f64,
+    /// The backup that the console makes.
+    pub backup: PlannedBackup,
+}
+
+/// How often the bytes of a backup pass through the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlannedBackup {
+    /// There is no backup.
+    None,
+    /// The backup is written.
+    Written,
+    /// The backup is written, and read again by `restore --verify`.
+    Verified,
+}
+
+impl Default for AfterScan {
+    fn default() -> Self {
+        let backup = PlannedBackup::Verified;
+        Self { days_until_teardown: DAYS_UNTIL_TEARDOWN, backup }
+    }
+}
+
+impl AfterScan {
+    /// Checks that the model can compute with the days.
+    ///
+    /// # Errors
+    /// Returns an error if the days are not between 0 and a year.
+    pub(super) fn check(self) -> Result<(), OperationError> {
+        let days = self.days_until_teardown;
+        if (0.0..=MAX_DAYS_UNTIL_TEARDOWN).contains(&days) {
+            return Ok(());
+        }
+        Err(OperationError::usage(format!(
+            "--days-until-teardown {days}: give a number between 0 and {MAX_DAYS_UNTIL_TEARDOWN}"
+        )))
+    }
 }
 
 /// Assumed numbers of a scan, which cannot be measured before it.

@@ -8,6 +8,9 @@ use serde::Deserialize;
 
 use crate::error::OperationError;
 
+/// Hours of an average month, from which providers compute monthly prices.
+pub(super) const HOURS_PER_MONTH: f64 = 730.0;
+
 /// A price in dollars or a share, with its basis.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +21,7 @@ pub(super) struct Price {
     pub(super) basis: String,
 }
 
-/// An instance type for workers.
+/// An instance type for workers, or for the console.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
@@ -53,6 +56,8 @@ pub(super) struct Prices {
     pub(super) about: String,
     workers: BTreeMap<String, Machine>,
     databases: BTreeMap<String, Database>,
+    /// The console of a scan.
+    pub(super) console: Machine,
     /// The price of a spot instance, as a share of the price on demand.
     pub(super) spot_share: Price,
     pub(super) public_address_hour: Price,
@@ -61,7 +66,7 @@ pub(super) struct Prices {
     /// Dollars per gigabyte and month of Postgres's copies, beyond the free ones, which equal its
     /// disk.
     pub(super) database_copy_gb_month: Price,
-    /// Dollars per hour for the HTTP service's instance, and for the console's.
+    /// Dollars per hour for an instance of a crawl service: HTTP service, or console.
     pub(super) small_machine_hour: Price,
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
@@ -132,7 +137,8 @@ mod tests {
     #[test]
     fn every_price_is_a_positive_number_and_says_its_basis() {
         let prices = Prices::read(PRICES).unwrap();
-        let machines = prices.workers.values().map(|it| (it.hour, it.basis.as_str()));
+        let machines = prices.workers.values().chain([&prices.console]);
+        let machines = machines.map(|it| (it.hour, it.basis.as_str()));
         let databases = prices.databases.values().map(|it| (it.hour, it.basis.as_str()));
         let others = [
             &prices.spot_share,
@@ -153,7 +159,7 @@ mod tests {
             assert!(price > 0.0 && price.is_finite());
             assert!(matches!(basis, "seen" | "remembered"), "{basis}");
         }
-        let machines = prices.workers.values();
+        let machines = prices.workers.values().chain([&prices.console]);
         assert!(machines.clone().all(|it| it.vcpus >= 1.0 && it.memory_gib >= 1.0));
         assert!(machines.clone().all(|it| it.network_gbit > 0.0));
         assert!(prices.databases.values().all(|it| it.disk_operations >= 1_000.0));

@@ -58,7 +58,10 @@ rates! {
     ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
     WORKER_DISK_GB 20.0 "GB" "assumed: the image, spools, archives under way";
     DATABASE_GB 100.0 "GB" "make bench-fleet: 52 GB of rows, 63 GB of log while it is kept";
-    SPARE_HOURS 1.0 "h" "assumed: machines that come up, a backup, teardown";
+    SPARE_HOURS 1.0 "h" "assumed: machines and Postgres come up before the first job";
+    STOP_HOURS 1.0 "h" "ansible: after a scan or its backup the console stops both";
+    RESTART_DAYS 7.0 "days" "AWS: RDS starts a stopped instance again after 7 days";
+    CONSOLE_DISK_GB 120.0 "GB" "terraform: console_volume_gb";
     ROW_BYTES_OF_A_PAGE 833.0 "bytes" "make bench-fleet: 25 GB of 30 million pages";
     ROW_BYTES_OF_AN_ICON 243.0 "bytes" "make bench-fleet: 27 GB of 111 million icons";
     DUMP_SHARE 0.25 "" "assumed: a compressed dump of the rows";
@@ -67,5 +70,4 @@ rates! {
     OWN_METRICS 4.0 "" "record 0028: four counts to CloudWatch";
     VERSIONS_DAYS 30.0 "days" "terraform: what was replaced or deleted is kept as long";
     BACKUPS_KEPT 6.0 "" "terraform: one a month, backup_retention_days 180";
-    ARCHIVE_DAYS 5.0 "days" "assumed: until it is backed up or dropped";
 }

@@ -238,7 +238,7 @@ fn constant_of(stage: &Stage, name: StageName, fleet: &Fleet<'_>) -> &'static st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{cost::model, prices::Prices};
+    use crate::plan::{cost::model, options::AfterScan, prices::Prices};
 
     const STATS: &str = r#"{"scan": "x", "stages": {
         "index": {"duration_seconds": 60.0, "inputs": {"rows": 2200}, "outcomes": {},
@@ -262,6 +262,7 @@ mod tests {
             fetch_slot: FETCH_SLOT,
             archive_rate: 1_000.0,
             core_speed: 1.0,
+            after: AfterScan::default(),
             machine: prices.machine("c7g.large").unwrap(),
             database: prices.database("db.t4g.large").unwrap(),
         };

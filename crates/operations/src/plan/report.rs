@@ -7,8 +7,9 @@ use super::{
     cost::{Fleet, FleetResource, Model, Stage, model},
     options::FleetToPlan,
     prices::Prices,
-    rates::{FETCH_SLOT, FETCH_SLOT_AT_MOST, RATES},
+    rates::{FETCH_SLOT, FETCH_SLOT_AT_MOST, RATES, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
     reconcile::{Comparison, MeasuredScan, compare},
+    until_teardown::restarted_day_dollars,
 };
 use crate::{
     archive_rate::{ArchiveRate, S3_RATE},
@@ -41,7 +42,7 @@ pub(super) fn print(
     if as_json {
         sink.data(format_args!("{}", document(options, in_flight, &range, &prices)))?;
     } else {
-        for line in table(options, &range, &fleet) {
+        for line in table(options, &range, &fleet, &prices) {
             sink.data(format_args!("{line}"))?;
         }
         sink.note(format_args!("prices of {} in {}; {}", prices.date, prices.region, prices.about));
@@ -99,6 +100,7 @@ fn fleet_of<'a>(
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
         return Err(OperationError::usage("--core-speed: give a number greater than zero"));
     }
+    options.after.check()?;
     Ok(Fleet {
         hosts: options.hosts as f64,
         workers: options.workers as f64,
@@ -110,6 +112,7 @@ fn fleet_of<'a>(
             Some(ArchiveRate::Off) => f64::INFINITY,
         },
         core_speed: options.core_speed,
+        after: options.after,
         machine: prices.machine(&options.instance)?,
         database: prices.database(&options.database_instance)?,
     })
@@ -133,7 +136,7 @@ fn between(least: f64, most: f64) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>) -> Vec<String> {
+fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> Vec<String> {
     let (least, most) = (&range.least, &range.most);
     let mut lines = vec![
         format!(
@@ -176,6 +179,7 @@ fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>) -> Vec<String>
     for (name, dollars, spot) in range.sums() {
         lines.push(format!("  {name:<35} {dollars:>15} {spot:>15}"));
     }
+    lines.extend(assumptions(range, fleet, prices));
     lines.push(String::new());
     let backup = format!("what is kept, a backup has {:.0} GB", least.backup_gb);
     lines.push(format!("  {backup:<35} {:>15}", "dollars"));
@@ -188,6 +192,36 @@ fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>) -> Vec<String>
         least.received_gb, least.sent_gb, least.memory_gb
     ));
     lines
+}
+
+/// Describes what the bill assumes about the time after the scan.
+fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4] {
+    let (least, most) = (&range.least, &range.most);
+    let (until, longest) = (&least.until_teardown, &most.until_teardown);
+    let days = fleet.after.days_until_teardown;
+    let late = least.further_day + restarted_day_dollars(fleet.database);
+    [
+        format!(
+            "  assumes teardown {days} days after the scan; each further day costs {:.2} dollars",
+            least.further_day
+        ),
+        format!(
+            "  Postgres and console run {} h: {SPARE_HOURS} before the scan, {} of the scan, {:.2} \
+             of the backup, {STOP_HOURS} until both stop",
+            between(until.console_hours, longest.console_hours),
+            between(least.hours, most.hours),
+            until.backup_hours
+        ),
+        format!(
+            "  a backup takes {:.2} h to write, and {:.2} h to verify: {:.0} GB through the \
+             console at {} Gbit/s",
+            until.pass_hours, until.pass_hours, least.backup_gb, prices.console.network_gbit
+        ),
+        format!(
+            "  AWS starts a stopped Postgres again after {RESTART_DAYS} days; from then on a day \
+             costs {late:.2} dollars"
+        ),
+    ]
 }
 
 impl Range {
@@ -244,6 +278,12 @@ fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Price
         "spot_dollars_at_most": rounded(range.most.spot_dollars),
         "stages": stages.map(|(a, b)| stage_document(a, b, range)).collect::<Vec<_>>(),
         "costs": costs, "hosting_dollars_a_month": rounded(model.hosting_month),
+        "days_until_teardown": options.after.days_until_teardown,
+        "dollars_a_further_day": rounded(model.further_day),
+        "backup_hours": rounded(model.until_teardown.backup_hours),
+        "console_hours": rounded(model.until_teardown.console_hours),
+        "database_hours": rounded(model.until_teardown.database_hours),
+        "disk_hours": rounded(model.until_teardown.disk_hours),
         "kept": kept.collect::<Vec<_>>(), "backup_gb": rounded(model.backup_gb),
         "received_gb": rounded(model.received_gb), "sent_gb": rounded(model.sent_gb),
         "memory_gb": rounded(model.memory_gb),
@@ -273,111 +313,4 @@ fn rounded(amount: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    use crate::plan::rates::ICONS_A_HOST;
-
-    const COST: &str = include_str!("../../../../docs/cost.md");
-    const PRICES: &str = include_str!("../../../../worker/prices.json");
-
-    fn usual() -> FleetToPlan {
-        FleetToPlan {
-            hosts: 30_000_000,
-            workers: 8,
-            instance: "c7g.large".into(),
-            database_instance: "db.t4g.large".into(),
-            in_flight: 512,
-            archive_rate: None,
-            core_speed: 1.0,
-        }
-    }
-
-    fn with_range<T>(options: &FleetToPlan, show: impl FnOnce(&Range, &Fleet<'_>) -> T) -> T {
-        let prices = Prices::read(PRICES).unwrap();
-        let fleet = fleet_of(options, options.in_flight, &prices).unwrap();
-        show(&range_of(&fleet, &prices), &fleet)
-    }
-
-    #[test]
-    fn the_tables_of_the_document_are_those_that_plan_prints() {
-        let options = usual();
-        let lines = with_range(&options, |range, fleet| table(&options, range, fleet));
-        let lines: Vec<String> =
-            lines.iter().map(|line| format!("  {line}").trim_end().to_owned()).collect();
-        let whole = lines.join("\n");
-        assert!(COST.contains(&whole), "docs/cost.md has not:\n{whole}");
-    }
-
-    #[test]
-    fn the_other_fleets_of_the_document_are_those_that_plan_computes() {
-        let fleets = [
-            (1, 512, 1.0, None),
-            (8, 512, 1.0, None),
-            (16, 512, 1.0, None),
-            (8, 2_048, 1.0, None),
-            (4, 2_048, 1.0, None),
-            (50, 2_000, 1.0, None),
-            (8, 512, 0.5, None),
-            (8, 2_048, 1.0, Some(ArchiveRate::Off)),
-        ];
-        let rows = fleets.map(|(workers, in_flight, core_speed, archive_rate)| {
-            let options = FleetToPlan { workers, in_flight, core_speed, archive_rate, ..usual() };
-            with_range(&options, |range, _| {
-                format!(
-                    "| {workers} | {in_flight} | {core_speed} | {} | {} | {} | {} | {} |",
-                    if archive_rate.is_some() { "off" } else { "1,000" },
-                    between(range.least.hours, range.most.hours),
-                    between(range.least.dollars, range.most.dollars),
-                    between(range.least.spot_dollars, range.most.spot_dollars),
-                    range.most.together.bound_by().text(),
-                )
-            })
-        });
-        let rows = rows.join("\n");
-        assert!(COST.contains(&rows), "docs/cost.md has not:\n{rows}");
-    }
-
-    #[test]
-    fn every_document_plans_with_one_number_of_icon_urls() {
-        let millions = format!("{:.0}", 30.0 * ICONS_A_HOST);
-        let documents = [
-            ("docs/cost.md", COST),
-            ("docs/benchmarks.md", include_str!("../../../../docs/benchmarks.md")),
-            ("docs/operations.md", include_str!("../../../../docs/operations.md")),
-            ("README.md", include_str!("../../../../README.md")),
-        ];
-        for (name, text) in documents {
-            for (before, _) in text.match_indices(" million icon") {
-                let number = text[..before].rsplit(|c: char| !c.is_ascii_digit()).next();
-                assert_eq!(number, Some(millions.as_str()), "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_kept_and_between_the_bounds_is_in_the_document_of_numbers() {
-        let options = usual();
-        let prices = Prices::read(PRICES).unwrap();
-        let document = with_range(&options, |range, _| document(&options, 512, range, &prices));
-        let number = |name: &str| document[name].as_f64().unwrap();
-        assert!(number("hours") < number("hours_at_most"));
-        assert!(number("dollars") < number("dollars_at_most"));
-        let names: Vec<&str> = document["costs"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|c| c["name"].as_str())
-            .collect();
-        for name in ["their public IPv4 addresses", "traffic between zones"] {
-            assert!(names.contains(&name), "{name}");
-        }
-        let kept = document["kept"].as_array().unwrap();
-        let of = |name: &str| {
-            let found = kept.iter().find(|kept| kept["name"] == name).unwrap();
-            found["dollars"].as_f64().unwrap()
-        };
-        assert!(of("a backup in Deep Archive") < of("a backup in S3 Standard") / 20.0);
-        assert!((of("a copy home") - number("backup_gb") * 0.09).abs() < 0.01);
-    }
-}
+mod tests;

@@ -9,8 +9,8 @@ use super::{
     figure::{bytes, counted, number},
 };
 use crate::plan::{
-    cost::{GB, HOURS_PER_MONTH, Period},
-    prices::Prices,
+    cost::{GB, Period},
+    prices::{HOURS_PER_MONTH, Prices},
     rates::{OTHER_ZONES, SPARE_HOURS, WORKER_DISK_GB},
 };
 

@@ -83,7 +83,7 @@ pub(in crate::plan) fn print(
     if plan.fleet.databases > 1.0 {
         sink.note(format_args!(
             "warning: several databases are computed only; this version runs a crawl on one \
-             Postgres (docs/cost.md)"
+             Postgres (docs/cost-of-crawls.md)"
         ));
     }
     sink.note(format_args!("prices of {} in {}; {}", prices.date, prices.region, prices.about));
@@ -92,7 +92,8 @@ pub(in crate::plan) fn print(
         machine.basis, database.basis, prices.spot_share.price, prices.spot_share.basis
     ));
     sink.note(format_args!(
-        "rates: --json lists each with its source, or as assumed; docs/cost.md says how far they go"
+        "rates: --json lists each with its source, or as assumed; docs/cost-of-crawls.md says how \
+         far they go"
     ));
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Tests plans of live crawls: the tables in docs/cost.md, how numbers grow, what limits a crawl,
-//! and invalid options.
+//! Tests plans of live crawls: the tables in docs/cost-of-crawls.md, how numbers grow, what limits
+//! a crawl, and invalid options.
 
 use super::*;
+use crate::plan::options::IN_FLIGHT;
 
-const COST: &str = include_str!("../../../../../../docs/cost.md");
+const COST: &str = include_str!("../../../../../../docs/cost-of-crawls.md");
 const PRICES: &str = include_str!("../../../../../../worker/prices.json");
 
 /// Returns 100 million pages in a day, with the defaults of the options.
@@ -19,7 +20,7 @@ fn a_day() -> LiveCrawlToPlan {
         workers: None,
         instance: "c7g.large".into(),
         database_instance: "db.t4g.large".into(),
-        in_flight: 512,
+        in_flight: IN_FLIGHT,
         core_speed: 1.0,
     }
 }
@@ -65,7 +66,7 @@ fn the_tables_of_both_crawls_in_the_document_are_those_that_plan_prints() {
         let lines: Vec<String> =
             lines.iter().map(|line| format!("  {line}").trim_end().to_owned()).collect();
         let whole = lines.join("\n");
-        assert!(COST.contains(&whole), "docs/cost.md has not:\n{whole}");
+        assert!(COST.contains(&whole), "docs/cost-of-crawls.md has not:\n{whole}");
     }
 }
 
@@ -107,7 +108,7 @@ fn the_other_crawls_of_the_document_are_those_that_plan_computes() {
         )
     });
     let rows = rows.join("\n");
-    assert!(COST.contains(&rows), "docs/cost.md has not:\n{rows}");
+    assert!(COST.contains(&rows), "docs/cost-of-crawls.md has not:\n{rows}");
 }
 
 #[test]
