@@ -29,7 +29,7 @@ source "amazon-ebs" "worker" {
     owners      = ["136693071363"]
     most_recent = true
     filters = {
-      name                = "debian-12-${local.debian[var.architecture]}-*"
+      name                = "debian-13-${local.debian[var.architecture]}-*"
       architecture        = var.architecture
       root-device-type    = "ebs"
       virtualization-type = "hvm"

@@ -83,7 +83,6 @@ module "scanning" {
   site_url                  = var.site_url
   contact                   = var.contact
   archive_rate              = var.archive_rate
-  scan_hours_limit          = var.scan_hours_limit
   stop_after_hours          = var.stop_after_hours
   worker_count              = var.worker_count
   ami_id                    = var.ami_id
@@ -96,6 +95,7 @@ module "scanning" {
   console                   = var.console
   console_instance_type     = var.console_instance_type
   console_volume_gb         = var.console_volume_gb
+  stop_when                 = var.stop_when
   migrate_running_scan      = var.migrate_running_scan
   network_cidr              = var.network_cidr
   database_instance_class   = var.database_instance_class

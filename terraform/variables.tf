@@ -116,17 +116,6 @@ variable "archive_rate" {
   }
 }
 
-variable "scan_hours_limit" {
-  description = "Hours after which a running scan raises an alarm."
-  type        = number
-  default     = 72
-
-  validation {
-    condition     = var.scan_hours_limit >= 1 && var.scan_hours_limit <= 720
-    error_message = "Give 1 to 720 hours."
-  }
-}
-
 variable "stop_after_hours" {
   description = "Hours after which a fleet that gets nowhere is stopped: no job has ended, or nothing was counted."
   type        = number
@@ -163,6 +152,18 @@ variable "console" {
   type        = bool
   default     = true
   nullable    = false
+}
+
+variable "stop_when" {
+  description = "When Postgres and the console are stopped: published (an hour after the scan ended, if it is published), backed-up (if there is also a backup of it below backups/ of the kept bucket), or never."
+  type        = string
+  default     = "published"
+  nullable    = false
+
+  validation {
+    condition     = contains(["published", "backed-up", "never"], var.stop_when)
+    error_message = "Give published, backed-up or never."
+  }
 }
 
 variable "console_instance_type" {
@@ -302,9 +303,9 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres; the image's pg_dump (Debian 12) can back up 15 and no later version."
+  description = "Major version of Postgres; the image's pg_dump (Debian 13) can back up 17 and earlier ones."
   type        = string
-  default     = "15"
+  default     = "17"
 
   validation {
     condition     = contains(["15", "16", "17"], var.database_version)

@@ -41,6 +41,7 @@ class Laptop:
             with open(path, "w", encoding="ascii") as file:
                 file.write(IN_THE_IMAGE.format(root=self.root, program=program))
             os.chmod(path, 0o755)
+        shutil.copytree(os.path.join(ROOT, "telemetry"), os.path.join(self.folder, "telemetry"))
         shutil.copytree(os.path.join(ROOT, "terraform"), os.path.join(self.folder, "terraform"),
                         ignore=shutil.ignore_patterns(*OF_AN_OPERATOR))
         # "Put permanent variables into terraform.tfvars", says the runbook.

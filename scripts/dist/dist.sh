@@ -61,8 +61,8 @@ place_units() {
     for file in packaging/lib/*; do
         place 755 "$file" "usr/lib/everytab/$(basename "$file")"
     done
-    for file in packaging/systemd/*; do
-        place 644 "$file" "usr/lib/systemd/system/$(basename "$file")"
+    find packaging/systemd -type f | while read -r file; do
+        place 644 "$file" "usr/lib/systemd/system/${file#packaging/systemd/}"
     done
     # What a shell loads or calls by its name.
     chmod 644 "$root/usr/lib/everytab/fence.nft"

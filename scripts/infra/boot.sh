@@ -8,9 +8,10 @@
 # OTHER is the program that the image is changed to in the middle of the second month; without it
 # the same one with another remark in its schema, which makes it another program.
 #
-# The image: a small Debian by debootstrap (kept in target/infra), the four roles by ansible, and
-# once more: the second run must change nothing. The machines: systemd-nspawn with networks of their
-# own, in namespaces that end with this script. What surrounds them is in ansible/tests/boot.py.
+# The image: a small Debian 13 by debootstrap (kept in target/infra; SUITE=bookworm: 12), the
+# four roles by ansible, and once more: the second run must change nothing. The machines:
+# systemd-nspawn with networks of their own, in namespaces that end with this script. What surrounds
+# them is in ansible/tests/boot.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -48,16 +49,23 @@ tar -C "$root" -xf "$base"
 # installed.
 cp -rL /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
 rm -f "$root/etc/apt/apt.conf.d/"docker-*
+# The image may be of another suite than this machine.
+ours="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"
+find "$root/etc/apt" \( -name '*.sources' -o -name '*.list' \) \
+    -exec sed -i "s/ $ours/ ${SUITE:-trixie}/g" {} +
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 mount -t proc proc "$root/proc"
 
+# Debian 12 has no later one.
+postgres=17
+[ "${SUITE:-}" != bookworm ] || postgres=15
 play() {
     (cd ansible && ANSIBLE_HOME="$work/ansible" ANSIBLE_NOCOLOR=1 ansible-playbook worker.yml \
         --inventory "$root," --extra-vars ansible_connection=community.general.chroot \
         --extra-vars @../packer/image.yml --extra-vars "worker_package=$package" \
-        --extra-vars "worker_operator_program=$reference")
+        --extra-vars "worker_operator_program=$reference worker_postgres=postgresql-$postgres")
 }
 say "the roles, for the first time"
 play >"$work/first.log" 2>&1 || { cat "$work/first.log"; exit 1; }

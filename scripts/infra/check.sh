@@ -6,19 +6,20 @@
 # Steps: format, validate, test, phases, service (a crawl service comes and goes), lint, policy
 # (checkov), page (CloudFront sends the policy that the page has), packer, ansible, units (systemd's
 # own verification, and a sandbox for each), starting (when the console migrates), leaving (by which
-# exit codes a machine leaves its group, and what it asks of AWS), counting (what a crawl service's
-# console counts in a real Postgres, and when it migrates), fence (whom the HTTP service's user can
-# reach; root), proxy (Caddy before the HTTP service), lockout (on Postgres 16 and 17 the owner can
-# still sign in when the workers use tokens), runbook (each command of docs/operations.md is one
-# that exists). --folder looks at another copy of what is checked, which is how
-# scripts/infra/mutants.sh shows that mistakes are found. terraform is the program on the path if
-# there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
+# exit codes a machine leaves its group, and what it asks of AWS), stopping (when the console stops
+# Postgres and itself), counting (what a crawl service's console counts in a real Postgres, and when
+# it migrates), fence (whom the HTTP service's user can reach; root), proxy (Caddy before the HTTP
+# service), lockout (on Postgres 16 and 17 the owner can still sign in when the workers use tokens),
+# runbook (each command of docs/operations.md is one that exists). --folder looks at another copy of
+# what is checked, which is how scripts/infra/mutants.sh shows that mistakes are found. terraform is
+# the program on the path if there is one, else PyPI's; its provider is
+# terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 STEPS=(format validate test phases service lint policy page packer ansible units starting leaving
-    counting fence proxy lockout runbook)
-# What each service of ours has, whatever else it may do.
+    stopping counting fence proxy lockout runbook)
+# What each service of ours has, whatever else it may do, from the one drop-in for all of them.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
     ProtectHostname=yes ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
@@ -48,7 +49,8 @@ terraform="$(command -v terraform || echo "$TOOLS/bin/terraform")"
 # terraform writes beside what it reads: it gets a copy, and the provider of this repository.
 in_copy() {
     if [ ! -d "$work/terraform" ]; then
-        cp -r "$folder/terraform" "$work/terraform"
+        # Alarms are made of the rules there.
+        cp -r "$folder/terraform" "$folder/telemetry" "$work/"
         (cd "$work/terraform" && with_provider "$terraform" init -backend=false -input=false \
             -no-color >"$work/init.log" 2>&1) || { cat "$work/init.log"; return 1; }
     fi
@@ -87,17 +89,23 @@ check_ansible() {
 
 # systemd says what is wrong on stderr, and ends well all the same. The programs need not be here.
 check_units() {
-    local units=("$folder"/packaging/systemd/*) said exposure unit
+    local units=("$folder"/packaging/systemd/*.{service,target,timer}) said unit line
+    local sandbox="$folder/packaging/systemd/everytab-.service.d/10-sandbox.conf"
     said="$(systemd-analyze verify --man=no "${units[@]}" 2>&1 | grep everytab |
         grep -vE 'Command /usr/(bin|lib)/everytab.* is not executable' || true)"
     [ -z "$said" ] || { echo "$said"; return 1; }
+    for line in "${SANDBOX[@]}"; do
+        grep -qxF "$line" "$sandbox" || { echo "$sandbox: no $line"; return 1; }
+    done
     for unit in "$folder"/packaging/systemd/*.service; do
         # Below 2 is what systemd calls OK; twenty in its tenths.
         systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" \
             >"$work/security" ||
             { tail -n 1 "$work/security"; return 1; }
+        # It may add calls, and nothing else of these.
         for line in "${SANDBOX[@]}"; do
-            grep -qxF "$line" "$unit" || { echo "$unit: no $line"; return 1; }
+            ! grep -E "^${line%%=*}=" "$unit" | grep -vE '^SystemCallFilter=[^~]' ||
+                { echo "$unit: ${line%%=*} is the sandbox's"; return 1; }
         done
     done
     for script in "$folder"/packaging/lib/*; do
@@ -205,6 +213,64 @@ check_leaving() {
     leave exited 0 && [ ! -e "$work/asked" ] && [ ! -e "$work/told" ] ||
         { echo "the console leaves"; return 1; }
     rm "$work/settings/scan.env"
+}
+
+# The same: the console, with a scan in a state that ended so many seconds ago, and its settings.
+stop() {
+    (cd "$work" && rm -f asked &&
+        env -i PATH="$work/console:$PATH" STATE="$1" \
+            ENDED="$(date -u -d "@$(($(date +%s) - $2))" +%Y-%m-%dT%H:%M:%S+00:00)" \
+            EVERYTAB_STOP_WHEN="$3" PUBLISHED="${4-1}" BACKUP="${5-}" BUSY="${6-}" FAILS="${7-}" \
+            EVERYTAB_DATABASE=db EVERYTAB_ALERTS=topic EVERYTAB_PRIVATE=s3://kept \
+            RUNTIME_FOLDER="$work/console" sh "$folder/packaging/lib/stop-when-done" \
+            >"$work/stopped" 2>&1
+        ended=$?
+        cut -d ' ' -f 1,2 asked 2>/dev/null | grep -v '^s3api' | tr '\n' ,
+        return $ended)
+}
+check_stopping() {
+    local all="sns publish,rds stop-db-instance,ec2 stop-instances," case said
+    mkdir -p "$work/console"
+    cat >"$work/console/everytab-worker" <<'WORKER'
+#!/bin/sh
+case "$2" in
+    list) echo "{\"state\": \"$STATE\", \"finished_at\": \"$ENDED\", \"crawl\": \"CC\"}" ;;
+    status) echo "{\"stages\": [{\"kind\": \"icon\", \"done\": 9},
+                  {\"kind\": \"publish\", \"done\": $PUBLISHED}]}" ;;
+esac
+WORKER
+    cat >"$work/console/aws" <<'AWS'
+#!/bin/sh
+echo "$@" >>asked
+[ "$1" != s3api ] || [ -z "$BACKUP" ] ||
+    echo "{\"Contents\": [{\"Key\": \"backups/x/backup.json\", \"LastModified\": \"$BACKUP\"}]}"
+[ "$1" != rds ] || [ -z "$FAILS" ] || { echo "$FAILS"; exit 1; }
+AWS
+    printf '#!/bin/sh\n[ -z "$BUSY" ] || echo run-u1.service\n' >"$work/console/systemctl"
+    printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/console/curl"
+    chmod +x "$work/console"/*
+    # It stays: too early, not done, not published, no backup or one of before, a command runs.
+    for case in "finished 3000 published" "running 4000 published" "cancelled 4000 published" \
+        "finished 4000 published 0" "finished 4000 never" "finished 4000 backed-up" \
+        "finished 4000 backed-up 1 2026-01-01T00:00:00+00:00" "finished 4000 published 1 - busy"; do
+        # shellcheck disable=SC2086
+        said="$(stop $case)" && [ -z "$said" ] && [ ! -e "$work/console/mailed" ] ||
+            { echo "$case: it stops: $said $(cat "$work/stopped")"; return 1; }
+    done
+    for case in "finished 4000 published" "finished_with_discards 4000 published" \
+        "finished 4000 backed-up 1 2099-01-01T00:00:00.000Z"; do
+        # shellcheck disable=SC2086
+        said="$(stop $case)" && [ "$said" = "$all" ] && rm "$work/console/mailed" ||
+            { echo "$case: it does not stop: $said $(cat "$work/stopped")"; return 1; }
+    done
+    # AWS refuses once: the next run goes on without another mail, and Postgres may be stopped then.
+    ! said="$(stop finished 4000 published 1 '' '' Busy)" && grep -q money "$work/stopped" &&
+        [ "$said" = "sns publish,rds stop-db-instance," ] &&
+        said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState)" &&
+        [ "$said" = "rds stop-db-instance,ec2 stop-instances," ] ||
+        { echo "it does not go on: $said $(cat "$work/stopped")"; return 1; }
+    grep -q -- '--instance-ids i-0123456789abcdef0' "$work/asked" ||
+        { echo "it stops another machine: $(cat "$work/asked")"; return 1; }
 }
 
 check_counting() { python scripts/infra/counting "$folder"; }

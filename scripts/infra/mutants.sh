@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # What infra-check reads.
-CHECKED=(terraform packer ansible packaging docs coordinator-sql Makefile)
+CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile)
 
 # step | file | sed expression
 mutants() {
@@ -44,6 +44,8 @@ test     | terraform/modules/scanning/fleet.tf | s/"price-capacity-optimized"/"l
 test     | terraform/modules/scanning/user_data.tf | s/#cloud-config/#cloud-conf/
 test     | terraform/modules/scanning/user_data.tf | s/permissions = "0640"/permissions = "0644"/
 test     | terraform/modules/hosting/cloudfront.tf | s/enable_accept_encoding_brotli = true/enable_accept_encoding_brotli = false/
+test     | terraform/modules/hosting/cloudfront.tf | s/min_ttl     = 1/min_ttl     = 0/
+test     | terraform/modules/bucket/main.tf | s/expired_object_delete_marker = true/days = 30/
 test     | terraform/modules/bucket/main.tf | s/block_public_policy     = true/block_public_policy = false/
 test     | terraform/variables.tf | s/var.scanning || var.worker_count == 0/(var.worker_count == var.worker_count)/
 test     | terraform/variables.tf | s/length(distinct(var.instance_types)) >= 4/(var.instance_types == var.instance_types)/
@@ -78,14 +80,26 @@ phases   | terraform/modules/scanning/user_data.tf | 0,/sslmode=verify-full/s//s
 phases   | terraform/modules/scanning/user_data.tf | s/everytab_owner@${local.database}.*"/everytab_owner@${local.database}"/
 phases   | terraform/modules/scanning/network.tf | s/resource "aws_security_group" "database" {/resource "aws_vpc_security_group_ingress_rule" "ssh" {\n  security_group_id = aws_security_group.worker.id\n  cidr_ipv4 = "0.0.0.0\/0"\n  ip_protocol = "tcp"\n  from_port = 22\n  to_port = 22\n}\n\n&/
 phases   | terraform/modules/scanning/network.tf | s/referenced_security_group_id = aws_security_group.worker.id/cidr_ipv4 = "10.0.0.0\/8"/
-phases   | terraform/modules/scanning/observability.tf | s/metric      = "Discarded"/metric = "Discards"/
+phases   | terraform/modules/scanning/observability.tf | s/alarm_actions       = \[var.alerts_topic_arn\]/&\n  ok_actions = [var.alerts_topic_arn]/
+phases   | telemetry/alerts.yml | s/EveryTab Discarded/EveryTab Discards/
+phases   | telemetry/alerts.yml | s/MinutesStuck > 2/MinutesStuck > 20/
+phases   | telemetry/alerts.yml | s/Workers < 1 for 10/Workers < 1 for 60/
+phases   | telemetry/alerts.yml | s/Watching absent for 10/Watching absent for 60/
+phases   | telemetry/alerts.yml | s/HoursSinceEnd > 1/HoursSinceEnd > 5/
+phases   | telemetry/alerts.yml | s/HoursSinceEnd > 1/HoursSinceEnd < 1/
+phases   | telemetry/alerts.yml | s/UnreachedPercent > 50/UnreachedPercent > 5/
+phases   | packaging/lib/publish-counts | s/ == mark and workers > 0/ == mark/
+phases   | packaging/lib/publish-counts | s/0 if of_shards else MINUTES_OF_LONG_JOBS/0/
+phases   | packaging/lib/publish-counts | s/if runs:/if True:/
 phases   | terraform/modules/scanning/observability.tf | s/metric_name = "GroupInServiceInstances"/metric_name = "GroupStandbyInstances"/
-phases   | terraform/modules/scanning/observability.tf | s/metric_name = "Outstanding"/metric_name = "Waiting"/
+phases   | terraform/modules/scanning/observability.tf | s/metric = "Workers", minutes = 30/metric = "Works", minutes = 30/
+phases   | terraform/modules/scanning/observability.tf | s/metric = "Workers", minutes = var/metric = "Outstanding", minutes = var/
+phases   | terraform/modules/scanning/observability.tf | s/FILL(counts, 0) > 0/FILL(counts, 1) > 0/
 phases   | terraform/modules/scanning/observability.tf | s/"CPUCreditBalance"/"CPUCredits"/
 phases   | terraform/modules/scanning/observability.tf | s/dimensions          = { Fleet = local.fleet_name }/dimensions = { Group = local.fleet_name }/
 phases   | terraform/modules/scanning/user_data.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
 phases   | terraform/modules/scanning/fleet.tf | s/\["GroupInServiceInstances", /["GroupMinSize", /
-phases   | packaging/lib/publish-counts | s/Discarded: $discarded/Discards: $discarded/
+phases   | packaging/lib/publish-counts | s/"Discarded":/"Discards":/
 phases   | terraform/main.tf | s/  monthly_budget_usd    = .*/  monthly_budget_usd = var.scanning ? 50 : var.monthly_budget_usd/
 phases   | terraform/main.tf | s/  count  = var.scanning ? 1 : 0/  count = 1/
 phases   | terraform/modules/scanning/fleet.tf | s/default_cooldown  .*/&\n  lifecycle {\n    ignore_changes = [desired_capacity, max_size]\n  }/
@@ -109,7 +123,12 @@ phases   | terraform/main.tf | s/condition     = !var.scanning || var.crawl == .
 phases   | terraform/modules/scanning/fleet.tf | s/aws_route_table_association.public, aws_vpc_endpoint.s3,/aws_vpc_endpoint.s3,/
 phases   | terraform/modules/scanning/observability.tf | s/, aws_autoscaling_policy.stop.arn\]/]/
 phases   | terraform/modules/scanning/observability.tf | s/scaling_adjustment     = 0/scaling_adjustment = 1/
-phases   | terraform/modules/scanning/observability.tf | s/metric      = "FreeStorageSpace"/metric = "CPUUtilization"/
+phases   | telemetry/alerts.yml | s/AWS\/RDS FreeStorageSpace/AWS\/RDS CPUUtilization/
+phases   | terraform/modules/scanning/observability.tf | s/"CPUSurplusCreditBalance"$/"CPUCreditBalance"/
+phases   | terraform/modules/scanning/iam.tf | s/"aws:ResourceTag\/Name" = local.console_name/"aws:ResourceTag\/Project" = var.name/
+phases   | terraform/modules/scanning/iam.tf | s/Resource = aws_db_instance.scan.arn/Resource = "arn:aws:rds:*"/
+phases   | terraform/modules/scanning/iam.tf | /"rds:StopDBInstance"/s/rds:Stop/rds:Reboot/
+phases   | terraform/modules/scanning/user_data.tf | /EVERYTAB_ALERTS /d
 phases   | terraform/modules/hosting/budget.tf | s/"99" = "FORECASTED"/"99" = "ACTUAL"/
 phases   | packaging/lib/send-journal | s/"PpsAllowanceExceeded"/"PacketsDropped"/
 test     | terraform/modules/scanning/main.tf | /exclude_zone_ids/d
@@ -141,12 +160,12 @@ ansible  | ansible/roles/worker/tasks/main.yml | 0,/mode: /{/mode: /d}
 ansible  | ansible/roles/unbound/tasks/main.yml | 0,/ansible.builtin.apt:/s//ansible.builtin.atp:/
 units    | packaging/systemd/everytab-worker.service | s/^RestartSec=5/RestartSecs=5/
 units    | packaging/systemd/everytab-worker.service | s/^KillSignal=SIGTERM/KillSignal=SIGTREM/
-units    | packaging/systemd/everytab-worker.service | s/^ProtectSystem=strict//; s/^NoNewPrivileges=yes//; s/^SystemCallFilter.*//; s/^PrivateDevices=yes//
-units    | packaging/systemd/everytab-worker.service | /^NoNewPrivileges=yes/d
-units    | packaging/systemd/everytab-token.service | /^ProtectProc=invisible/d
-units    | packaging/systemd/everytab-start.service | /^SystemCallFilter=~@privileged/d
-units    | packaging/systemd/everytab-counts.service | s/^UMask=0077/UMask=0022/
-units    | packaging/systemd/everytab-worker.service | s/^CapabilityBoundingSet=/&CAP_SYS_ADMIN/
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | s/^ProtectSystem=strict//; s/^NoNewPrivileges=yes//; s/^SystemCallFilter.*//; s/^PrivateDevices=yes//
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^NoNewPrivileges=yes/d
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^ProtectProc=invisible/d
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^SystemCallFilter=~@privileged/d
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | s/^UMask=0077/UMask=0022/
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | s/^CapabilityBoundingSet=/&CAP_SYS_ADMIN/
 units    | packaging/lib/leave-group | s/ esac$//
 starting | packaging/lib/start-scan | s/^if .*open_scans.*then/if true; then/
 starting | packaging/lib/start-scan | s/"${EVERYTAB_MIGRATE_RUNNING_SCAN:-}" = true/false/
@@ -159,6 +178,15 @@ leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0) ;;/
 leaving  | packaging/lib/leave-group | s/\*) exit 0 ;;/*) ;;/
 leaving  | packaging/lib/leave-group | s/--should-decrement/--no-should-decrement/
 leaving  | packaging/lib/leave-group | s/^exit 1/exit 0/
+stopping | packaging/lib/stop-when-done | s/-ge 3600/-ge 0/
+stopping | packaging/lib/stop-when-done | s/finished | finished_with_discards) ;;/finished) ;;/
+stopping | packaging/lib/stop-when-done | s/add > 0/add >= 0/
+stopping | packaging/lib/stop-when-done | s/ and .LastModified.*/)/
+stopping | packaging/lib/stop-when-done | s/^    \[ -z "$(systemctl.*/    true/
+stopping | packaging/lib/stop-when-done | s/^    touch .*/    true/
+stopping | packaging/lib/stop-when-done | /InvalidDBInstanceState/d
+stopping | packaging/lib/stop-when-done | s/^exec aws ec2 stop/exec aws ec2 terminate/
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^ProtectHome=yes/d
 lockout  | coordinator-sql/roles.sql | s/>= 160000$/>= 190000/
 lockout  | packaging/lib/start-scan | s/grant rds_iam to everytab_worker/grant rds_iam to everytab_owner/
 lockout  | packaging/lib/start-scan | /grant rds_iam to/d
@@ -233,7 +261,7 @@ service  | terraform/modules/crawling/observability.tf | s/missing     = "breach
 service  | terraform/modules/crawling/observability.tf | s/var.api_machines == 0 ? {} : {/true ? {} : {/
 service  | terraform/modules/crawling/observability.tf | s/      database-cpu = {/      database-processor = {/
 service  | terraform/modules/crawling/observability.tf | /metric      = "FreeStorageSpace"/,/}/s/"LessThanThreshold"/"GreaterThanThreshold"/
-service  | terraform/modules/crawling/observability.tf | s/"CPUCreditBalance"$/"CPUCredits"/
+service  | terraform/modules/crawling/observability.tf | s/"CPUSurplusCreditBalance"$/"CPUCredits"/
 service  | terraform/modules/crawling/observability.tf | s/alarm_actions       = \[.*/alarm_actions = []/
 service  | terraform/modules/crawling/observability.tf | s/dimensions          = { Fleet = local.fleet_name }/dimensions = { Group = local.fleet_name }/
 service  | packaging/lib/publish-crawl-counts | s/DueHostsPerWorker: $share/DueHostsAWorker: $share/
@@ -263,16 +291,16 @@ test     | terraform/variables.tf | s/length(var.api_open_to) == 0 || var.api_do
 policy   | terraform/modules/crawling/database.tf | s/storage_encrypted     = true/storage_encrypted = false/
 units    | packaging/systemd/everytab-crawl.service | /^ExecStartPre=/d
 units    | packaging/systemd/everytab-crawl.service | s/^User=everytab-crawl/User=everytab/
-units    | packaging/systemd/everytab-crawl.service | /^NoNewPrivileges=yes/d
+units    | packaging/systemd/everytab-crawl.service | s/^Type=exec/&\nNoNewPrivileges=no/
 units    | packaging/systemd/everytab-crawl.service | s/^SuccessExitStatus=4/SuccessExitStatus=0/
-units    | packaging/systemd/everytab-crawl.service | s/^CapabilityBoundingSet=/&CAP_NET_RAW/
+units    | packaging/systemd/everytab-crawl.service | s/^Type=exec/&\nCapabilityBoundingSet=CAP_NET_RAW/
 units    | packaging/systemd/everytab-api.service | /fence-api$/d
 units    | packaging/systemd/everytab-api.service | s/^User=everytab-api/User=everytab-owner/
-units    | packaging/systemd/everytab-api.service | /^ProtectSystem=strict/d
+units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^ProtectSystem=strict/d
 units    | packaging/systemd/everytab-api.service | s/^ExecStart=/ExecStarts=/
-units    | packaging/systemd/everytab-token@.service | /^ProtectProc=invisible/d
-units    | packaging/systemd/everytab-prepare.service | s/^UMask=0077/UMask=0022/
-units    | packaging/systemd/everytab-ready.service | /^SystemCallFilter=~@privileged/d
+units    | packaging/systemd/everytab-token@.service | s/^Type=oneshot/&\nProtectProc=default/
+units    | packaging/systemd/everytab-prepare.service | s/^Type=oneshot/&\nUMask=0022/
+units    | packaging/systemd/everytab-ready.service | s/^Type=oneshot/&\nSystemCallFilter=~@clock/
 units    | packaging/lib/fence.nft | s/everytab-broker, everytab-owner/everytab-broker, everytab-api, everytab-owner/
 units    | packaging/lib/publish-ready | s/|| ready=0/||| ready=0/
 counting | packaging/lib/publish-crawl-counts | s/ and r.state = 'running'//

@@ -8,8 +8,8 @@ import re
 import yaml
 
 # The metrics that AWS writes for a database or a group, as far as alarms and dashboard use them.
-DATABASE_METRICS = {"CPUUtilization", "CPUCreditBalance", "DatabaseConnections",
-                    "FreeStorageSpace"}
+DATABASE_METRICS = {"CPUUtilization", "CPUCreditBalance", "CPUSurplusCreditBalance",
+                    "DatabaseConnections", "FreeStorageSpace"}
 MACHINE_METRICS = {"CPUUtilization", "NetworkIn", "NetworkOut"}
 
 
@@ -21,6 +21,16 @@ def resources(state):
         modules += module.get("child_modules", [])
         found |= {one["address"]: one for one in module.get("resources", [])}
     return found
+
+
+def reader(state):
+    """A function from a type of resource to the addresses and values of a state."""
+    found = resources(state)
+
+    def of(kind):
+        return [(address, one["values"]) for address, one in found.items() if one["type"] == kind]
+
+    return of
 
 
 def listed(value):
@@ -146,6 +156,32 @@ def roles(of):
         yield f"scan gc can sweep only {sorted(filter(None, deleted))}"
 
 
+# What the console stops when the scan is done, and nobody else.
+STOPPED = {"ec2:StopInstances", "rds:StopDBInstance", "sns:Publish"}
+
+
+def stopping(of):
+    """The console may stop itself and the scan's Postgres, and tell the operator; nobody may stop more."""
+    databases = [value["arn"] for _, value in of("aws_db_instance")]
+    topics = [value["arn"] for _, value in of("aws_sns_topic")]
+    (console,) = [value["tags"]["Name"] for address, value in of("aws_instance")]
+    by_name = {"StringEquals": {"aws:ResourceTag/Name": console}}
+    found = set()
+    for name, one in statements(of):
+        for action in STOPPED & set(listed(one["Action"])):
+            found.add(action)
+            limited = one.get("Condition") == by_name if action == "ec2:StopInstances" else \
+                set(listed(one["Resource"])) <= {*databases, *topics}
+            if name != "console" or not limited:
+                yield f"{name}: {one['Sid']} stops more than the console and its Postgres"
+    if found != STOPPED:
+        yield f"the console cannot end a scan's costs: {sorted(STOPPED - found)}"
+    for address, text in machines(of):
+        for file in settings(text).values():
+            if "EVERYTAB_STOP_WHEN" in file and {"EVERYTAB_DATABASE", "EVERYTAB_ALERTS"} - set(file):
+                yield f"{address}: it is not told what to stop"
+
+
 def gateway(of):
     """Through the gateway to S3 nobody writes to a bucket that is not ours."""
     for address, endpoint in of("aws_vpc_endpoint"):
@@ -215,7 +251,8 @@ def written_metrics(folder):
     """The names of the metrics that our programs write."""
     found = set()
     counts = r"\b([A-Z][A-Za-z]+): \$[a-z]+"
-    for program, pattern in (("publish-counts", counts), ("publish-crawl-counts", counts),
+    for program, pattern in (("publish-counts", r'"([A-Z][A-Za-z]+)"\]?(?:: | = )'),
+                             ("publish-crawl-counts", counts),
                              ("publish-ready", counts),
                              ("send-journal", r'"\w+": "([A-Z][A-Za-z]+)"')):
         with open(os.path.join(folder, "lib", program), encoding="utf-8") as file:
@@ -290,7 +327,7 @@ def brake(of):
 def watched(of):
     """Postgres's disk, credits and connections raise alarms."""
     named = {alarm["metric_name"] for _, alarm in of("aws_cloudwatch_metric_alarm")}
-    missing = {"FreeStorageSpace", "CPUCreditBalance", "DatabaseConnections"} - named
+    missing = {"FreeStorageSpace", "CPUSurplusCreditBalance", "DatabaseConnections"} - named
     if missing:
         yield f"no alarm for {sorted(missing)}"
 
@@ -305,12 +342,8 @@ def manners(of):
 
 def faults(state, folder):
     """All faults that were found; `folder` holds the programs that the machines run."""
-    found = resources(state)
-
-    def of(kind):
-        return [(address, one["values"]) for address, one in found.items() if one["type"] == kind]
-
+    of = reader(state)
     for check in (bucket_policies, public_access, doors, roles, gateway, latest, user_data, startup,
-                  money, brake, watched, manners):
+                  stopping, money, brake, watched, manners):
         yield from check(of)
     yield from metrics(of, folder)

@@ -37,7 +37,7 @@ WAYS_OUT = {"crawler": applied.WAYS_OUT, "api": {("tcp", 443), ("tcp", 5432)},
 ALARMS = {"due-hosts-high": "DueHostsPerWorker", "no-live-workers": "LiveWorkers",
           "unheld-slots": "UnheldSlots", "api-down": "ApiReady", "database-cpu": "CPUUtilization",
           "database-storage": "FreeStorageSpace", "database-connections": "DatabaseConnections",
-          "database-credits": "CPUCreditBalance"}
+          "database-credits": "CPUSurplusCreditBalance"}
 # Silence of these is as bad as the worst they could say.
 NEVER_SILENT = {"no-live-workers", "api-down"}
 # The files of each role's user data, with the Unix group that may read each, and what it starts.
@@ -172,7 +172,7 @@ def watched(of):
         if key in NEVER_SILENT and alarm["treat_missing_data"] != "breaching":
             yield f"{address}: silence is no alarm"
         low = alarm["comparison_operator"] == "LessThanThreshold"
-        if low != (found[key] in {"LiveWorkers", "ApiReady", "FreeStorageSpace", "CPUCreditBalance"}):
+        if low != (found[key] in {"LiveWorkers", "ApiReady", "FreeStorageSpace"}):
             yield f"{address}: it is an alarm the wrong way round"
     missing = {key for key, metric in ALARMS.items() if found.get(key) != metric}
     if missing:

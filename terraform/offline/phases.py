@@ -6,15 +6,17 @@ Hosting is applied; scanning with 4 workers only adds; a plan of the same is emp
 destroy the scan without its name, or change its crawl, is refused; scanning off removes only scanning,
 and neither changes anything of hosting. Then a second month does the same once more, in an account
 that remembers the first. With `service` instead of `months` a crawl service comes, lives beside a planned
-scan and goes, and changes nothing of hosting; it is not destroyed by accident. While everything is applied, applied.py and crawling.py check
-it; PACKAGING is the folder of the programs that the machines run."""
+scan and goes, and changes nothing of hosting; it is not destroyed by accident. While everything is applied, applied.py, alarms.py and crawling.py
+check it; PACKAGING is the folder of the programs that the machines run."""
 import json
 import subprocess
 import sys
 
+import alarms
 import applied
 import crawling
 
+MONTHS = ("CC-MAIN-2026-05", "CC-MAIN-2026-09")
 HOSTING = ["-var", 'alert_emails=["me@everytab.org"]']
 
 
@@ -94,7 +96,7 @@ def main():
         print(f"service: hosting {len(hosting)} resources, a crawl service {len(started)} added and "
               "removed, hosting untouched")
         return
-    for crawl in ("CC-MAIN-2026-05", "CC-MAIN-2026-09"):
+    for crawl in MONTHS:
         started = month(crawl)
     print(f"phases: hosting {len(hosting)} resources, scanning {len(started)} added and removed in "
           "each of two months, hosting untouched")
@@ -147,7 +149,10 @@ def month(crawl):
     order("scanning", NEEDED)
     terraform("apply", "-input=false", "plan.bin")
 
-    faults = list(applied.faults(terraform("show", "-json", reads=True), sys.argv[2]))
+    state = terraform("show", "-json", reads=True)
+    faults = list(applied.faults(state, sys.argv[2]))
+    if crawl == MONTHS[0]:
+        faults += alarms.faults(applied.reader(state), sys.argv[2])
     if faults:
         sys.exit("applied: " + "\napplied: ".join(faults))
 

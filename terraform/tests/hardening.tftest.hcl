@@ -37,8 +37,8 @@ run "hosting" {
     error_message = "every request to the bucket is signed"
   }
   assert {
-    condition     = aws_cloudfront_cache_policy.site.parameters_in_cache_key_and_forwarded_to_origin[0].enable_accept_encoding_brotli && aws_cloudfront_cache_policy.site.min_ttl == 0 && aws_cloudfront_cache_policy.site.max_ttl == 31536000
-    error_message = "Brotli, and the objects' own Cache-Control"
+    condition     = aws_cloudfront_cache_policy.site.parameters_in_cache_key_and_forwarded_to_origin[0].enable_accept_encoding_brotli && aws_cloudfront_cache_policy.site.min_ttl >= 1 && aws_cloudfront_cache_policy.site.max_ttl == 31536000
+    error_message = "Brotli, compressed answers are cached, and the objects' own Cache-Control holds"
   }
   assert {
     condition     = aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].access_control_max_age_sec == 86400 && !aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].include_subdomains
@@ -72,6 +72,10 @@ run "bucket" {
     error_message = "by default a bucket keeps versions, and does not go with its objects"
   }
   assert {
+    condition     = one(aws_s3_bucket_lifecycle_configuration.this.rule[0].expiration[*].expired_object_delete_marker) && one(aws_s3_bucket_lifecycle_configuration.this.rule[0].noncurrent_version_expiration[*].noncurrent_days) == 30
+    error_message = "old versions expire, and so do the delete markers that are left of them"
+  }
+  assert {
     condition     = aws_s3_bucket_ownership_controls.this.rule[0].object_ownership == "BucketOwnerEnforced"
     error_message = "no ACLs"
   }
@@ -96,9 +100,9 @@ run "scanning" {
     console_instance_type     = null
     console_volume_gb         = 120
     migrate_running_scan      = false
+    stop_when                 = "published"
     machine_logs              = "/everytab/machines"
     signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-    scan_hours_limit          = 72
     worker_count              = 7
     ami_id                    = "ami-0123456789abcdef0"
     architecture              = "arm64"
@@ -109,7 +113,7 @@ run "scanning" {
     root_volume_gb            = 16
     network_cidr              = "10.83.0.0/16"
     database_instance_class   = "db.t4g.large"
-    database_version          = "15"
+    database_version          = "17"
     database_storage_gb       = 100
     database_storage_limit_gb = 400
     site_bucket               = "everytab-site-123456789012"
@@ -151,8 +155,8 @@ run "scanning" {
     error_message = "Postgres's port and no other"
   }
   assert {
-    condition     = length(distinct(aws_subnet.public[*].availability_zone)) == 5 && !contains(aws_subnet.public[*].availability_zone, "us-east-1a")
-    error_message = "five zones, without the one whose id is use1-az3"
+    condition     = length(distinct(aws_subnet.public[*].availability_zone)) == 5 && !contains(aws_subnet.public[*].availability_zone, "us-east-1a") && alltrue(aws_subnet.public[*].map_public_ip_on_launch)
+    error_message = "five zones, without the one whose id is use1-az3, and the console has an address from them"
   }
   assert {
     condition     = aws_vpc_endpoint.s3.vpc_endpoint_type == "Gateway"
@@ -211,8 +215,8 @@ run "scanning" {
     error_message = "what the owner needs is not the worker's to read"
   }
   assert {
-    condition     = toset(keys(aws_cloudwatch_metric_alarm.scan)) == toset(["discarded-jobs", "stalled-scan", "long-scan"]) && alltrue([for a in values(aws_cloudwatch_metric_alarm.scan) : length(a.alarm_actions) == 1])
-    error_message = "discarded jobs, a stalled scan and a long one are told"
+    condition     = toset(keys(aws_cloudwatch_metric_alarm.rule)) == toset(["JobsDiscarded", "ScanStalled", "ScanWithoutWorkers", "ScanEnded", "ScanRunsLong", "IconsFail", "DatabaseNearlyFull"]) && contains(keys(aws_cloudwatch_metric_alarm.idle_fleet), "NobodyWatches") && alltrue([for a in values(aws_cloudwatch_metric_alarm.rule) : length(a.alarm_actions) == 1])
+    error_message = "the rules of telemetry/alerts.yml that AWS has metrics for are alarms"
   }
 }
 
@@ -235,9 +239,9 @@ run "quotas" {
     console_instance_type     = null
     console_volume_gb         = 120
     migrate_running_scan      = false
+    stop_when                 = "published"
     machine_logs              = "/everytab/machines"
     signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-    scan_hours_limit          = 72
     worker_count              = 8
     ami_id                    = "ami-0123456789abcdef0"
     architecture              = "arm64"
@@ -248,7 +252,7 @@ run "quotas" {
     root_volume_gb            = 16
     network_cidr              = "10.83.0.0/16"
     database_instance_class   = "db.t4g.large"
-    database_version          = "15"
+    database_version          = "17"
     database_storage_gb       = 100
     database_storage_limit_gb = 400
     site_bucket               = "everytab-site-123456789012"
@@ -283,9 +287,9 @@ run "image_of_another_architecture" {
     console_instance_type     = null
     console_volume_gb         = 120
     migrate_running_scan      = false
+    stop_when                 = "published"
     machine_logs              = "/everytab/machines"
     signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-    scan_hours_limit          = 72
     worker_count              = 8
     ami_id                    = "ami-0123456789abcdef0"
     architecture              = "x86_64"
@@ -296,7 +300,7 @@ run "image_of_another_architecture" {
     root_volume_gb            = 16
     network_cidr              = "10.83.0.0/16"
     database_instance_class   = "db.t4g.large"
-    database_version          = "15"
+    database_version          = "17"
     database_storage_gb       = 100
     database_storage_limit_gb = 400
     site_bucket               = "everytab-site-123456789012"
@@ -335,7 +339,7 @@ run "crawling" {
     site_address              = "https://everytab.org/"
     contact                   = "bot@everytab.org"
     database_instance_class   = "db.t4g.medium"
-    database_version          = "15"
+    database_version          = "17"
     database_multi_az         = false
     database_storage_gb       = 100
     database_storage_limit_gb = 1000
@@ -428,7 +432,7 @@ run "crawling_behind_a_name" {
     site_address              = "https://everytab.org/"
     contact                   = "bot@everytab.org"
     database_instance_class   = "db.t4g.medium"
-    database_version          = "15"
+    database_version          = "17"
     database_multi_az         = false
     database_storage_gb       = 100
     database_storage_limit_gb = 1000
@@ -476,7 +480,7 @@ run "quotas_of_a_crawl_service" {
     site_address              = "https://everytab.org/"
     contact                   = "bot@everytab.org"
     database_instance_class   = "db.t4g.medium"
-    database_version          = "15"
+    database_version          = "17"
     database_multi_az         = false
     database_storage_gb       = 100
     database_storage_limit_gb = 1000

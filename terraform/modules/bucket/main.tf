@@ -61,6 +61,11 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
     noncurrent_version_expiration {
       noncurrent_days = 30
     }
+
+    # A deleted object whose versions are all gone leaves a delete marker, which this removes.
+    expiration {
+      expired_object_delete_marker = true
+    }
   }
 
   dynamic "rule" {

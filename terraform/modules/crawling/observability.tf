@@ -135,12 +135,14 @@ locals {
     },
     # Only classes that can burst have credits.
     startswith(var.database_instance_class, "db.t") ? {
+      # A new one has no credits at all, and what it spends in advance it earns again within hours. With
+      # both cores busy this number is reached after an hour and a half.
       database-credits = {
-        description = "Postgres has nearly spent its processor credits: from then on each hour beyond its share costs extra."
-        metric      = "CPUCreditBalance"
-        comparison  = "LessThanThreshold"
-        statistic   = "Minimum"
-        threshold   = 30
+        description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
+        metric      = "CPUSurplusCreditBalance"
+        comparison  = "GreaterThanThreshold"
+        statistic   = "Maximum"
+        threshold   = 120
         periods     = 2
       }
     } : {},

@@ -7,11 +7,12 @@ resource "aws_cloudfront_origin_access_control" "site" {
 }
 
 # CloudFront obeys the Cache-Control of each object (a minute for the manifest, a year for bundles). An
-# answer depends on the path of a request and on its Accept-Encoding, and on nothing else.
+# answer depends on the path of a request and on its Accept-Encoding, and on nothing else. With a minimum
+# TTL of 0 CloudFront would not cache compressed answers, and bundles are compressed there.
 resource "aws_cloudfront_cache_policy" "site" {
   name        = "${var.name}-site"
   comment     = "As the objects' Cache-Control says, in Brotli or gzip"
-  min_ttl     = 0
+  min_ttl     = 1
   default_ttl = 60
   max_ttl     = 31536000
 

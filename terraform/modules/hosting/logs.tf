@@ -36,12 +36,22 @@ resource "aws_cloudwatch_log_delivery_destination" "site" {
   }
 }
 
+# Provider 6.25.0 drops the prefix AWSLogs/ACCOUNT/CloudFront when it changes suffix_path in place
+# (terraform-provider-aws issue 46328), so another path makes the delivery anew.
+resource "terraform_data" "log_path" {
+  input = "/{yyyy}/{MM}/{dd}"
+}
+
 resource "aws_cloudwatch_log_delivery" "site" {
   delivery_source_name     = aws_cloudwatch_log_delivery_source.site.name
   delivery_destination_arn = aws_cloudwatch_log_delivery_destination.site.arn
 
   s3_delivery_configuration {
-    suffix_path = "/{yyyy}/{MM}/{dd}"
+    suffix_path = terraform_data.log_path.output
+  }
+
+  lifecycle {
+    replace_triggered_by = [terraform_data.log_path]
   }
 }
 

@@ -1,23 +1,25 @@
 # The console: one small machine of the operator, on demand, which starts the scan, publishes it, and is
-# there after the workers have left: for status, retry, backup, verify, gc, publish, doctor, takedown.
+# there after the workers have left: for status, retry, backup, verify, gc, publish, doctor, takedown. When
+# the scan is done it stops Postgres and itself (stop_when); both can be started again.
 # It runs no job that reads a stranger's bytes.
 
 locals {
+  console_name  = "${var.name}-console"
   console_types = { arm64 = "t4g.medium", x86_64 = "t3.medium" }
 }
 
 resource "aws_instance" "console" {
-  #checkov:skip=CKV_AWS_88:it reaches AWS and Postgres by an address of its own, as workers do, and nothing may come in
   #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
   count = var.console ? 1 : 0
 
+  # It has an address of its own, as workers do, from its subnet: with associate_public_ip_address a console
+  # that is stopped, and so has none, would be made anew by the next apply (terraform-provider-aws issue 33775).
   ami                                  = var.ami_id
   instance_type                        = coalesce(var.console_instance_type, local.console_types[var.architecture])
   ebs_optimized                        = true
   iam_instance_profile                 = aws_iam_instance_profile.console.name
   subnet_id                            = aws_subnet.public[0].id
   vpc_security_group_ids               = [aws_security_group.worker.id]
-  associate_public_ip_address          = true
   instance_initiated_shutdown_behavior = "terminate"
   user_data_base64                     = local.user_data.console
   user_data_replace_on_change          = true
@@ -38,7 +40,7 @@ resource "aws_instance" "console" {
     tags                  = { Name = "${var.name}-console", Project = var.name }
   }
 
-  tags = { Name = "${var.name}-console" }
+  tags = { Name = local.console_name }
 
   # It migrates and starts the scan as soon as it is up.
   depends_on = [

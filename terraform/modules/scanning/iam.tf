@@ -246,6 +246,27 @@ resource "aws_iam_role_policy" "console" {
         Action   = "cloudfront:CreateInvalidation"
         Resource = "arn:aws:cloudfront::${local.account_id}:distribution/${var.distribution_id}"
       },
+      # An hour after the scan was published (packaging/lib/stop-when-done). The console's id is not known
+      # here, for the console needs this policy when it comes up.
+      {
+        Sid       = "StopItself"
+        Effect    = "Allow"
+        Action    = "ec2:StopInstances"
+        Resource  = "arn:aws:ec2:${var.region}:${local.account_id}:instance/*"
+        Condition = { StringEquals = { "aws:ResourceTag/Name" = local.console_name } }
+      },
+      {
+        Sid      = "StopPostgres"
+        Effect   = "Allow"
+        Action   = "rds:StopDBInstance"
+        Resource = aws_db_instance.scan.arn
+      },
+      {
+        Sid      = "TellTheOperator"
+        Effect   = "Allow"
+        Action   = "sns:Publish"
+        Resource = var.alerts_topic_arn
+      },
     ])
   })
 }

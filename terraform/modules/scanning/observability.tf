@@ -1,18 +1,19 @@
-# One dashboard and the alarms, on AWS's metrics and on the counts that every machine publishes from
-# `scan list` (all publish the same numbers, so the maximum is the number). A fleet that gets nowhere is
-# stopped: machines cost money, and Postgres keeps what was done.
+# One dashboard and the alarms, on AWS's metrics and on the counts that the console publishes each minute
+# (packaging/lib/publish-counts). The rules are those of telemetry/alerts.yml. A fleet that gets nowhere
+# is stopped: machines cost money, and Postgres keeps what was done.
 
 locals {
-  counts = { for name in ["Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"] :
+  counts = { for name in ["Outstanding", "Discarded", "MinutesSinceProgress", "UnreachedPercent"] :
     name => [local.namespace, name, "Fleet", local.fleet_name]
   }
   widgets = [
     { title = "Jobs", metrics = [local.counts.Outstanding, local.counts.Discarded], stat = "Maximum" },
     { title = "Minutes since progress", metrics = [local.counts.MinutesSinceProgress], stat = "Maximum" },
+    { title = "Icons whose host was not reached, percent", metrics = [local.counts.UnreachedPercent], stat = "Maximum" },
     { title = "Workers", metrics = [["AWS/AutoScaling", "GroupInServiceInstances", "AutoScalingGroupName", local.fleet_name], [".", "GroupDesiredCapacity", ".", "."]], stat = "Average" },
     { title = "Workers' processors", metrics = [["AWS/EC2", "CPUUtilization", "AutoScalingGroupName", local.fleet_name]], stat = "Average" },
     { title = "Workers' network, bytes", metrics = [["AWS/EC2", "NetworkIn", "AutoScalingGroupName", local.fleet_name], [".", "NetworkOut", ".", "."]], stat = "Sum" },
-    { title = "Postgres: processor, credits", metrics = [["AWS/RDS", "CPUUtilization", "DBInstanceIdentifier", var.name], [".", "CPUCreditBalance", ".", "."]], stat = "Average" },
+    { title = "Postgres: processor, credits", metrics = [["AWS/RDS", "CPUUtilization", "DBInstanceIdentifier", var.name], [".", "CPUCreditBalance", ".", "."], [".", "CPUSurplusCreditBalance", ".", "."]], stat = "Average" },
     { title = "Postgres: connections", metrics = [["AWS/RDS", "DatabaseConnections", "DBInstanceIdentifier", var.name]], stat = "Maximum" },
     { title = "Packets dropped by the network card's allowances", metrics = [[local.namespace, "ConntrackAllowanceExceeded", "Fleet", local.fleet_name], [".", "PpsAllowanceExceeded", ".", "."], [".", "LinklocalAllowanceExceeded", ".", "."]], stat = "Sum" },
     { title = "Postgres: free storage, bytes", metrics = [["AWS/RDS", "FreeStorageSpace", "DBInstanceIdentifier", var.name]], stat = "Minimum" },
@@ -41,61 +42,42 @@ resource "aws_cloudwatch_dashboard" "scan" {
   })
 }
 
+# No alarm has ok_actions: at its creation each would send a mail that all is well.
+#
+# The rules of Prometheus that name a metric of CloudWatch; what they mean is there.
 locals {
-  alarms = {
-    discarded-jobs = {
-      description = "Jobs of the scan were discarded: `everytab-worker scan status` says which, `scan retry` does them again."
-      metric      = "Discarded"
-      threshold   = 0
-      minutes     = 5
-      periods     = 1
-    }
-    stalled-scan = {
-      description = "No job has ended for half an hour: docs/operations.md, \"When a scan stalls\"."
-      metric      = "MinutesSinceProgress"
-      threshold   = 30
-      minutes     = 5
-      periods     = 2
-    }
-    long-scan = {
-      description = "The scan runs for longer than scan_hours_limit, and its machines cost money."
-      metric      = "ScanHours"
-      threshold   = var.scan_hours_limit
-      minutes     = 60
-      periods     = 1
-    }
+  rules = flatten(yamldecode(file("${path.module}/../../../telemetry/alerts.yml")).groups[*].rules)
+  alarms = { for rule in local.rules : rule.alert => merge(
+    regex("^(?P<namespace>[^ ]+) (?P<metric>[A-Za-z]+) (?P<test>>|<|absent) ?(?P<threshold>[0-9]*) for (?P<minutes>[0-9]+) minutes?$", rule.annotations.cloudwatch),
+    { description = "${rule.annotations.summary}: ${rule.annotations.action}" },
+  ) if can(rule.annotations.cloudwatch) }
+  dimensions = {
+    (local.namespace) = { Fleet = local.fleet_name }
+    "AWS/RDS"         = { DBInstanceIdentifier = aws_db_instance.scan.identifier }
   }
 }
 
-resource "aws_cloudwatch_metric_alarm" "scan" {
-  for_each = local.alarms
+resource "aws_cloudwatch_metric_alarm" "rule" {
+  for_each = { for name, alarm in local.alarms : name => alarm if alarm.test != "absent" }
 
   alarm_name          = "${var.name}-${each.key}"
   alarm_description   = each.value.description
-  namespace           = local.namespace
+  namespace           = each.value.namespace
   metric_name         = each.value.metric
-  dimensions          = { Fleet = local.fleet_name }
-  statistic           = "Maximum"
-  comparison_operator = "GreaterThanThreshold"
-  threshold           = each.value.threshold
-  period              = each.value.minutes * 60
-  evaluation_periods  = each.value.periods
+  dimensions          = local.dimensions[each.value.namespace]
+  statistic           = each.value.test == "<" ? "Minimum" : "Maximum"
+  comparison_operator = each.value.test == "<" ? "LessThanThreshold" : "GreaterThanThreshold"
+  threshold           = tonumber(each.value.threshold)
+  period              = 60
+  evaluation_periods  = tonumber(each.value.minutes)
   treat_missing_data  = "notBreaching"
   alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
 }
 
 # Postgres, the only coordinator.
 locals {
   database_alarms = merge(
     {
-      database-storage = {
-        description = "Postgres has less than 10 GB of free storage; it grows by itself, but at most once in six hours."
-        metric      = "FreeStorageSpace"
-        comparison  = "LessThanThreshold"
-        statistic   = "Minimum"
-        threshold   = 10 * 1024 * 1024 * 1024
-      }
       database-connections = {
         description = "Postgres has more connections than 180 workers make; at 1,200 it refuses more."
         metric      = "DatabaseConnections"
@@ -106,12 +88,14 @@ locals {
     },
     # Only classes that can burst have credits.
     startswith(var.database_instance_class, "db.t") ? {
+      # A new one has no credits at all, and what it spends in advance it earns again within hours. With
+      # both cores busy this number is reached after an hour and a half.
       database-credits = {
-        description = "Postgres has nearly spent its processor credits: from then on each hour beyond its share costs extra."
-        metric      = "CPUCreditBalance"
-        comparison  = "LessThanThreshold"
-        statistic   = "Minimum"
-        threshold   = 30
+        description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
+        metric      = "CPUSurplusCreditBalance"
+        comparison  = "GreaterThanThreshold"
+        statistic   = "Maximum"
+        threshold   = 120
       }
     } : {},
   )
@@ -132,7 +116,6 @@ resource "aws_cloudwatch_metric_alarm" "database" {
   evaluation_periods  = 2
   treat_missing_data  = "notBreaching"
   alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
 }
 
 # What the network card drops without telling the programs.
@@ -151,10 +134,11 @@ resource "aws_cloudwatch_metric_alarm" "allowance" {
   evaluation_periods  = 3
   treat_missing_data  = "notBreaching"
   alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
 }
 
-# Sets the fleet's size to nothing. Applying again with a worker_count starts it again.
+# Sets the fleet's size to nothing. For a policy an alarm repeats its action each minute for as long as it is in
+# ALARM. So both alarms end when no machine is left, and their minutes begin again with the next ones:
+# applying again with a worker_count starts the fleet again.
 resource "aws_autoscaling_policy" "stop" {
   name                   = "${var.name}-stop"
   autoscaling_group_name = aws_autoscaling_group.workers.name
@@ -166,7 +150,7 @@ resource "aws_autoscaling_policy" "stop" {
 
 resource "aws_cloudwatch_metric_alarm" "stop" {
   alarm_name          = "${var.name}-stopped-without-progress"
-  alarm_description   = "No job has ended for stop_after_hours: the fleet was stopped. Apply again when the reason is gone."
+  alarm_description   = "Workers held leases for stop_after_hours and no job has ended: the fleet was stopped. Apply again when the reason is gone."
   namespace           = local.namespace
   metric_name         = "MinutesSinceProgress"
   dimensions          = { Fleet = local.fleet_name }
@@ -179,13 +163,17 @@ resource "aws_cloudwatch_metric_alarm" "stop" {
   alarm_actions       = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn]
 }
 
-# Machines that cost money although nobody publishes counts: the scan did not start, or all hang. After
-# half an hour a mail, after stop_after_hours the end of the fleet.
+# Machines that cost money while a count is missing or 0. Without Watching nobody would be told that the
+# scan stops. Without Workers they have nothing to do: the scan did not start, is paused or has ended, or
+# none reaches Postgres; after half an hour a mail, after stop_after_hours the end of the fleet.
 locals {
-  idle_alarms = {
-    idle-fleet   = { minutes = 30, actions = [var.alerts_topic_arn], description = "Machines are up, and none has published a count for half an hour: they cost money for nothing." }
-    stopped-idle = { minutes = var.stop_after_hours * 60, actions = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn], description = "Machines were up for stop_after_hours, and none has published a count: the fleet was stopped." }
-  }
+  idle_alarms = merge(
+    { for name, alarm in local.alarms : name => { metric = alarm.metric, minutes = tonumber(alarm.minutes), actions = [var.alerts_topic_arn], description = alarm.description } if alarm.test == "absent" },
+    {
+      idle-fleet   = { metric = "Workers", minutes = 30, actions = [var.alerts_topic_arn], description = "Machines are up, and none has worked for half an hour: they cost money for nothing." }
+      stopped-idle = { metric = "Workers", minutes = var.stop_after_hours * 60, actions = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn], description = "Machines were up for stop_after_hours, and none has worked: the fleet was stopped." }
+    },
+  )
 }
 
 resource "aws_cloudwatch_metric_alarm" "idle_fleet" {
@@ -223,9 +211,9 @@ resource "aws_cloudwatch_metric_alarm" "idle_fleet" {
 
     metric {
       namespace   = local.namespace
-      metric_name = "Outstanding"
+      metric_name = each.value.metric
       dimensions  = { Fleet = local.fleet_name }
-      stat        = "SampleCount"
+      stat        = "Maximum"
       period      = 300
     }
   }

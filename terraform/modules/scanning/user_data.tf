@@ -41,6 +41,9 @@ locals {
       EVERYTAB_SITE_URL     = coalesce(var.site_url, var.site_address)
       EVERYTAB_CONTACT      = var.contact
       EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
+      EVERYTAB_STOP_WHEN    = var.stop_when
+      EVERYTAB_DATABASE     = aws_db_instance.scan.identifier
+      EVERYTAB_ALERTS       = var.alerts_topic_arn
     },
     var.archive_rate == null ? {} : { EVERYTAB_ARCHIVE_RATE = tostring(var.archive_rate) },
     var.host_limit == null ? {} : { EVERYTAB_LIMIT = tostring(var.host_limit) },

@@ -40,11 +40,6 @@ variable "site_address" {
   type        = string
 }
 
-variable "scan_hours_limit" {
-  description = "Hours after which a running scan raises an alarm."
-  type        = number
-}
-
 variable "stop_after_hours" {
   description = "Hours without progress, or without a count, after which the fleet is stopped."
   type        = number
@@ -96,7 +91,7 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres; the image's pg_dump (Debian 12) can back up 15 and no later version."
+  description = "Major version of Postgres; the image's pg_dump (Debian 13) can back up 17 and earlier ones."
   type        = string
 }
 
@@ -153,6 +148,11 @@ variable "console_instance_type" {
 variable "console_volume_gb" {
   description = "Disk of the console in GB."
   type        = number
+}
+
+variable "stop_when" {
+  description = "When Postgres and the console are stopped: published, backed-up or never."
+  type        = string
 }
 
 variable "migrate_running_scan" {

@@ -23,7 +23,15 @@ impl OneScan {
     /// Returns an error if the database fails, or has no such scan.
     pub async fn find(&self) -> Result<(Coordinator, i32), CliError> {
         let coordinator = database::connect(&self.database).await?;
-        let number = everytab_operations::database::scan_number(&coordinator, self.scan).await?;
+        let number = self.number(&coordinator).await?;
         Ok((coordinator, number))
+    }
+
+    /// Returns the scan's number in a database.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails, or has no such scan.
+    pub async fn number(&self, coordinator: &Coordinator) -> Result<i32, CliError> {
+        everytab_operations::database::scan_number(coordinator, self.scan).await
     }
 }

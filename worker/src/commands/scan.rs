@@ -133,7 +133,8 @@ struct StatusArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
-    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
+    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics. Does not end with the
+    /// scan, nor while Postgres is away; the newest scan is the one shown
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
 }
@@ -256,7 +257,8 @@ async fn from_crawl(
 }
 
 async fn status(args: StatusArgs) -> CliResult {
-    let (coordinator, number) = args.scan.find().await?;
+    let (coordinator, mut number) = args.scan.find().await?;
+    let stays = args.metrics.is_some();
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
@@ -264,14 +266,26 @@ async fn status(args: StatusArgs) -> CliResult {
     let before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();
-        let mut status = coordinator.scan_status(number).await?;
+        let mut status = match coordinator.scan_status(number).await {
+            Ok(status) => status,
+            // A Prometheus that loses this process has no rule left that could fire.
+            Err(error) if stays => {
+                tracing::warn!(%error, "cannot read the scan's status; retrying");
+                tokio::time::sleep(STATUS_INTERVAL).await;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         status.before.clone_from(&before);
         let took = asked_at.elapsed();
         telemetry::scan_status(&status);
         if !show(&status, &args)? {
             return Ok(Exit::Done);
         }
-        if !args.watch || !status.state.is_open() {
+        if stays {
+            // A newer scan may have begun.
+            number = args.scan.number(&coordinator).await.unwrap_or(number);
+        } else if !args.watch || !status.state.is_open() {
             return Ok(match status.state {
                 ScanState::FinishedWithDiscards if args.watch => Exit::Discards,
                 _ => Exit::Done,

@@ -93,6 +93,7 @@ fn promtool_accepts_the_rules_and_they_fire_when_they_should() {
     if !has_prometheus() {
         return;
     }
+    promtool(&["check", "config", "prometheus.yml"]);
     promtool(&["check", "rules", "alerts.yml"]);
     promtool(&["test", "rules", "alerts-test.yml"]);
 }

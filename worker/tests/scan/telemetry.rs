@@ -4,10 +4,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Command,
     sync::{Arc, Mutex},
 };
 
 use axum::{Router, body::Bytes, routing::post};
+use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Behaviour, Mix};
 use opentelemetry_proto::tonic::{
     collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
@@ -19,8 +23,9 @@ use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet},
+    postgres_proxy::PostgresProxy,
     scrape::{address_of, documented, get, names, scrape, sum},
-    setup::{Running, run, wait_for},
+    setup::{Running, run, set_environment, wait_for},
 };
 
 /// Whether `scan status` serves this metric, and a worker does not.
@@ -38,11 +43,12 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     let mix = Mix::none().with(Behaviour::NotFound, 100_000);
     let internet = internet(120, mix);
     let (proxy, database) = internet.held_scan();
-    let watching = Running::start(
-        database
-            .owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"])
-            .with_log(),
-    );
+    let postgres = PostgresProxy::before(&shared_for_tests().socket());
+    let mut watching = database
+        .owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"])
+        .with_log();
+    watching.env("DATABASE_URL", postgres.url(&database.name));
+    let watching = Running::start(watching);
     let running = Running::start(database.worker(&["--metrics", "127.0.0.1:0"]));
     let address = address_of(&running);
     assert_eq!(get(&internet, &format!("http://{address}/healthz")), "ok\n");
@@ -58,8 +64,13 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
         (leased > 0.0).then_some(series)
     });
     assert!(sum(&of_scan, "everytab_scan_running", &[]) > 0.5);
+    let counts = console_counts(internet.folder.path(), &database);
+    assert_eq!((counts["Watching"], counts["Workers"], counts["MinutesStuck"]), (1, 1, 0));
+    assert!(counts["Outstanding"] > 0, "{counts:?}");
     proxy.release();
     wait_for("the end of the scan", || (database.status()["state"] == "finished").then_some(()));
+    let counts = console_counts(internet.folder.path(), &database);
+    assert_eq!(counts, BTreeMap::from([("HoursSinceEnd".into(), 0), ("Watching".into(), 1)]));
     // The worker's counters change a moment after the database.
     let series = wait_for("the last job's end in the metrics", || {
         let series = scrape(&internet, &address);
@@ -93,7 +104,51 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     assert!(!names(&series).iter().any(|name| is_of_a_scan(name)), "a worker knows no scan");
     running.terminate();
     running.finish().expect_code(4);
-    watching.finish().expect_code(0);
+    // It stays while Postgres is away, and when the scan has ended, and says so.
+    outlives_an_outage(&watching, &postgres);
+    wait_for("metrics that say that no scan runs", || {
+        let series = scrape(&internet, &in_scan);
+        (sum(&series, "everytab_scan_running", &[]) < 0.5).then_some(())
+    });
+    drop(watching);
+}
+
+/// Refuses a process that watches a scan its connections, until it says so.
+fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
+    postgres.refuse();
+    wait_for("a line that Postgres is away", || {
+        watching.stderr_text().contains("cannot read the scan's status").then_some(())
+    });
+    postgres.restore();
+}
+
+/// What a console publishes of the scan to CloudWatch (packaging/lib/publish-counts), by name. A
+/// stand-in of AWS's program prints its last argument.
+fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
+    let dir = dir.join("console");
+    std::fs::create_dir_all(&dir).unwrap();
+    let aws = dir.join("aws");
+    std::fs::write(&aws, "#!/bin/sh\nfor last; do :; done\necho \"$last\"\n").unwrap();
+    std::fs::set_permissions(&aws, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_everytab-worker")).parent().unwrap();
+    let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(python);
+    set_environment(&mut command);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/lib/publish-counts"))
+        .env("PATH", format!("{}:{}:{path}", dir.display(), program.display()))
+        .env("DATABASE_URL", &database.worker_url)
+        .env("RUNTIME_FOLDER", &dir)
+        .env("EVERYTAB_FLEET", "fleet")
+        .env("EVERYTAB_NAMESPACE", "EveryTab");
+    let said = run(command).expect_code(0).stdout;
+    let counts: Value = serde_json::from_str(&said).unwrap();
+    let pair = |one: &Value| {
+        let name = one["MetricName"].as_str().unwrap().to_owned();
+        (name, one["Value"].as_i64().unwrap())
+    };
+    counts.as_array().unwrap().iter().map(pair).collect()
 }
 
 /// Makes `scan` commands log the line that names the address of the metrics.
@@ -101,7 +156,7 @@ trait WithLog {
     fn with_log(self) -> Self;
 }
 
-impl WithLog for std::process::Command {
+impl WithLog for Command {
     fn with_log(mut self) -> Self {
         self.env("EVERYTAB_LOG", "info");
         self
