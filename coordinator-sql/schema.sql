@@ -2064,8 +2064,10 @@ begin
         end if;
     elsif p_kind in ('search', 'map') then
         -- The last jobs of both may end at the same time, and neither sees the other's count: the
-        -- second waits here, and the next statement sees what the first committed.
-        perform 1 from runs r where r.run = p_run for no key update;
+        -- second waits here, and the next statement sees what the first committed. The row is
+        -- written, not only locked, so that a transaction that reads one snapshot fails here and is
+        -- repeated, instead of leaving the run without an end.
+        update runs r set state = r.state where r.run = p_run;
         if not exists (select from stages st
                         where st.run = p_run and st.kind in ('search', 'map')
                           and st.outstanding > 0) then
@@ -2081,6 +2083,30 @@ begin
          where run = p_run and state in ('running', 'paused');
     end if;
 end $$;
+
+-- Name: job_results; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.job_results (
+    job_id bigint NOT NULL,
+    run integer NOT NULL,
+    lease_number integer NOT NULL,
+    kind everytab.job_kind NOT NULL,
+    part integer NOT NULL,
+    worker_id text NOT NULL,
+    leased_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    token uuid NOT NULL,
+    stats jsonb NOT NULL,
+    archive_has_token boolean DEFAULT true NOT NULL
+);
+
+-- Name: archive_token(everytab.job_results); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.archive_token(p_result everytab.job_results) RETURNS uuid
+    LANGUAGE sql STABLE
+    AS $$
+    select case when p_result.archive_has_token then p_result.token end;
+$$;
 
 -- Name: audit_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -2123,9 +2149,9 @@ CREATE FUNCTION coordinator.backup_scan(p_scan integer) RETURNS jsonb
       from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;
 
--- Name: begin_chunk(bigint, integer, uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: begin_chunk(bigint, integer, uuid, integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) RETURNS record
+CREATE FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_kind everytab.job_kind, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -2133,7 +2159,7 @@ declare
     fenced jobs;
 begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
-    held := fenced.job_id is not null;
+    held := coalesce(fenced.kind = p_kind, false);
     fresh := held and p_chunk > fenced.chunks;
     run := fenced.run;
     part := fenced.part;
@@ -2211,7 +2237,7 @@ CREATE FUNCTION coordinator.cancel_run(p_run integer) RETURNS boolean
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    lock table jobs in exclusive mode;
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
     update runs set state = 'cancelled', finished_at = clock_timestamp()
      where run = p_run and state in ('running', 'paused');
     if not found then
@@ -2628,6 +2654,7 @@ end $$;
 CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
     done bigint[];
@@ -2692,6 +2719,16 @@ begin
     end loop;
     return results;
 end $$;
+
+-- Name: completed_lease(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.completed_lease(p_run integer, p_kind everytab.job_kind, p_part integer) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select j.lease_number from jobs j
+     where j.run = p_run and j.kind = p_kind and j.part = p_part and j.state = 'completed';
+$$;
 
 -- Name: count_early_ends(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -3193,8 +3230,8 @@ begin
     delete from crawl_patterns v where v.crawl = p_crawl;
     delete from crawl_slots s where s.crawl = p_crawl;
     if crawl_row.run is not null then
-        -- As in drop_scan.
-        lock table jobs in exclusive mode;
+        -- A worker may still end a job of it.
+        perform coordinator.lock_tables(array['jobs'], 'exclusive');
         update crawls c set run = null where c.crawl = p_crawl;
         perform coordinator.drop_run(crawl_row.run);
     end if;
@@ -3290,6 +3327,21 @@ begin
     end if;
 end $$;
 
+-- Name: drop_partitions(text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_partitions(p_tables text[], p_partitions text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    next_partition text;
+begin
+    perform coordinator.lock_tables(p_tables || p_partitions, 'access exclusive');
+    foreach next_partition in array p_partitions loop
+        execute format('drop table everytab.%I', next_partition);
+    end loop;
+end $$;
+
 -- Name: drop_read_links(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.drop_read_links() RETURNS integer
@@ -3303,15 +3355,13 @@ declare
     all_read xid8;
     partition record;
     is_unread boolean;
-    dropped integer := 0;
+    read_partitions text[] := '{}';
 begin
     perform coordinator.lock_partitions();
     select min(least(pg_snapshot_xmin(cursor), pg_snapshot_xmin(urgent_cursor))) into all_read
       from slots;
-    -- Whoever waits for the lock of a drop makes all others wait behind it.
-    set local lock_timeout = '200ms';
     for partition in
-        select c.relname, substr(c.relname, length('links_') + 1)::integer as hour
+        select c.relname::text, substr(c.relname, length('links_') + 1)::integer as hour
           from pg_inherits i join pg_class c on c.oid = i.inhrelid
          where i.inhparent = 'everytab.links'::regclass order by hour
     loop
@@ -3323,12 +3373,15 @@ begin
                                 or not pg_visible_in_snapshot(l.xid, s.urgent_cursor))',
             partition.relname) into is_unread using all_read;
         exit when is_unread;
-        execute format('drop table everytab.%I', partition.relname);
-        dropped := dropped + 1;
+        read_partitions := read_partitions || partition.relname;
     end loop;
-    return dropped;
+    if read_partitions = '{}' then
+        return 0;
+    end if;
+    perform coordinator.drop_partitions(array['links'], read_partitions);
+    return cardinality(read_partitions);
 exception
-    when lock_not_available then return 0;
+    when sqlstate 'ET011' then return 0;
 end $_$;
 
 -- Name: drop_robots_override(text, uuid); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3363,23 +3416,21 @@ CREATE FUNCTION coordinator.drop_scan(p_scan integer) RETURNS boolean
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    data_table text;
+    data_tables constant text[] := array['hosts', 'pages', 'icons'];
 begin
-    lock table jobs in exclusive mode;
     perform 1 from scans s join runs r on r.run = s.scan
-      where s.scan = p_scan and r.state not in ('running', 'paused') for update of r;
+      where s.scan = p_scan and r.state = 'cancelled' for update of r;
     if not found then
         return false;
     end if;
-    foreach data_table in array array['hosts', 'pages', 'icons'] loop
-        execute format('drop table everytab.%I', data_table || '_' || p_scan);
-    end loop;
-    delete from bundles where scan = p_scan;
-    delete from index_files where scan = p_scan;
+    -- remove_host may have added to it.
     delete from scan_blocklist where scan = p_scan;
-    delete from scan_exclusions where scan = p_scan;
     delete from scans where scan = p_scan;
     perform coordinator.drop_run(p_scan);
+    perform coordinator.drop_partitions(
+        data_tables,
+        array(select t || '_' || p_scan from unnest(data_tables) with ordinality u (t, n)
+               order by u.n));
     return true;
 end $$;
 
@@ -3451,6 +3502,50 @@ begin
        and not coordinator.is_fetch_forgotten(f);
 end $$;
 
+-- Name: earlier_outcomes(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.earlier_outcomes(p_scan integer) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((
+               select jsonb_object_agg(by_stage.kind, by_stage.names) from (
+                   select o.kind, jsonb_object_agg(o.name, o.amount) as names
+                     from coordinator.run_outcomes(before.scan) o
+                    where o.key = 'outcomes' group by o.kind) by_stage), '{}'))
+      from (select e.scan, e.scan_id
+              from scans s
+              join runs own on own.run = s.scan
+              join runs r on r.started_at < own.started_at
+               and r.state in ('finished', 'finished_with_discards')
+              join scans e on e.scan = r.run
+             where s.scan = p_scan
+             order by e.settings ->> 'site' = s.settings ->> 'site' desc, r.started_at desc
+             limit 1) before;
+$$;
+
+-- Name: empty_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.empty_scan(p_scan integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update runs r set state = 'cancelled'
+     where r.run = p_scan and r.state not in ('running', 'paused')
+       and exists (select from scans s where s.scan = p_scan);
+    if not found then
+        return false;
+    end if;
+    delete from bundles where scan = p_scan;
+    delete from index_files where scan = p_scan;
+    delete from scan_blocklist where scan = p_scan;
+    delete from scan_exclusions where scan = p_scan;
+    delete from job_events where run = p_scan;
+    delete from job_results where run = p_scan and kind <> 'icon';
+    return true;
+end $$;
+
 -- Name: end_crawl(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.end_crawl(p_crawl integer, p_ended_by text) RETURNS void
@@ -3488,6 +3583,11 @@ declare
     crawl_row crawls;
     sums record;
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception 'a live crawl must be changed in a read committed transaction, not %',
+            current_setting('transaction_isolation')
+            using errcode = 'ET012';
+    end if;
     select * into crawl_row from crawls where crawl = p_crawl;
     if crawl_row.state = 'ended' then
         return true;
@@ -3579,6 +3679,9 @@ declare
     last_version integer;
     added integer;
 begin
+    -- An import of a list may have it for long, and completions must not wait for the run's row
+    -- that long.
+    lock table blocklist in row exclusive mode;
     perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused')
        for no key update;
     if not found then
@@ -3645,6 +3748,7 @@ end $$;
 CREATE FUNCTION coordinator.fan_out(p_scan integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
+    SET plan_cache_mode TO 'auto'
     AS $$
 declare
     -- A shard of 1,200 hosts is about 3,000 icons: one archive object of 10 to 20 MB, minutes of
@@ -4124,7 +4228,10 @@ begin
         end if;
         return 'opened';
     -- Without the crawl's row: this locks jobs, which a checkpoint may hold that waits for the row.
-    elsif coordinator.retry_jobs(crawl_row.run, null, null, null) > 0 then
+    elsif (select coordinator.retry_jobs(
+                      crawl_row.run, array_agg(j.job_id), array_agg(j.lease_number)) > 0
+             from coordinator.retriable_jobs(crawl_row.run, null, null, null) j
+           having count(*) > 0) then
         return 'reopened';
     end if;
     return case run_state when 'finished' then 'written' else 'running' end;
@@ -4273,6 +4380,8 @@ $$;
 CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET lock_timeout TO '30s'
     AS $$
 #variable_conflict use_column
 declare
@@ -4584,46 +4693,48 @@ $$;
 
 -- Name: load_bundle_shard(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) RETURNS TABLE(host_no integer, hostname text, https boolean, frameable boolean, title text, blocked boolean, archive_lease_number integer, icon_urls text[], archive_offsets bigint[], archive_lengths bigint[])
+CREATE FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) RETURNS TABLE(host_no integer, hostname text, https boolean, frameable boolean, title text, blocked boolean, archive_lease_number integer, archive_token uuid, archive_offsets bigint[], archive_lengths bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 #variable_conflict use_column
 declare
+    warc_lease integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
     icon_lease integer;
+    icon_token uuid;
     any_excluded boolean;
+    any_digest boolean;
 begin
-    select exists (select from scan_exclusions e where e.scan = p_scan) into any_excluded;
-    select j.lease_number into icon_lease from jobs j
+    select exists (select from scan_exclusions e where e.scan = p_scan),
+           exists (select from scan_blocklist b where b.scan = p_scan and b.kind = 'sha256')
+      into any_excluded, any_digest;
+    select j.lease_number, coordinator.archive_token(r) into icon_lease, icon_token
+      from jobs j
+      left join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
      where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
-    with usable as (
-        select i.host_no,
-               array_agg(i.url order by i.place, i.url collate "C") as urls,
-               array_agg(i.archive_offset order by i.place, i.url collate "C") as offsets,
-               array_agg(i.archive_length order by i.place, i.url collate "C") as lengths
-          from (select o.*, coordinator.icon_order(o.touch, o.content_type, o.width, o.height,
-                                                   o.bytes) as place
-                  from icons o
-                 where o.scan = p_scan and o.shard = p_shard and o.lease_number = icon_lease
-                   and o.outcome = 'ok' and o.archive_offset is not null
-                   and not coalesce(o.width <= 2 and o.height <= 2
-                                    and o.content_type is distinct from 'image/svg+xml', false)
-                   and not exists (select from scan_blocklist b
-                                    where b.scan = p_scan and b.kind = 'sha256'
-                                      and b.pattern = encode(o.sha256, 'hex'))
-               ) i
-         group by i.host_no)
+    with ranked as materialized (
+        select o.host_no, o.url, o.archive_offset, o.archive_length,
+               coordinator.icon_order(o.touch, o.content_type, o.width, o.height, o.bytes) as place
+          from icons o
+         where o.scan = p_scan and o.shard = p_shard and o.lease_number = icon_lease
+           and o.outcome = 'ok' and o.archive_offset is not null
+           and not coalesce(o.width <= 2 and o.height <= 2
+                            and o.content_type is distinct from 'image/svg+xml', false)
+           and not (any_digest and exists (select from scan_blocklist b
+                                            where b.scan = p_scan and b.kind = 'sha256'
+                                              and b.pattern = encode(o.sha256, 'hex')))),
+    usable as materialized (
+        select r.host_no,
+               array_agg(r.archive_offset order by r.place, r.url collate "C") as offsets,
+               array_agg(r.archive_length order by r.place, r.url collate "C") as lengths
+          from ranked r group by r.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
            p.outcome = 'opted_out'
                or any_excluded and coordinator.host_excluded(p_scan, p.hostname),
-           icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
-           coalesce(u.lengths, '{}')
-      from pages p
-      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
-       and j.state = 'completed' and j.lease_number = p.lease_number
-      left join usable u on u.host_no = p.host_no
-     where p.scan = p_scan and p.shard = p_shard
+           icon_lease, icon_token, coalesce(u.offsets, '{}'), coalesce(u.lengths, '{}')
+      from pages p left join usable u on u.host_no = p.host_no
+     where p.scan = p_scan and p.shard = p_shard and p.lease_number = warc_lease
      order by p.host_no;
 end $$;
 
@@ -4714,13 +4825,12 @@ CREATE FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) RETURNS T
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 #variable_conflict use_column
+declare
+    warc_lease integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
 begin
     return query
-    select p.host_no, p.hostname, p.candidates::text
-      from pages p
-      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
-       and j.state = 'completed' and j.lease_number = p.lease_number
-     where p.scan = p_scan and p.shard = p_shard
+    select p.host_no, p.hostname, p.candidates::text from pages p
+     where p.scan = p_scan and p.shard = p_shard and p.lease_number = warc_lease
      order by p.host_no;
 end $$;
 
@@ -4876,9 +4986,47 @@ CREATE FUNCTION coordinator.lock_partitions() RETURNS void
     LANGUAGE sql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    -- Limit key = 4937291845: beside the key of migrations, and used by nothing else.
+    -- Limit key = 4937291845: beside the keys of migrations and of starting scans, and used by
+    -- nothing else.
     select pg_advisory_xact_lock(4937291845);
 $$;
+
+-- Name: lock_tables(text[], text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.lock_tables(p_tables text[], p_mode text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    SET lock_timeout TO '0'
+    AS $$
+declare
+    -- With the work under the lock, the fleet waits for less than 200 ms.
+    wait_ms constant integer := 100;
+    begun timestamptz := clock_timestamp();
+    left_ms integer;
+    next_table text;
+    holder text;
+begin
+    foreach next_table in array p_tables loop
+        left_ms := greatest(1, wait_ms - extract(milliseconds from clock_timestamp() - begun));
+        perform set_config('lock_timeout', left_ms::text, true);
+        execute format('lock table only everytab.%I in %s mode', next_table, p_mode);
+    end loop;
+exception
+    when lock_not_available then
+        select format('process %s (role %s, application %s)',
+                      a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'without a name'))
+          into holder
+          from pg_locks l join pg_stat_activity a on a.pid = l.pid
+         where l.locktype = 'relation' and l.granted and l.pid <> pg_backend_pid()
+           and l.database = (select d.oid from pg_database d where d.datname = current_database())
+           and l.relation = format('everytab.%I', next_table)::regclass
+           -- Other modes than access exclusive let sessions read.
+           and (p_mode = 'access exclusive' or l.mode <> 'AccessShareLock')
+         order by a.xact_start nulls last limit 1;
+        raise exception 'table % is locked by %', next_table,
+            coalesce(holder, 'a session that has ended since')
+            using errcode = 'ET011';
+end $$;
 
 -- Name: make_fetches_partition(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -4893,39 +5041,22 @@ declare
     number integer := p_crawl / crawls_per_partition;
     name text := p_table || '_' || number;
 begin
-    if to_regclass('everytab.' || name) is not null then
-        return;
-    end if;
-    perform coordinator.lock_partitions();
-    -- A session may remember that there was no such table, and taking this lock does not tell it.
-    if not exists (select from pg_class c
-                    where c.relnamespace = 'everytab'::regnamespace and c.relname = name) then
-        -- Attaching does not keep others from reading and writing; making it in place would.
-        execute format('create table everytab.%I (like everytab.%I including all)', name, p_table);
-        execute format('alter table everytab.%I attach partition everytab.%I
-                            for values from (%s) to (%s)', p_table,
-                       name, number * crawls_per_partition, (number + 1) * crawls_per_partition);
+    if to_regclass('everytab.' || name) is null then
+        perform coordinator.make_partition(
+            p_table, name, format('from (%s) to (%s)', number * crawls_per_partition,
+                                  (number + 1) * crawls_per_partition));
     end if;
 end $$;
 
 -- Name: make_links_partition(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.make_links_partition(p_hour integer) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE sql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-declare
-    name text := 'links_' || p_hour;
-begin
-    perform coordinator.lock_partitions();
-    -- A session may remember that there was no such table, and taking this lock does not tell it.
-    if not exists (select from pg_class c
-                    where c.relnamespace = 'everytab'::regnamespace and c.relname = name) then
-        execute format('create table everytab.%I (like everytab.links including all)', name);
-        execute format('alter table everytab.links attach partition everytab.%I
-                            for values from (%s) to (%s)', name, p_hour, p_hour + 1);
-    end if;
-end $$;
+    select coordinator.make_partition(
+        'links', 'links_' || p_hour, format('from (%s) to (%s)', p_hour, p_hour + 1));
+$$;
 
 -- Name: make_links_partitions(); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -4938,6 +5069,25 @@ declare
 begin
     if to_regclass('everytab.links_' || hour) is null then
         perform coordinator.make_links_partition(hour);
+    end if;
+end $$;
+
+-- Name: make_partition(text, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.make_partition(p_table text, p_name text, p_bounds text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform coordinator.lock_partitions();
+    -- A session may remember that there was no such table, and taking this lock does not tell it.
+    if not exists (select from pg_class c
+                    where c.relnamespace = 'everytab'::regnamespace and c.relname = p_name) then
+        -- Attaching does not keep others from reading and writing; making it in place would.
+        execute format('create table everytab.%I (like everytab.%I including all)',
+                       p_name, p_table);
+        execute format('alter table everytab.%I attach partition everytab.%I for values %s',
+                       p_table, p_name, p_bounds);
     end if;
 end $$;
 
@@ -5351,31 +5501,17 @@ begin
     end loop;
 end $$;
 
--- Name: rebundle_excluded(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: rebundle_shards(integer, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS integer
+CREATE FUNCTION coordinator.rebundle_shards(p_scan integer, p_shards integer[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    names text[];
-    tails text[];
-    shards integer[];
     written bigint[];
     under_way bigint[];
 begin
-    select array_agg(g.pattern),
-           array_agg('%.' || replace(g.pattern, '_', '\_')) filter (where g.kind = 'suffix')
-      into names, tails
-      from unnest(p_kinds, p_patterns) as g (kind, pattern)
-     where g.kind in ('hostname', 'suffix');
-    select array_agg(distinct p.shard) into shards from pages p
-     where p.scan = p_scan
-       and (p.hostname = any (names) or p.hostname like any (coalesce(tails, '{}')));
-    if shards is null then
-        return 0;
-    end if;
-    lock table jobs in exclusive mode;
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
     perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused');
     if not found then
         return 0;
@@ -5383,7 +5519,7 @@ begin
     select array_agg(j.job_id) filter (where j.state = 'completed'),
            array_agg(j.job_id) filter (where j.state = 'leased')
       into written, under_way from jobs j
-     where j.run = p_scan and j.kind = 'bundle-shard' and j.part = any (shards);
+     where j.run = p_scan and j.kind = 'bundle-shard' and j.part = any (p_shards);
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     select j.job_id, p_scan, 'revoked', j.lease_number + 1, j.worker_id, 'scan exclude'
       from jobs j where j.job_id = any (under_way);
@@ -5401,7 +5537,8 @@ CREATE FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number integ
 declare
     chunk record;
 begin
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'bundle-shard');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
@@ -5422,7 +5559,8 @@ declare
     chunk record;
 begin
     perform coordinator.check_chunk(p_chunk, cardinality(p_hashes));
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'index');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
@@ -5442,9 +5580,9 @@ begin
     return true;
 end $$;
 
--- Name: record_icons(bigint, integer, uuid, integer, integer[], smallint[], boolean[], integer[], integer[], integer[], integer[], bigint[], bigint[], bytea[], text[], text[], text[], text[], text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: record_icons(bigint, integer, uuid, integer, integer[], smallint[], boolean[], integer[], integer[], integer[], bigint[], bigint[], bytea[], text[], text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) RETURNS boolean
+CREATE FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_outcomes text[], p_content_types text[], p_urls text[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -5452,17 +5590,17 @@ declare
     chunk record;
 begin
     perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'icon');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
     insert into icons (scan, shard, lease_number, host_no, candidate_no, touch, width, height,
-                       bytes, duration_ms, archive_offset, archive_length, sha256, source, outcome,
-                       content_type, declared_type, declared_sizes, url)
+                       bytes, archive_offset, archive_length, sha256, outcome, content_type, url)
     select chunk.run, chunk.part, p_lease_number, i.*
       from unnest(p_host_nos, p_candidate_nos, p_touch, p_widths, p_heights, p_bytes,
-                  p_duration_ms, p_archive_offsets, p_archive_lengths, p_sha256, p_sources,
-                  p_outcomes, p_content_types, p_declared_types, p_declared_sizes, p_urls) as i;
+                  p_archive_offsets, p_archive_lengths, p_sha256, p_outcomes, p_content_types,
+                  p_urls) as i;
     return true;
 end $$;
 
@@ -5476,7 +5614,8 @@ declare
     chunk record;
 begin
     perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
-    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    chunk := coordinator.begin_chunk(
+        p_job_id, p_lease_number, p_token, p_chunk, 'warc');
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
@@ -5632,11 +5771,13 @@ $$;
 
 -- Name: referenced_archives(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.referenced_archives(p_scan integer) RETURNS TABLE(shard integer, lease_number integer)
+CREATE FUNCTION coordinator.referenced_archives(p_scan integer) RETURNS TABLE(shard integer, lease_number integer, token uuid)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select j.part, j.lease_number from jobs j
+    select j.part, j.lease_number, coordinator.archive_token(r)
+      from jobs j
+      left join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
      where j.run = p_scan and j.kind = 'icon' and j.state = 'completed' order by 1;
 $$;
 
@@ -5738,6 +5879,8 @@ end $$;
 CREATE FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(job_id bigint, live_workers integer, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET lock_timeout TO '30s'
     AS $$
 #variable_conflict use_column
 declare
@@ -5960,11 +6103,33 @@ declare
         else array[]::text[] end;
 begin
     perform coordinator.free_jobs(
-        array(select j.job_id from jobs j where j.run = p_run and j.kind = any (later)),
+        -- Those that wait already need no new version: a retry calls this many times.
+        array(select j.job_id from jobs j
+               where j.run = p_run and j.kind = any (later)
+                 and (j.state, j.not_before, j.attempts, j.crashes)
+                     is distinct from ('pending'::job_state, 'infinity'::timestamptz, 0, 0)),
         'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0, p_revoked => true);
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
      where run = p_run and kind = any (later);
 end $$;
+
+-- Name: retriable_jobs(integer, text, bigint, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.retriable_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) RETURNS TABLE(job_id bigint, lease_number integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select j.job_id, j.lease_number from jobs j
+     where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
+       and (p_kind is null or j.kind = p_kind::job_kind)
+       and case when p_outcome is null
+                then j.state = 'discarded'
+                     or (p_kind in ('map', 'publish') and j.state = 'completed')
+                else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
+                    select from icons i where i.scan = p_run and i.shard = j.part
+                       and i.lease_number = j.lease_number and i.outcome = p_outcome) end
+     order by j.kind, j.job_id;
+$$;
 
 -- Name: retry(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -6000,28 +6165,25 @@ begin
     return 'retry';
 end $$;
 
--- Name: retry_jobs(integer, text, bigint, text); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: retry_jobs(integer, bigint[], integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) RETURNS integer
+CREATE FUNCTION coordinator.retry_jobs(p_run integer, p_job_ids bigint[], p_lease_numbers integer[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
     chosen bigint[];
 begin
-    lock table jobs in exclusive mode;
-    perform 1 from runs r where r.run = p_run and r.state <> 'cancelled';
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
+    perform 1 from runs r where r.run = p_run and r.state <> 'cancelled'
+       for no key update nowait;
     if not found then
         return 0;
     end if;
-    select array_agg(j.job_id) into chosen from jobs j
-     where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
-       and (p_kind is null or j.kind = p_kind::job_kind)
-       and case when p_outcome is null
-                then j.state = 'discarded' or (p_kind = 'map' and j.state = 'completed')
-                else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
-                    select from icons i where i.scan = p_run and i.shard = j.part
-                       and i.lease_number = j.lease_number and i.outcome = p_outcome) end;
+    select array_agg(j.job_id) into chosen
+      from unnest(p_job_ids, p_lease_numbers) as given (job_id, lease_number)
+      join jobs j on j.job_id = given.job_id and j.lease_number = given.lease_number
+     where j.run = p_run and j.state in ('completed', 'discarded');
     return coordinator.reopen(p_run, coalesce(chosen, '{}'), 'scan retry');
 end $$;
 
@@ -6053,7 +6215,7 @@ CREATE FUNCTION coordinator.revoke_leases(p_run integer, p_reason text) RETURNS 
 declare
     revoked bigint[];
 begin
-    lock table jobs in exclusive mode;
+    perform coordinator.lock_tables(array['jobs'], 'exclusive');
     with leased as materialized (
         select j.job_id, j.run, j.lease_number, j.worker_id from jobs j
          where j.state = 'leased' and (p_run is null or j.run = p_run)),
@@ -6365,6 +6527,31 @@ CREATE FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lo
               from scans s where s.scan = p_scan) unsigned;
 $$;
 
+-- Name: shards_with_hosts(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.shards_with_hosts(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    names text[];
+    tails text[];
+begin
+    select array_agg(g.pattern),
+           array_agg('%.' || replace(g.pattern, '_', '\_')) filter (where g.kind = 'suffix')
+      into names, tails
+      from unnest(p_kinds, p_patterns) as g (kind, pattern)
+     where g.kind in ('hostname', 'suffix');
+    if names is null then
+        return '{}';
+    end if;
+    return array(
+        select distinct p.shard from pages p
+         where p.scan = p_scan
+           and (p.hostname = any (names) or p.hostname like any (coalesce(tails, '{}')))
+         order by p.shard);
+end $$;
+
 -- Name: share_of_slots(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.share_of_slots(OUT live_workers integer, OUT share integer) RETURNS record
@@ -6442,10 +6629,6 @@ begin
         'scan', p_lease_ms, p_digests, enum_range('index'::job_kind, 'publish'));
     insert into scans (scan, scan_id, crawl, settings)
     values (new_scan, p_scan_id, p_crawl, p_settings);
-    foreach data_table in array array['hosts', 'pages', 'icons'] loop
-        execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
-                       data_table || '_' || new_scan, data_table, new_scan);
-    end loop;
     insert into scan_blocklist (scan, kind, pattern, imported)
     select new_scan, b.kind, b.pattern, b.list is not null from blocklist b;
     insert into scan_exclusions (scan, version, kind, pattern)
@@ -6455,6 +6638,11 @@ begin
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
     perform coordinator.open_stage(new_scan, 'index', cardinality(p_files));
+    -- Last, because starting and dropping of scans and crawls wait for each other from here on.
+    foreach data_table in array array['hosts', 'pages', 'icons'] loop
+        perform coordinator.make_partition(
+            data_table, data_table || '_' || new_scan, format('in (%s)', new_scan));
+    end loop;
     return new_scan;
 end $$;
 
@@ -7178,19 +7366,14 @@ CREATE TABLE everytab.icons (
     width integer,
     height integer,
     bytes integer,
-    duration_ms integer NOT NULL,
     archive_offset bigint,
     archive_length bigint,
     sha256 bytea,
-    source text NOT NULL,
     outcome text NOT NULL,
     content_type text,
-    declared_type text,
-    declared_sizes text,
     url text NOT NULL,
     CONSTRAINT icons_outcome_check CHECK ((length(outcome) <= 40)),
     CONSTRAINT icons_sha256_check CHECK ((length(sha256) = 32)),
-    CONSTRAINT icons_source_check CHECK ((source = ANY (ARRAY['favicon_ico'::text, 'link_rel'::text]))),
     CONSTRAINT icons_url_check CHECK ((length(url) <= 2048))
 )
 PARTITION BY LIST (scan);
@@ -7231,21 +7414,6 @@ CREATE TABLE everytab.job_events (
     item bigint,
     CONSTRAINT job_events_event_check CHECK ((length(event) <= 20)),
     CONSTRAINT job_events_message_check CHECK ((length(message) <= 1000))
-);
-
--- Name: job_results; Type: TABLE; Schema: everytab; Owner: -
-
-CREATE TABLE everytab.job_results (
-    job_id bigint NOT NULL,
-    run integer NOT NULL,
-    lease_number integer NOT NULL,
-    kind everytab.job_kind NOT NULL,
-    part integer NOT NULL,
-    worker_id text NOT NULL,
-    leased_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone DEFAULT now() NOT NULL,
-    token uuid NOT NULL,
-    stats jsonb NOT NULL
 );
 
 -- Name: jobs_job_id_seq; Type: SEQUENCE; Schema: everytab; Owner: -
@@ -7620,7 +7788,7 @@ ALTER TABLE everytab.hosts
 -- Name: icons icons_lengths; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE everytab.icons
-    ADD CONSTRAINT icons_lengths CHECK (((length(content_type) <= 300) AND (length(declared_type) <= 1000) AND (length(declared_sizes) <= 1000) AND (archive_offset < '1099511627776'::bigint) AND (archive_length <= 1073741824))) NOT VALID;
+    ADD CONSTRAINT icons_lengths CHECK (((length(content_type) <= 300) AND (archive_offset < '1099511627776'::bigint) AND (archive_length <= 1073741824))) NOT VALID;
 
 -- Name: imported_lists imported_lists_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -8324,6 +8492,10 @@ REVOKE ALL ON FUNCTION coordinator.add_schedule(p_owner text, p_id uuid, p_name 
 
 REVOKE ALL ON FUNCTION coordinator.advance(p_run integer, p_kind everytab.job_kind) FROM PUBLIC;
 
+-- Name: FUNCTION archive_token(p_result everytab.job_results); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.archive_token(p_result everytab.job_results) FROM PUBLIC;
+
 -- Name: FUNCTION audit_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.audit_run(p_run integer) FROM PUBLIC;
@@ -8336,9 +8508,9 @@ GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker_si
 
 REVOKE ALL ON FUNCTION coordinator.backup_scan(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_kind everytab.job_kind, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_kind everytab.job_kind, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) FROM PUBLIC;
 
 -- Name: FUNCTION begin_epoch(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8413,6 +8585,10 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_site;
+
+-- Name: FUNCTION completed_lease(p_run integer, p_kind everytab.job_kind, p_part integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.completed_lease(p_run integer, p_kind everytab.job_kind, p_part integer) FROM PUBLIC;
 
 -- Name: FUNCTION count_early_ends(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8497,6 +8673,10 @@ REVOKE ALL ON FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p
 
 REVOKE ALL ON FUNCTION coordinator.drop_obstacle(p_id uuid, OUT word text, OUT what text) FROM PUBLIC;
 
+-- Name: FUNCTION drop_partitions(p_tables text[], p_partitions text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_partitions(p_tables text[], p_partitions text[]) FROM PUBLIC;
+
 -- Name: FUNCTION drop_read_links(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_read_links() FROM PUBLIC;
@@ -8531,6 +8711,18 @@ GRANT ALL ON FUNCTION coordinator.earlier_crawl(p_crawl integer) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.earlier_fetches(p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[]) TO everytab_worker;
+
+-- Name: FUNCTION earlier_outcomes(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.earlier_outcomes(p_scan integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.earlier_outcomes(p_scan integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.earlier_outcomes(p_scan integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.earlier_outcomes(p_scan integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.earlier_outcomes(p_scan integer) TO everytab_worker_site;
+
+-- Name: FUNCTION empty_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.empty_scan(p_scan integer) FROM PUBLIC;
 
 -- Name: FUNCTION end_crawl(p_crawl integer, p_ended_by text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8831,6 +9023,10 @@ GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO 
 
 REVOKE ALL ON FUNCTION coordinator.lock_partitions() FROM PUBLIC;
 
+-- Name: FUNCTION lock_tables(p_tables text[], p_mode text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.lock_tables(p_tables text[], p_mode text) FROM PUBLIC;
+
 -- Name: FUNCTION make_fetches_partition(p_crawl integer, p_table text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.make_fetches_partition(p_crawl integer, p_table text) FROM PUBLIC;
@@ -8842,6 +9038,10 @@ REVOKE ALL ON FUNCTION coordinator.make_links_partition(p_hour integer) FROM PUB
 -- Name: FUNCTION make_links_partitions(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.make_links_partitions() FROM PUBLIC;
+
+-- Name: FUNCTION make_partition(p_table text, p_name text, p_bounds text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.make_partition(p_table text, p_name text, p_bounds text) FROM PUBLIC;
 
 -- Name: FUNCTION map_regions(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8919,9 +9119,9 @@ REVOKE ALL ON FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigi
 REVOKE ALL ON FUNCTION coordinator.read_links(p_slots smallint[], p_cursors text[], p_is_urgent boolean, p_ceiling text, p_position text, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.read_links(p_slots smallint[], p_cursors text[], p_is_urgent boolean, p_ceiling text, p_position text, p_limit integer) TO everytab_worker;
 
--- Name: FUNCTION rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION rebundle_shards(p_scan integer, p_shards integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.rebundle_shards(p_scan integer, p_shards integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea); Type: ACL; Schema: coordinator; Owner: -
 
@@ -8933,10 +9133,10 @@ GRANT ALL ON FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number
 REVOKE ALL ON FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]) TO everytab_worker_crawl;
 
--- Name: FUNCTION record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_outcomes text[], p_content_types text[], p_urls text[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) TO everytab_worker_icons;
+REVOKE ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_outcomes text[], p_content_types text[], p_urls text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_outcomes text[], p_content_types text[], p_urls text[]) TO everytab_worker_icons;
 
 -- Name: FUNCTION record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -9011,6 +9211,10 @@ GRANT ALL ON FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number 
 
 REVOKE ALL ON FUNCTION coordinator.reset_closing_stages(p_run integer, p_kind everytab.job_kind) FROM PUBLIC;
 
+-- Name: FUNCTION retriable_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.retriable_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) FROM PUBLIC;
+
 -- Name: FUNCTION retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) FROM PUBLIC;
@@ -9019,9 +9223,9 @@ GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer,
 GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
 
--- Name: FUNCTION retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION retry_jobs(p_run integer, p_job_ids bigint[], p_lease_numbers integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_run integer, p_job_ids bigint[], p_lease_numbers integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION revoke_key(p_key text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -9107,6 +9311,10 @@ REVOKE ALL ON FUNCTION coordinator.set_rate(p_run integer, p_rate integer) FROM 
 -- Name: FUNCTION shard_bounds(p_scan integer, p_shard integer, OUT lowest bigint, OUT highest bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lowest bigint, OUT highest bigint) FROM PUBLIC;
+
+-- Name: FUNCTION shards_with_hosts(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.shards_with_hosts(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
 
 -- Name: FUNCTION share_of_slots(OUT live_workers integer, OUT share integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -16,7 +16,7 @@ returns table (host_no integer, hostname text, https boolean, frameable boolean,
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    warc_lease constant integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
+    warc_lease integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
     icon_lease integer;
     icon_token uuid;
     any_excluded boolean;

@@ -4,7 +4,7 @@ returns table (host_no integer, hostname text, candidates text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    warc_lease constant integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
+    warc_lease integer := coordinator.completed_lease(p_scan, 'warc', p_shard);
 begin
     return query
     select p.host_no, p.hostname, p.candidates::text from pages p

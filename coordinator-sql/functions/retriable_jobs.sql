@@ -1,8 +1,9 @@
 -- The ended jobs of a run that a retry reopens, with their newest lease: the discarded ones, of one
 -- kind or one job if given. With p_outcome, the icon jobs of the shards that hold an icon of that
--- outcome, whether they completed or were discarded. Of the kind map the completed ones too: a tile
--- that was damaged since then is no job's failure, and the map of a scan is drawn again within two
--- minutes of one processor. Reads without a lock, because all icons of a scan take long.
+-- outcome, whether they completed or were discarded. Of the kinds map and publish the completed
+-- ones too: a tile or a manifest that was damaged since then is no job's failure, and the map of a
+-- scan is drawn again within two minutes of one processor. Reads without a lock, because all icons
+-- of a scan take long.
 create or replace function coordinator.retriable_jobs(
     p_run integer, p_kind text, p_job_id bigint, p_outcome text)
 returns table (job_id bigint, lease_number integer)
@@ -11,7 +12,8 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
      where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
        and (p_kind is null or j.kind = p_kind::job_kind)
        and case when p_outcome is null
-                then j.state = 'discarded' or (p_kind = 'map' and j.state = 'completed')
+                then j.state = 'discarded'
+                     or (p_kind in ('map', 'publish') and j.state = 'completed')
                 else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
                     select from icons i where i.scan = p_run and i.shard = j.part
                        and i.lease_number = j.lease_number and i.outcome = p_outcome) end

@@ -263,7 +263,7 @@ async fn status(args: StatusArgs) -> CliResult {
         telemetry::serve_metrics(address).await?;
     }
     // It has ended, so that it does not change while the scan is watched.
-    let before = coordinator.earlier_outcomes(number).await?;
+    let mut before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();
         let mut status = match coordinator.scan_status(number).await {
@@ -284,7 +284,12 @@ async fn status(args: StatusArgs) -> CliResult {
         }
         if stays {
             // A newer scan may have begun.
-            number = args.scan.number(&coordinator).await.unwrap_or(number);
+            let newest = args.scan.number(&coordinator).await.unwrap_or(number);
+            if newest != number
+                && let Ok(outcomes) = coordinator.earlier_outcomes(newest).await
+            {
+                (number, before) = (newest, outcomes);
+            }
         } else if !args.watch || !status.state.is_open() {
             return Ok(match status.state {
                 ScanState::FinishedWithDiscards if args.watch => Exit::Discards,

@@ -8,7 +8,9 @@ use super::{
     rates::{CONSOLE_DISK_GB, DATABASE_GB, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
 };
 
+/// Hours of a day.
 const HOURS_PER_DAY: f64 = 24.0;
+/// Seconds of an hour.
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 
 /// Hours for which Postgres and the console are paid.
