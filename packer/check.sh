@@ -27,5 +27,16 @@ fi
 touch "$work/everytab.deb"
 zeros="$(printf '0%.0s' {1..64})"
 touch "$work/everytab-local"
-packer validate -var "package=$work/everytab.deb" -var "operator=$work/everytab-local" -var "ssm_agent_url=https://example.com/x.deb" \
-    -var "ssm_agent_sha256=$zeros" -var "rds_ca_sha256=$zeros" "$work/packer"
+# validate PACKAGE OPERATOR, by a path that begins where packer runs.
+validate() {
+    (cd "$work" && packer validate -var "package=$1" -var "operator=$2" \
+        -var "ssm_agent_url=https://example.com/x.deb" -var "ssm_agent_sha256=$zeros" \
+        -var "rds_ca_sha256=$zeros" packer)
+}
+validate everytab.deb everytab-local
+# Without its files it says so before it starts a machine.
+for files in "none.deb everytab-local" "everytab.deb none"; do
+    # shellcheck disable=SC2086
+    ! said="$(validate $files 2>&1)" && grep -q "There is no such file" <<<"$said" ||
+        { echo "packer goes on without a file of: $files: $said"; exit 1; }
+done

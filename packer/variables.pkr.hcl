@@ -17,11 +17,22 @@ variable "package" {
     condition     = var.package != "" && regex_replace(var.package, "^.*[.]deb$", "") == ""
     error_message = "Give a .deb file."
   }
+
+  # Before anything is started: ansible would find out on a machine that runs.
+  validation {
+    condition     = fileexists(abspath(var.package))
+    error_message = "There is no such file: make dist prints the package's name, which has the commit in it."
+  }
 }
 
 variable "operator" {
   description = "The operators' program that `make dist` made for that architecture (everytab-local-*), for the console."
   type        = string
+
+  validation {
+    condition     = fileexists(abspath(var.operator))
+    error_message = "There is no such file: make dist makes the operators' program beside the package."
+  }
 }
 
 variable "vpc_id" {

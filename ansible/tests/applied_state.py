@@ -10,13 +10,13 @@ from database import RESOURCE_ID
 from surroundings import DATABASE, GATEWAY, STORE
 
 SITE = "d111111abcdef8.cloudfront.net"
-# Each kind of machine: what hands it user data, and its instance profile.
+# Each kind of machine: what hands it user data, and its role.
 KINDS = {
     "worker": ("aws_launch_template.worker", "worker"),
     "console": ("aws_instance.console", "console"),
-    "crawler": ("aws_launch_template.crawler", "crawl_machine"),
-    "api": ("aws_instance.api", "api_machine"),
-    "crawl_console": ("aws_instance.console", "crawl_console"),
+    "crawler": ("aws_launch_template.worker", "crawl-machine"),
+    "api": ("aws_instance.api", "api-machine"),
+    "crawl_console": ("aws_instance.console", "crawl-console"),
 }
 
 
@@ -104,5 +104,5 @@ class AppliedState:
 
     def machine_role(self, kind):
         """The role of the instance profile that a machine of a kind has."""
-        name = self.one(f"aws_iam_instance_profile.{KINDS[kind][1]}")["role"]
+        name = self.one(f'aws_iam_instance_profile.machine["{KINDS[kind][1]}"]')["role"]
         return {role.name: role for role in self.roles()}[name]

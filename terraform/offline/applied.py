@@ -33,6 +33,11 @@ def reader(state):
     return of
 
 
+def named(address):
+    """What a resource is called in its module: its key, if it has one, else its name."""
+    return re.search(r'([\w-]+)(?:\[\d+\])?(?:"\])?$', address)[1].replace("-", "_")
+
+
 def listed(value):
     return value if isinstance(value, list) else [value]
 
@@ -114,21 +119,19 @@ def in_bucket(resource):
 
 def statements(of):
     """The name of each role with each statement of its policy."""
-    names = {value["id"]: address.rsplit(".", 1)[1] for address, value in of("aws_iam_role")}
-    names |= {value["name"]: address.rsplit(".", 1)[1] for address, value in of("aws_iam_role")}
     for address, policy in of("aws_iam_role_policy"):
         for one in json.loads(policy["policy"])["Statement"]:
-            yield address.rsplit(".", 1)[1], one
+            yield named(address), one
 
 
 def roles(of):
     for address, role in of("aws_iam_role"):
-        name = address.rsplit(".", 1)[1]
+        name = named(address)
         for one in json.loads(role["assume_role_policy"])["Statement"]:
             taker = TAKERS.get(name, "")
             wanted = [{"Service": taker}] if "." in taker else [
                 {"AWS": other["arn"]} for place, other in of("aws_iam_role")
-                if place.endswith("." + taker)]
+                if named(place) == taker]
             if one["Principal"] not in wanted:
                 yield f"{address}: others than {taker} may take it"
     for name, one in statements(of):
@@ -225,7 +228,7 @@ def machines(of):
 def startup(of):
     """One machine starts and publishes the scan, and it is not one that reads strangers' bytes."""
     starts = [address for address, text in machines(of) if "scan.env" in settings(text)]
-    if [address.rsplit(".", 1)[1] for address in starts] != ["console[0]"]:
+    if [named(address) for address in starts] != ["console"]:
         yield f"the console alone starts the scan, but: {starts}"
     for address, text in machines(of):
         kinds = set(settings(text)["worker.env"]["EVERYTAB_ROLE"].split(","))
@@ -324,6 +327,17 @@ def brake(of):
         yield f"a fleet without progress and one without counts are stopped, but by: {braked}"
 
 
+def goes(of):
+    """All leave, and Postgres goes with its scan."""
+    for address, group in of("aws_autoscaling_group"):
+        if group["min_size"] != 0 or group["desired_capacity"] != group["max_size"] \
+                or not group["force_delete"]:
+            yield f"{address}: other machines than were wanted, or some that stay"
+    for address, database in of("aws_db_instance"):
+        if database["deletion_protection"] or not database["skip_final_snapshot"]:
+            yield f"{address}: it stays when the scan goes"
+
+
 def watched(of):
     """Postgres's disk, credits and connections raise alarms."""
     named = {alarm["metric_name"] for _, alarm in of("aws_cloudwatch_metric_alarm")}
@@ -344,6 +358,6 @@ def faults(state, folder):
     """All faults that were found; `folder` holds the programs that the machines run."""
     of = reader(state)
     for check in (bucket_policies, public_access, doors, roles, gateway, latest, user_data, startup,
-                  stopping, money, brake, watched, manners):
+                  stopping, money, brake, goes, watched, manners):
         yield from check(of)
     yield from metrics(of, folder)

@@ -82,9 +82,9 @@ def roles(of):
         wanted, has = RIGHTS.get(name, set()), found.get(name, set())
         if wanted != has:
             yield f"{name}: more rights {sorted(has - wanted)}, less {sorted(wanted - has)}"
-    machines = {address.rsplit(".", 1)[1]: role["arn"] for address, role in of("aws_iam_role")}
+    machines = {applied.named(address): role["arn"] for address, role in of("aws_iam_role")}
     for address, role in of("aws_iam_role"):
-        name = address.rsplit(".", 1)[1]
+        name = applied.named(address)
         taker = TAKERS.get(name, "")
         wanted = {"Service": taker} if "." in taker else {"AWS": machines.get(taker)}
         for one in json.loads(role["assume_role_policy"])["Statement"]:
@@ -193,13 +193,11 @@ def follows(of):
     if policy["policy_type"] != "TargetTrackingScaling" or tracked["disable_scale_in"] \
             or metric["metric_name"] != "DueHostsPerWorker" or dimensions != {"Fleet": group["name"]}:
         yield "the group does not grow and shrink by DueHostsPerWorker"
-    if not 120 <= (policy["estimated_instance_warmup"] or 0) <= 900:
+    if not 120 <= (policy["estimated_instance_warmup"] or 0) <= 900 \
+            or group["default_instance_warmup"] != policy["estimated_instance_warmup"]:
         yield "a machine counts before it works, or much later"
     if group["desired_capacity"]:
         yield "an apply sets the group's size"
-    hooks = group["initial_lifecycle_hook"]
-    if not hooks or hooks[0]["heartbeat_timeout"] < 120 or hooks[0]["default_result"] != "CONTINUE":
-        yield "a machine that goes has no time to put its records"
 
 
 def kept(of):

@@ -9,6 +9,7 @@ that remembers the first. With `service` instead of `months` a crawl service com
 scan and goes, and changes nothing of hosting; it is not destroyed by accident. While everything is applied, applied.py, alarms.py and crawling.py
 check it; PACKAGING is the folder of the programs that the machines run."""
 import json
+import re
 import subprocess
 import sys
 
@@ -63,22 +64,56 @@ def expect(holds, what, changes):
 
 # What a machine of ours needs from its first minute to its last; terraform makes and destroys in this
 # order, and nothing of a resource's values shows it.
-NEEDED = {"aws_route.internet", "aws_route_table_association.public", "aws_vpc_endpoint.s3",
-          "aws_vpc_security_group_egress_rule.worker",
+NEEDED = {"aws_iam_role_policy.machine", "aws_iam_role_policy.process", "aws_route.internet",
+          "aws_route_table_association.public", "aws_vpc_endpoint.s3",
           "aws_vpc_security_group_egress_rule.database",
           "aws_vpc_security_group_ingress_rule.database"}
-NEEDED_TO_CRAWL = {"aws_route.crawls", "aws_route_table_association.crawls",
-                   "aws_vpc_endpoint.crawls", "aws_vpc_security_group_egress_rule.database",
-                   "aws_vpc_security_group_ingress_rule.database"}
+# Types of the same architecture with so many cores that the account has too few.
+LARGER = ["-var", 'instance_types=["c7g.2xlarge", "c8g.2xlarge", "m7g.2xlarge", "m6g.2xlarge"]']
 
 
-def order(name, needed):
-    shown = terraform("show", "-json", "plan.bin", reads=True)
-    module = shown["configuration"]["root_module"]["module_calls"][name]["module"]
-    for one in module["resources"]:
-        if one["type"] in ("aws_autoscaling_group", "aws_instance"):
-            missing = needed - set(one.get("depends_on", []))
-            expect(not missing, f"{one['address']} comes after what it needs", sorted(missing))
+def order(state, phase):
+    """A machine of a phase comes after what it needs; a group also after its ports."""
+    machines = {address: one for address, one in applied.resources(state).items()
+                if address.startswith(phase)
+                and one["type"] in ("aws_autoscaling_group", "aws_instance")}
+    expect(len(machines) > 1, "machines are made", sorted(machines))
+    for address, one in machines.items():
+        had = {".".join(place.rsplit(".", 2)[-2:]) for place in one.get("depends_on", [])}
+        ports = {"aws_vpc_security_group_egress_rule.worker"} if "group" in one["type"] else set()
+        missing = (NEEDED | ports) - had
+        expect(not missing, f"{address} comes after what it needs", sorted(missing))
+
+
+def comes_from_before(module, variables):
+    """An installation from before modules/fleet, which is this one with the addresses that
+    moved.tf.json names: a plan changes nothing of it."""
+    with open(f"modules/{module}/moved.tf.json", encoding="utf-8") as file:
+        before = {one["to"]: one["from"] for one in json.load(file)["moved"]}
+    with open("terraform.tfstate", encoding="utf-8") as file:
+        text = file.read()
+    state, found = json.loads(text), {}
+    here = f"module.{module}[0].module.fleet"
+    for one in state["resources"]:
+        for instance in one["instances"]:
+            place, key = f"{one['type']}.{one['name']}", instance.pop("index_key", None)
+            kept = {**one, "instances": []}
+            if one.get("module") == here and one["mode"] == "managed":
+                own = f"module.fleet.{place}[{json.dumps(key)}]"
+                former = before.get(own) or before.get(f"module.fleet.{place}")
+                expect(former, f"moved.tf.json has {own}", sorted(before))
+                kept["module"] = f"module.{module}[0]"
+                kept["name"], its_key = re.fullmatch(r'\w+\.(\w+)(?:\["(.*)"\])?', former).groups()
+                key = its_key if own in before else key
+            place = (kept.get("module"), one["mode"], one["type"], kept["name"])
+            found.setdefault(place, kept)["instances"].append(
+                instance if key is None else {**instance, "index_key": key})
+    with open("terraform.tfstate", "w", encoding="utf-8") as file:
+        json.dump({**state, "resources": list(found.values())}, file)
+    _, changes = plan(*variables)
+    expect(not changes, "an installation from before stays as it is", changes)
+    with open("terraform.tfstate", "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def only(changes, action, module):
@@ -111,16 +146,20 @@ def crawl_service():
     """The life of a crawl service."""
     _, started = plan(*service())
     expect(only(started, "create", "module.crawling[0]."), "crawling only adds", started)
-    order("crawling", NEEDED_TO_CRAWL)
+    refused("more crawlers than the account has cores for", "take 800 spot cores of 640 (quota "
+            "L-34B43A08) and 4 on-demand cores", *service(*LARGER, most=100))
     terraform("apply", "-input=false", "plan.bin")
-    faults = list(crawling.faults(terraform("show", "-json", reads=True), sys.argv[2]))
+    state = terraform("show", "-json", reads=True)
+    order(state, "module.crawling[0].")
+    faults = list(crawling.faults(state, sys.argv[2]))
     if faults:
         sys.exit("crawling: " + "\ncrawling: ".join(faults))
 
     code, again = plan(*service())
     expect(code == 0 and not again, "the same again changes nothing", again)
+    comes_from_before("crawling", service())
     _, more = plan(*service(most=9))
-    expect(list(more) == ["module.crawling[0].aws_autoscaling_group.crawlers"],
+    expect(list(more) == ["module.crawling[0].module.fleet.aws_autoscaling_group.workers"],
            "more crawlers change the group alone", more)
     _, scan = plan(*service(), *scanning("CC-MAIN-2026-05"))
     expect(only(scan, "create", "module.scanning[0]."), "a scan beside it only adds", scan)
@@ -146,10 +185,10 @@ def crawl_service():
 def month(crawl):
     _, started = plan(*scanning(crawl))
     expect(only(started, "create", "module.scanning[0]."), "scanning only adds", started)
-    order("scanning", NEEDED)
     terraform("apply", "-input=false", "plan.bin")
 
     state = terraform("show", "-json", reads=True)
+    order(state, "module.scanning[0].")
     faults = list(applied.faults(state, sys.argv[2]))
     if crawl == MONTHS[0]:
         faults += alarms.faults(applied.reader(state), sys.argv[2])
@@ -158,9 +197,13 @@ def month(crawl):
 
     code, again = plan(*scanning(crawl))
     expect(code == 0 and not again, "the same again changes nothing", again)
+    if crawl == MONTHS[0]:
+        comes_from_before("scanning", scanning(crawl))
+        refused("more workers than the account has cores for", "take 1592 spot cores of 640 (quota "
+                "L-34B43A08) and 10 on-demand cores", *scanning(crawl, 200), *LARGER)
 
     _, more = plan(*scanning(crawl, 9))
-    expect(list(more) == ["module.scanning[0].aws_autoscaling_group.workers"],
+    expect(list(more) == ["module.scanning[0].module.fleet.aws_autoscaling_group.workers"],
            "more workers change the group alone", more)
 
     refused("an apply that forgets the scan", f"The scan of {crawl} exists")

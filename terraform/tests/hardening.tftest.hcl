@@ -123,192 +123,26 @@ run "scanning" {
   }
 
   assert {
-    condition     = aws_launch_template.worker.metadata_options[0].http_tokens == "required" && aws_launch_template.worker.metadata_options[0].http_put_response_hop_limit == 1
-    error_message = "instance metadata by version 2 alone, no further than the instance"
-  }
-  assert {
-    condition     = aws_launch_template.worker.block_device_mappings[0].ebs[0].encrypted == "true" && aws_launch_template.worker.block_device_mappings[0].ebs[0].volume_type == "gp3"
-    error_message = "disks are gp3 and encrypted"
-  }
-  assert {
-    condition     = aws_launch_template.worker.key_name == null || startswith(coalesce(aws_launch_template.worker.key_name, "made-up"), "made-up")
-    error_message = "no SSH key: shells are SSM's"
-  }
-  assert {
-    condition     = !aws_db_instance.scan.publicly_accessible && aws_db_instance.scan.storage_encrypted && aws_db_instance.scan.manage_master_user_password && aws_db_instance.scan.iam_database_authentication_enabled && startswith(nonsensitive(coalesce(aws_db_instance.scan.password, "made-up")), "made-up")
-    error_message = "Postgres is private and encrypted, and no password of it is ours"
-  }
-  assert {
-    condition     = aws_db_instance.scan.max_allocated_storage > aws_db_instance.scan.allocated_storage
-    error_message = "Postgres's storage grows"
-  }
-  assert {
-    condition     = contains([for p in aws_db_parameter_group.scan.parameter : "${p.name}=${p.value}"], "rds.force_ssl=1")
-    error_message = "Postgres speaks TLS alone"
-  }
-  assert {
-    condition     = aws_vpc_security_group_ingress_rule.database.cidr_ipv4 == null || startswith(coalesce(aws_vpc_security_group_ingress_rule.database.cidr_ipv4, "made-up"), "made-up")
-    error_message = "Postgres takes connections of workers alone, of no address range"
-  }
-  assert {
-    condition     = aws_vpc_security_group_ingress_rule.database.from_port == 5432 && aws_vpc_security_group_ingress_rule.database.to_port == 5432
-    error_message = "Postgres's port and no other"
-  }
-  assert {
-    condition     = length(distinct(aws_subnet.public[*].availability_zone)) == 5 && !contains(aws_subnet.public[*].availability_zone, "us-east-1a") && alltrue(aws_subnet.public[*].map_public_ip_on_launch)
-    error_message = "five zones, without the one whose id is use1-az3, and the console has an address from them"
-  }
-  assert {
-    condition     = aws_vpc_endpoint.s3.vpc_endpoint_type == "Gateway"
-    error_message = "S3 by the gateway that costs nothing"
-  }
-  assert {
-    condition     = aws_autoscaling_group.workers.min_size == 0 && aws_autoscaling_group.workers.max_size == 7 && aws_autoscaling_group.workers.desired_capacity == 7
-    error_message = "so many workers as were wanted, and none when all have left"
-  }
-  assert {
-    condition     = aws_autoscaling_group.workers.capacity_rebalance && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].lifecycle_transition) == "autoscaling:EC2_INSTANCE_TERMINATING" && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].heartbeat_timeout) >= 120 && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].default_result) == "CONTINUE"
-    error_message = "a machine that has to go has time to drain, and goes"
-  }
-  assert {
-    condition     = aws_launch_template.worker.instance_initiated_shutdown_behavior == "terminate" && aws_launch_template.worker.block_device_mappings[0].ebs[0].delete_on_termination == "true"
-    error_message = "a machine that is off costs nothing, nor does its disk"
-  }
-  assert {
-    condition     = aws_db_instance.scan.skip_final_snapshot && !aws_db_instance.scan.deletion_protection && length(aws_db_instance.scan.vpc_security_group_ids) == 1
-    error_message = "Postgres goes with its scan, and is in its own group alone"
-  }
-  assert {
-    condition     = length(aws_autoscaling_group.workers.mixed_instances_policy[0].launch_template[0].override) >= 4 && aws_autoscaling_group.workers.mixed_instances_policy[0].instances_distribution[0].spot_allocation_strategy == "price-capacity-optimized"
-    error_message = "spot capacity is sought among four types at least, by price and capacity"
-  }
-  assert {
-    condition     = alltrue([for policy in [aws_iam_role_policy.worker.policy, aws_iam_role_policy.scanner.policy, aws_iam_role_policy.console.policy, aws_iam_role_policy.publisher.policy] : alltrue([for s in jsondecode(policy).Statement : s.Effect == "Allow" && !contains(flatten([s.Action]), "*") && !strcontains(join(",", flatten([s.Action])), ":*")])])
-    error_message = "each role names each action"
-  }
-  assert {
-    condition     = !strcontains(aws_iam_role_policy.worker.policy, "s3:") && !strcontains(aws_iam_role_policy.scanner.policy, "s3:Delete") && !strcontains(aws_iam_role_policy.publisher.policy, "s3:Delete")
-    error_message = "workers and the publisher delete nothing"
-  }
-  assert {
-    condition     = !strcontains(join("", [aws_iam_role_policy.worker.policy, aws_iam_role_policy.scanner.policy, aws_iam_role_policy.publisher.policy]), "rds!") && length([for s in jsondecode(aws_iam_role_policy.console.policy).Statement : s if s.Sid == "SignInAsOwner"]) == 1
-    error_message = "the console alone reads the owner's secret"
-  }
-  assert {
     condition     = one(aws_instance.console[*].metadata_options[0].http_tokens) == "required" && one(aws_instance.console[*].root_block_device[0].encrypted) && one(aws_instance.console[*].root_block_device[0].volume_size) == 120
     error_message = "the console's metadata is version 2, and its disk is encrypted and holds a dump"
   }
+
   assert {
-    condition     = one([for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Resource if s.Sid == "LeaveTheGroup"]) == "arn:aws:autoscaling:us-east-1:123456789012:autoScalingGroup:*:autoScalingGroupName/everytab-workers"
-    error_message = "workers may leave their own group and no other"
-  }
-  assert {
-    condition     = startswith(base64decode(aws_launch_template.worker.user_data), "#cloud-config\n") && can(yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files[0].path)
+    condition     = startswith(base64decode(module.fleet.user_data["worker"]), "#cloud-config\n") && can(yamldecode(base64decode(module.fleet.user_data["worker"])).write_files[0].path)
     error_message = "user data is cloud-config"
   }
   assert {
-    condition     = !strcontains(lower(base64decode(aws_launch_template.worker.user_data)), "password") && alltrue([for f in yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files : f.permissions == "0640"])
+    condition     = !strcontains(lower(base64decode(module.fleet.user_data["worker"])), "password") && alltrue([for f in yamldecode(base64decode(module.fleet.user_data["worker"])).write_files : f.permissions == "0640"])
     error_message = "user data holds no password, and its files are not for everybody"
   }
   assert {
-    condition     = one([for f in yamldecode(base64decode(aws_instance.console[0].user_data_base64)).write_files : f.owner if f.path == "/etc/everytab/scan.env"]) == "root:everytab-owner" && !strcontains(base64decode(aws_launch_template.worker.user_data), "everytab_owner")
+    condition     = one([for f in yamldecode(base64decode(aws_instance.console[0].user_data_base64)).write_files : f.owner if f.path == "/etc/everytab/scan.env"]) == "root:everytab-owner" && !strcontains(base64decode(module.fleet.user_data["worker"]), "everytab_owner")
     error_message = "what the owner needs is not the worker's to read"
   }
   assert {
     condition     = toset(keys(aws_cloudwatch_metric_alarm.rule)) == toset(["JobsDiscarded", "ScanStalled", "ScanWithoutWorkers", "ScanEnded", "ScanRunsLong", "IconsFail", "DatabaseNearlyFull"]) && contains(keys(aws_cloudwatch_metric_alarm.idle_fleet), "NobodyWatches") && alltrue([for a in values(aws_cloudwatch_metric_alarm.rule) : length(a.alarm_actions) == 1])
     error_message = "the rules of telemetry/alerts.yml that AWS has metrics for are alarms"
   }
-}
-
-run "quotas" {
-  command = plan
-  module {
-    source = "./modules/scanning"
-  }
-  variables {
-    name                      = "everytab"
-    region                    = "us-east-1"
-    crawl                     = "CC-MAIN-2026-05"
-    host_limit                = null
-    site_url                  = null
-    site_address              = "https://everytab.org/"
-    contact                   = "bot@everytab.org"
-    archive_rate              = null
-    stop_after_hours          = 6
-    console                   = true
-    console_instance_type     = null
-    console_volume_gb         = 120
-    migrate_running_scan      = false
-    stop_when                 = "published"
-    machine_logs              = "/everytab/machines"
-    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-    worker_count              = 8
-    ami_id                    = "ami-0123456789abcdef0"
-    architecture              = "arm64"
-    instance_types            = null
-    on_demand_base            = 1
-    on_demand_percentage      = 0
-    requests_in_flight        = 2048
-    root_volume_gb            = 16
-    network_cidr              = "10.83.0.0/16"
-    database_instance_class   = "db.t4g.large"
-    database_version          = "17"
-    database_storage_gb       = 100
-    database_storage_limit_gb = 400
-    site_bucket               = "everytab-site-123456789012"
-    kept_bucket               = "everytab-kept-123456789012"
-    distribution_id           = "E2QWRUHAPOMQZL"
-    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
-  }
-  # What a new account has.
-  override_data {
-    target = data.aws_servicequotas_service_quota.cores
-    values = { value = 5 }
-  }
-  expect_failures = [aws_autoscaling_group.workers]
-}
-
-run "image_of_another_architecture" {
-  command = plan
-  module {
-    source = "./modules/scanning"
-  }
-  variables {
-    name                      = "everytab"
-    region                    = "us-east-1"
-    crawl                     = "CC-MAIN-2026-05"
-    host_limit                = null
-    site_url                  = null
-    site_address              = "https://everytab.org/"
-    contact                   = "bot@everytab.org"
-    archive_rate              = null
-    stop_after_hours          = 6
-    console                   = true
-    console_instance_type     = null
-    console_volume_gb         = 120
-    migrate_running_scan      = false
-    stop_when                 = "published"
-    machine_logs              = "/everytab/machines"
-    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-    worker_count              = 8
-    ami_id                    = "ami-0123456789abcdef0"
-    architecture              = "x86_64"
-    instance_types            = null
-    on_demand_base            = 1
-    on_demand_percentage      = 0
-    requests_in_flight        = 2048
-    root_volume_gb            = 16
-    network_cidr              = "10.83.0.0/16"
-    database_instance_class   = "db.t4g.large"
-    database_version          = "17"
-    database_storage_gb       = 100
-    database_storage_limit_gb = 400
-    site_bucket               = "everytab-site-123456789012"
-    kept_bucket               = "everytab-kept-123456789012"
-    distribution_id           = "E2QWRUHAPOMQZL"
-    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
-  }
-  expect_failures = [aws_autoscaling_group.workers]
 }
 
 run "crawling" {
@@ -354,52 +188,22 @@ run "crawling" {
   }
 
   assert {
-    condition     = aws_launch_template.crawler.metadata_options[0].http_tokens == "required" && aws_launch_template.crawler.metadata_options[0].http_put_response_hop_limit == 1 && aws_launch_template.crawler.block_device_mappings[0].ebs[0].encrypted == "true"
-    error_message = "the same of a crawler"
-  }
-
-  assert {
-    condition     = aws_launch_template.crawler.instance_initiated_shutdown_behavior == "terminate" && aws_launch_template.crawler.block_device_mappings[0].ebs[0].delete_on_termination == "true"
-    error_message = "a machine that is off costs nothing, nor does its disk"
-  }
-
-  assert {
-    condition     = contains([for p in aws_db_parameter_group.crawls.parameter : "${p.name}=${p.value}"], "rds.force_ssl=1")
-    error_message = "Postgres speaks TLS alone"
-  }
-
-  assert {
-    condition     = startswith(nonsensitive(coalesce(aws_db_instance.crawls.password, "made-up")), "made-up") && aws_db_instance.crawls.max_allocated_storage > aws_db_instance.crawls.allocated_storage
-    error_message = "no password of Postgres is ours, and its storage grows"
-  }
-
-  assert {
-    condition     = aws_autoscaling_group.crawlers.min_size == 1 && aws_autoscaling_group.crawlers.max_size == 7 && aws_autoscaling_group.crawlers.capacity_rebalance && aws_autoscaling_group.crawlers.default_instance_warmup == 300
-    error_message = "the group keeps its bounds"
-  }
-
-  assert {
-    condition     = length(aws_autoscaling_group.crawlers.mixed_instances_policy[0].launch_template[0].override) >= 4 && aws_autoscaling_group.crawlers.mixed_instances_policy[0].instances_distribution[0].spot_allocation_strategy == "price-capacity-optimized"
-    error_message = "spot capacity is sought among four types at least, by price and capacity"
-  }
-
-  assert {
-    condition     = aws_autoscaling_policy.follow.target_tracking_configuration[0].target_value == 2000 && aws_cloudwatch_metric_alarm.crawls["due-hosts-high"].threshold == 6000
+    condition     = aws_autoscaling_policy.follow.target_tracking_configuration[0].target_value == 2000 && local.alarms["due-hosts-high"].threshold == 6000
     error_message = "the group follows what the operator said, and the alarm is far above it"
   }
 
   assert {
-    condition     = alltrue([for machine in local.machines : alltrue([for file in machine.files : startswith(file.owner, "root:")])]) && !strcontains(lower(join("", [for text in local.user_data : base64decode(text)])), "password")
+    condition     = alltrue([for machine in local.settings : alltrue([for file in machine.files : startswith(file.owner, "root:")])]) && !strcontains(lower(join("", [for text in module.fleet.user_data : base64decode(text)])), "password")
     error_message = "user data is for its programs alone, and holds no password"
   }
 
   assert {
-    condition     = !strcontains(base64decode(local.user_data.crawl), "everytab_owner") && !strcontains(base64decode(local.user_data.api), "everytab_owner") && !strcontains(base64decode(local.user_data.api), "everytab_worker")
+    condition     = !strcontains(base64decode(module.fleet.user_data["crawl-machine"]), "everytab_owner") && !strcontains(base64decode(module.fleet.user_data["api-machine"]), "everytab_owner") && !strcontains(base64decode(module.fleet.user_data["api-machine"]), "everytab_worker")
     error_message = "what the owner needs is the console's alone, and the HTTP service is no worker"
   }
 
   assert {
-    condition     = length(aws_vpc_security_group_ingress_rule.api) == 0 && !contains(yamldecode(base64decode(local.user_data.api)).runcmd[*][4], "caddy.service")
+    condition     = length(aws_vpc_security_group_ingress_rule.api) == 0 && !contains(yamldecode(base64decode(module.fleet.user_data["api-machine"])).runcmd[*][4], "caddy.service")
     error_message = "nothing is open by default, and no proxy runs"
   }
 }
@@ -447,51 +251,7 @@ run "crawling_behind_a_name" {
   }
 
   assert {
-    condition     = contains(yamldecode(base64decode(local.user_data.api)).runcmd[*][4], "caddy.service") && length([for f in yamldecode(base64decode(local.user_data.api)).write_files : f if f.path == "/etc/everytab/proxy.env" && strcontains(f.content, "crawls.everytab.org")]) == 1
+    condition     = contains(yamldecode(base64decode(module.fleet.user_data["api-machine"])).runcmd[*][4], "caddy.service") && length([for f in yamldecode(base64decode(module.fleet.user_data["api-machine"])).write_files : f if f.path == "/etc/everytab/proxy.env" && strcontains(f.content, "crawls.everytab.org")]) == 1
     error_message = "the proxy starts with its name"
   }
-}
-
-run "quotas_of_a_crawl_service" {
-  command = plan
-  module {
-    source = "./modules/crawling"
-  }
-  variables {
-    name                      = "everytab"
-    region                    = "us-east-1"
-    protected                 = false
-    retention_days            = 90
-    workers_min               = 1
-    workers_max               = 7
-    hosts_per_worker          = 2000
-    on_demand_base            = 1
-    ami_id                    = "ami-0123456789abcdef0"
-    architecture              = "arm64"
-    instance_types            = null
-    requests_in_flight        = 2048
-    root_volume_gb            = 16
-    network_cidr              = "10.84.0.0/16"
-    api_machines              = 1
-    api_instance_type         = null
-    api_domain                = null
-    api_open_to               = []
-    site_url                  = null
-    site_address              = "https://everytab.org/"
-    contact                   = "bot@everytab.org"
-    database_instance_class   = "db.t4g.medium"
-    database_version          = "17"
-    database_multi_az         = false
-    database_storage_gb       = 100
-    database_storage_limit_gb = 1000
-    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
-    machine_logs              = "/everytab/machines"
-    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
-  }
-  # What a new account has.
-  override_data {
-    target = data.aws_servicequotas_service_quota.cores
-    values = { value = 5 }
-  }
-  expect_failures = [aws_autoscaling_group.crawlers]
 }

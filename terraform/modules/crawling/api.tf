@@ -10,15 +10,16 @@ resource "aws_instance" "api" {
   #checkov:skip=CKV_AWS_126:its own metrics tell more
   count = var.api_machines
 
-  ami                                  = var.ami_id
-  instance_type                        = coalesce(var.api_instance_type, local.small[var.architecture])
-  ebs_optimized                        = true
-  iam_instance_profile                 = aws_iam_instance_profile.api_machine.name
-  subnet_id                            = aws_subnet.crawls[count.index % length(local.zones)].id
-  vpc_security_group_ids               = [aws_security_group.api.id]
+  ami                  = var.ami_id
+  instance_type        = coalesce(var.api_instance_type, local.small[var.architecture])
+  ebs_optimized        = true
+  iam_instance_profile = module.fleet.profiles["api-machine"]
+  # This waits for its rights and its ways out.
+  subnet_id                            = module.fleet.subnet_ids[count.index % length(module.fleet.subnet_ids)]
+  vpc_security_group_ids               = [module.fleet.groups["api"]]
   associate_public_ip_address          = true
   instance_initiated_shutdown_behavior = "terminate"
-  user_data_base64                     = local.user_data.api
+  user_data_base64                     = module.fleet.user_data["api-machine"]
   user_data_replace_on_change          = true
 
   metadata_options {
@@ -37,13 +38,6 @@ resource "aws_instance" "api" {
   }
 
   tags = { Name = "${var.name}-api" }
-
-  depends_on = [
-    aws_iam_role_policy.api_machine, aws_iam_role_policy.api, aws_route.crawls,
-    aws_route_table_association.crawls, aws_vpc_endpoint.crawls,
-    aws_vpc_security_group_egress_rule.aws, aws_vpc_security_group_egress_rule.database,
-    aws_vpc_security_group_ingress_rule.database,
-  ]
 }
 
 # An address that stays when the machine is made anew, for the operator's zone.
@@ -54,6 +48,4 @@ resource "aws_eip" "api" {
   instance = aws_instance.api[count.index].id
 
   tags = { Name = "${var.name}-api" }
-
-  depends_on = [aws_route.crawls]
 }

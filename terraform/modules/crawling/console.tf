@@ -4,15 +4,16 @@
 resource "aws_instance" "console" {
   #checkov:skip=CKV_AWS_88:it reaches AWS by an address of its own, and nothing may come in
   #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
-  ami                                  = var.ami_id
-  instance_type                        = local.small[var.architecture]
-  ebs_optimized                        = true
-  iam_instance_profile                 = aws_iam_instance_profile.crawl_console.name
-  subnet_id                            = aws_subnet.crawls[0].id
-  vpc_security_group_ids               = [aws_security_group.console.id]
+  ami                  = var.ami_id
+  instance_type        = local.small[var.architecture]
+  ebs_optimized        = true
+  iam_instance_profile = module.fleet.profiles["crawl-console"]
+  # It migrates as soon as it is up: this waits for its rights and its ways out.
+  subnet_id                            = module.fleet.subnet_ids[0]
+  vpc_security_group_ids               = [module.fleet.groups["console"]]
   associate_public_ip_address          = true
   instance_initiated_shutdown_behavior = "terminate"
-  user_data_base64                     = local.user_data.console
+  user_data_base64                     = module.fleet.user_data["crawl-console"]
   user_data_replace_on_change          = true
 
   metadata_options {
@@ -31,12 +32,4 @@ resource "aws_instance" "console" {
   }
 
   tags = { Name = "${var.name}-crawl-console" }
-
-  # It migrates as soon as it is up.
-  depends_on = [
-    aws_iam_role_policy.crawl_console, aws_route.crawls,
-    aws_route_table_association.crawls, aws_vpc_endpoint.crawls,
-    aws_vpc_security_group_egress_rule.aws, aws_vpc_security_group_egress_rule.database,
-    aws_vpc_security_group_ingress_rule.database,
-  ]
 }

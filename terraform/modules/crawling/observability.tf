@@ -19,43 +19,22 @@ locals {
   ]
 }
 
-resource "aws_cloudwatch_dashboard" "crawls" {
-  dashboard_name = local.service
-
-  dashboard_body = jsonencode({
-    widgets = [for index, widget in local.widgets : {
-      type   = "metric"
-      x      = index % 2 * 12
-      y      = floor(index / 2) * 6
-      width  = 12
-      height = 6
-      properties = {
-        title   = widget.title
-        metrics = widget.metrics
-        stat    = widget.stat
-        region  = var.region
-        period  = 300
-        view    = "timeSeries"
-      }
-    }]
-  })
-}
-
 locals {
   # What of the service's own counts is wrong. Without counts the service is blind, and its group keeps its size.
   alarms = merge(
     {
       due-hosts-high = {
         description = "Each crawler has had three times its share of due hosts for half an hour: the group is at crawl_workers_max, or no spot capacity is to be had."
+        namespace   = local.namespace
         metric      = "DueHostsPerWorker"
         comparison  = "GreaterThanThreshold"
         statistic   = "Minimum"
         threshold   = 3 * var.hosts_per_worker
         periods     = 6
-        missing     = "notBreaching"
       }
       no-live-workers = {
         description = "No crawler has been seen for ten minutes, or nothing counts them: docs/operations.md, \"A crawl service\"."
+        namespace   = local.namespace
         metric      = "LiveWorkers"
         comparison  = "LessThanThreshold"
         statistic   = "Maximum"
@@ -65,17 +44,45 @@ locals {
       }
       unheld-slots = {
         description = "Crawls are open, and some slots have had no crawler for a quarter of an hour: their sites wait."
+        namespace   = local.namespace
         metric      = "UnheldSlots"
         comparison  = "GreaterThanThreshold"
         statistic   = "Minimum"
         threshold   = 0
         periods     = 3
-        missing     = "notBreaching"
+      }
+      database-cpu = {
+        description = "Postgres has been busy for half an hour: a larger database_instance_class, or fewer crawlers."
+        namespace   = "AWS/RDS"
+        metric      = "CPUUtilization"
+        comparison  = "GreaterThanThreshold"
+        statistic   = "Average"
+        threshold   = 80
+        periods     = 6
+      }
+      database-storage = {
+        description = "Postgres has less than 10 GB of free storage; it grows by itself, but at most once in six hours."
+        namespace   = "AWS/RDS"
+        metric      = "FreeStorageSpace"
+        comparison  = "LessThanThreshold"
+        statistic   = "Minimum"
+        threshold   = 10 * 1024 * 1024 * 1024
+        periods     = 2
+      }
+      database-connections = {
+        description = "Postgres has more connections than 100 crawlers make; at 700 it refuses more."
+        namespace   = "AWS/RDS"
+        metric      = "DatabaseConnections"
+        comparison  = "GreaterThanThreshold"
+        statistic   = "Maximum"
+        threshold   = 600
+        periods     = 2
       }
     },
     var.api_machines == 0 ? {} : {
       api-down = {
         description = "A machine of the HTTP service could not serve for ten minutes, or none of them says so."
+        namespace   = local.namespace
         metric      = "ApiReady"
         comparison  = "LessThanThreshold"
         statistic   = "Minimum"
@@ -85,103 +92,4 @@ locals {
       }
     },
   )
-}
-
-resource "aws_cloudwatch_metric_alarm" "crawls" {
-  for_each = local.alarms
-
-  alarm_name          = "${local.service}-${each.key}"
-  alarm_description   = each.value.description
-  namespace           = local.namespace
-  metric_name         = each.value.metric
-  dimensions          = { Fleet = local.fleet_name }
-  statistic           = each.value.statistic
-  comparison_operator = each.value.comparison
-  threshold           = each.value.threshold
-  period              = 300
-  evaluation_periods  = each.value.periods
-  treat_missing_data  = each.value.missing
-  alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
-}
-
-locals {
-  database_alarms = merge(
-    {
-      database-cpu = {
-        description = "Postgres has been busy for half an hour: a larger database_instance_class, or fewer crawlers."
-        metric      = "CPUUtilization"
-        comparison  = "GreaterThanThreshold"
-        statistic   = "Average"
-        threshold   = 80
-        periods     = 6
-      }
-      database-storage = {
-        description = "Postgres has less than 10 GB of free storage; it grows by itself, but at most once in six hours."
-        metric      = "FreeStorageSpace"
-        comparison  = "LessThanThreshold"
-        statistic   = "Minimum"
-        threshold   = 10 * 1024 * 1024 * 1024
-        periods     = 2
-      }
-      database-connections = {
-        description = "Postgres has more connections than 100 crawlers make; at 700 it refuses more."
-        metric      = "DatabaseConnections"
-        comparison  = "GreaterThanThreshold"
-        statistic   = "Maximum"
-        threshold   = 600
-        periods     = 2
-      }
-    },
-    # Only classes that can burst have credits.
-    startswith(var.database_instance_class, "db.t") ? {
-      # A new one has no credits at all, and what it spends in advance it earns again within hours. With
-      # both cores busy this number is reached after an hour and a half.
-      database-credits = {
-        description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
-        metric      = "CPUSurplusCreditBalance"
-        comparison  = "GreaterThanThreshold"
-        statistic   = "Maximum"
-        threshold   = 120
-        periods     = 2
-      }
-    } : {},
-  )
-}
-
-resource "aws_cloudwatch_metric_alarm" "database" {
-  for_each = local.database_alarms
-
-  alarm_name          = "${local.service}-${each.key}"
-  alarm_description   = each.value.description
-  namespace           = "AWS/RDS"
-  metric_name         = each.value.metric
-  dimensions          = { DBInstanceIdentifier = aws_db_instance.crawls.identifier }
-  statistic           = each.value.statistic
-  comparison_operator = each.value.comparison
-  threshold           = each.value.threshold
-  period              = 300
-  evaluation_periods  = each.value.periods
-  treat_missing_data  = "notBreaching"
-  alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
-}
-
-# What the network card drops without telling the programs.
-resource "aws_cloudwatch_metric_alarm" "allowance" {
-  for_each = { connections = "ConntrackAllowanceExceeded", packets = "PpsAllowanceExceeded", link-local = "LinklocalAllowanceExceeded" }
-
-  alarm_name          = "${local.service}-dropped-${each.key}"
-  alarm_description   = "The network dropped packets of a crawler (${each.value}): fewer requests in flight, or larger instances."
-  namespace           = local.namespace
-  metric_name         = each.value
-  dimensions          = { Fleet = local.fleet_name }
-  statistic           = "Sum"
-  comparison_operator = "GreaterThanThreshold"
-  threshold           = 1000
-  period              = 300
-  evaluation_periods  = 3
-  treat_missing_data  = "notBreaching"
-  alarm_actions       = [var.alerts_topic_arn]
-  ok_actions          = [var.alerts_topic_arn]
 }

@@ -5,7 +5,7 @@ output "store" {
 
 output "database_address" {
   description = "Postgres of the service, as host:port."
-  value       = "${aws_db_instance.crawls.address}:${aws_db_instance.crawls.port}"
+  value       = module.fleet.database.address
 }
 
 output "api_addresses" {
@@ -25,5 +25,5 @@ output "console" {
 
 output "dashboard" {
   description = "Address of the dashboard."
-  value       = "https://${var.region}.console.aws.amazon.com/cloudwatch/home?region=${var.region}#dashboards:name=${aws_cloudwatch_dashboard.crawls.dashboard_name}"
+  value       = module.fleet.dashboard
 }

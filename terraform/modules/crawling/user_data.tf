@@ -2,7 +2,7 @@
 # the role of a machine is which of these it gets.
 
 locals {
-  database   = "${aws_db_instance.crawls.address}:${aws_db_instance.crawls.port}/everytab"
+  database   = "${module.fleet.database.address}/everytab"
   proves_who = "sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
   store      = "s3://${module.pages.name}"
   user_agent = "EveryTabBot/1.0 (+${trimsuffix(coalesce(var.site_url, var.site_address), "/")}/bot.html; ${var.contact})"
@@ -27,7 +27,7 @@ locals {
   owner_environment = {
     DATABASE_URL          = "postgres://everytab_owner@${local.database}?${local.proves_who}"
     AWS_REGION            = var.region
-    EVERYTAB_OWNER_SECRET = aws_db_instance.crawls.master_user_secret[0].secret_arn
+    EVERYTAB_OWNER_SECRET = module.fleet.database.secret
     EVERYTAB_CRAWL_TO     = local.store
     EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
     # The crawlers' own: doctor looks whether somebody can be reached.
@@ -44,58 +44,44 @@ locals {
   token_environment = {
     for user in ["everytab_worker", "everytab_api"] : user => {
       AWS_REGION = var.region
-      PGHOST     = aws_db_instance.crawls.address
-      PGPORT     = tostring(aws_db_instance.crawls.port)
+      PGHOST     = module.fleet.database.host
+      PGPORT     = module.fleet.database.port
       PGUSER     = user
     }
   }
 
-  machines = {
-    crawl = {
+  settings = {
+    crawl-machine = {
       start = ["everytab-crawl.target"]
       files = {
         "crawl.env"       = { values = local.crawl_environment, owner = "root:everytab-crawl" }
-        "broker.env"      = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = aws_iam_role.crawler.arn, EVERYTAB_SIGNING_SECRET = var.signing_secret_arn }, owner = "root:everytab-broker" }
+        "broker.env"      = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = module.fleet.process_roles["crawler"], EVERYTAB_SIGNING_SECRET = var.signing_secret_arn }, owner = "root:everytab-broker" }
         "crawl-token.env" = { values = local.token_environment["everytab_worker"], owner = "root:everytab-crawl" }
         "group.env"       = { values = local.group_environment, owner = "root:everytab-broker" }
       }
     }
-    api = {
+    api-machine = {
       start = concat(["everytab-api.target"], var.api_domain == null ? [] : ["caddy.service"])
       files = merge(
         {
           "api.env"       = { values = local.api_environment, owner = "root:everytab-api" }
-          "broker.env"    = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = aws_iam_role.api.arn }, owner = "root:everytab-broker" }
+          "broker.env"    = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = module.fleet.process_roles["api"] }, owner = "root:everytab-broker" }
           "api-token.env" = { values = local.token_environment["everytab_api"], owner = "root:everytab-api" }
           "group.env"     = { values = merge(local.group_environment, { EVERYTAB_API_LISTEN = "127.0.0.1:8088" }), owner = "root:everytab-broker" }
           # The addresses that go through the gateway to S3; those of the network are Postgres's.
-          "api-fence.env" = { values = { EVERYTAB_POSTGRES_RANGES = var.network_cidr, EVERYTAB_STORE_RANGES = join(" ", aws_vpc_endpoint.crawls.cidr_blocks) }, owner = "root:root" }
+          "api-fence.env" = { values = { EVERYTAB_POSTGRES_RANGES = var.network_cidr, EVERYTAB_STORE_RANGES = join(" ", module.fleet.s3_ranges) }, owner = "root:root" }
         },
         var.api_domain == null ? {} : {
           "proxy.env" = { values = { EVERYTAB_API_DOMAIN = var.api_domain, EVERYTAB_CONTACT = var.contact }, owner = "root:root" }
         },
       )
     }
-    console = {
+    crawl-console = {
       start = ["everytab-crawl-console.target"]
       files = {
         "crawls.env" = { values = local.owner_environment, owner = "root:everytab-owner" }
         "group.env"  = { values = local.group_environment, owner = "root:everytab-broker" }
       }
     }
-  }
-  cloud_config = {
-    for name, machine in local.machines : name => {
-      write_files = [for file, settings in machine.files : {
-        path        = "/etc/everytab/${file}"
-        owner       = settings.owner
-        permissions = "0640"
-        content     = join("", [for key, value in settings.values : "${key}=\"${value}\"\n"])
-      }]
-      runcmd = [for unit in machine.start : ["systemctl", "enable", "--now", "--no-block", unit]]
-    }
-  }
-  user_data = {
-    for name, config in local.cloud_config : name => base64encode("#cloud-config\n${yamlencode(config)}")
   }
 }

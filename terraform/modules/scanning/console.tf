@@ -14,14 +14,15 @@ resource "aws_instance" "console" {
 
   # It has an address of its own, as workers do, from its subnet: with associate_public_ip_address a console
   # that is stopped, and so has none, would be made anew by the next apply (terraform-provider-aws issue 33775).
-  ami                                  = var.ami_id
-  instance_type                        = coalesce(var.console_instance_type, local.console_types[var.architecture])
-  ebs_optimized                        = true
-  iam_instance_profile                 = aws_iam_instance_profile.console.name
-  subnet_id                            = aws_subnet.public[0].id
-  vpc_security_group_ids               = [aws_security_group.worker.id]
+  ami                  = var.ami_id
+  instance_type        = coalesce(var.console_instance_type, local.console_types[var.architecture])
+  ebs_optimized        = true
+  iam_instance_profile = module.fleet.profiles["console"]
+  # It migrates and starts the scan as soon as it is up: this waits for its rights and its ways out.
+  subnet_id                            = module.fleet.subnet_ids[0]
+  vpc_security_group_ids               = [module.fleet.groups["workers"]]
   instance_initiated_shutdown_behavior = "terminate"
-  user_data_base64                     = local.user_data.console
+  user_data_base64                     = module.fleet.user_data["console"]
   user_data_replace_on_change          = true
 
   metadata_options {
@@ -41,12 +42,4 @@ resource "aws_instance" "console" {
   }
 
   tags = { Name = local.console_name }
-
-  # It migrates and starts the scan as soon as it is up.
-  depends_on = [
-    aws_iam_role_policy.console, aws_iam_role_policy.publisher, aws_route.internet,
-    aws_route_table_association.public, aws_vpc_endpoint.s3,
-    aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
-    aws_vpc_security_group_ingress_rule.database,
-  ]
 }

@@ -1,177 +1,89 @@
-# The workers: one launch template, one Auto Scaling group of spot and on-demand instances.
+# What a scan has in common with a crawl service: network, Postgres, workers, roles, dashboard.
 
-locals {
-  # Two cores each; four instance families, so that at least one has spot capacity.
-  instance_types = coalesce(var.instance_types, {
-    arm64  = ["c7g.large", "c8g.large", "c6g.large", "c7gn.large", "m7g.large", "m6g.large"]
-    x86_64 = ["c7a.large", "c7i.large", "c6a.large", "c6i.large", "m7a.large", "m6i.large"]
-  }[var.architecture])
-}
+module "fleet" {
+  source = "../fleet"
 
-data "aws_ami" "worker" {
-  #checkov:skip=CKV_AWS_386:the image is named by its id and is the account's own
-  owners = ["self"]
+  name             = var.name
+  service          = var.name
+  region           = var.region
+  namespace        = local.namespace
+  network_cidr     = var.network_cidr
+  machine_logs     = var.machine_logs
+  alerts_topic_arn = var.alerts_topic_arn
+  other_cores      = var.console ? 2 : 0
+  # The console's is the workers'.
+  other_groups = {}
 
-  filter {
-    name   = "image-id"
-    values = [var.ami_id]
-  }
-}
-
-# Cores that the account may run: a new account has five of each kind, and a group that may not start a
-# machine says so nowhere but in its activities.
-data "aws_servicequotas_service_quota" "cores" {
-  for_each = { spot = "L-34B43A08", on_demand = "L-1216C47A" }
-
-  service_code = "ec2"
-  quota_code   = each.value
-}
-
-locals {
-  # The size says the cores: medium 1, large 2, xlarge 4, 2xlarge 8.
-  size            = split(".", local.instance_types[0])[1]
-  cores           = lookup({ medium = 1, large = 2, xlarge = 4 }, local.size, try(4 * tonumber(trimsuffix(local.size, "xlarge")), 2))
-  beyond_base     = max(0, var.worker_count - var.on_demand_base)
-  on_demand       = min(var.worker_count, var.on_demand_base) + ceil(local.beyond_base * var.on_demand_percentage / 100)
-  spot_cores      = (var.worker_count - local.on_demand) * local.cores
-  console_cores   = var.console ? 2 : 0
-  on_demand_cores = local.on_demand * local.cores + local.console_cores
-}
-
-resource "aws_launch_template" "worker" {
-  name                                 = local.fleet_name
-  description                          = "EveryTab's worker"
-  image_id                             = var.ami_id
-  instance_type                        = local.instance_types[0]
-  ebs_optimized                        = true
-  update_default_version               = true
-  instance_initiated_shutdown_behavior = "terminate"
-  user_data                            = local.user_data.worker
-
-  iam_instance_profile {
-    arn = aws_iam_instance_profile.worker.arn
+  written = {
+    Action = [
+      "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject",
+      "s3:ListBucketVersions", "s3:GetObjectVersion", "s3:DeleteObjectVersion",
+    ]
+    Resource = flatten([for bucket in [local.site, local.archive, local.kept] : [bucket, "${bucket}/*"]])
   }
 
-  # IMDSv2 only, and not for containers (one hop).
-  metadata_options {
-    http_endpoint               = "enabled"
-    http_tokens                 = "required"
-    http_put_response_hop_limit = 1
-    instance_metadata_tags      = "disabled"
+  workers = {
+    name              = local.fleet_name
+    description       = "EveryTab's worker"
+    one               = "worker"
+    word              = "workers"
+    fetch             = "Icons"
+    machine           = "worker"
+    group             = "worker"
+    group_description = "Workers and console: a few ports out, nothing in"
+    ami_id            = var.ami_id
+    architecture      = var.architecture
+    instance_types    = var.instance_types
+    volume_gb         = var.root_volume_gb
   }
 
-  network_interfaces {
-    #checkov:skip=CKV_AWS_88:workers fetch from the internet by addresses of their own, and nothing may come in
-    device_index                = 0
-    associate_public_ip_address = true
-    delete_on_termination       = true
-    security_groups             = [aws_security_group.worker.id]
+  group = {
+    sized_by = "worker_count"
+    # The last worker that leaves reduces the group to 0.
+    min_size              = 0
+    max_size              = var.worker_count
+    desired_capacity      = var.worker_count
+    on_demand_base        = var.on_demand_base
+    on_demand_percentage  = var.on_demand_percentage
+    force_delete          = true
+    default_cooldown      = 0
+    max_instance_lifetime = 0
+    termination_policies  = ["NewestInstance"]
+  }
 
-    # The default timeouts of connection tracking would fill its table: a crawler makes many connections.
-    connection_tracking_specification {
-      tcp_established_timeout = 120
-      udp_stream_timeout      = 60
-      udp_timeout             = 30
+  # It exists only during a scan, so it needs neither redundancy nor backups.
+  database = {
+    instance_class   = var.database_instance_class
+    version          = var.database_version
+    storage_gb       = var.database_storage_gb
+    storage_limit_gb = var.database_storage_limit_gb
+    # A worker has up to 5 connections, 200 workers have 1,000; RDS's default for 8 GB is 830.
+    max_connections        = 1200
+    backup_days            = 0
+    backups_go_with_it     = true
+    protected              = false
+    group_description      = "Postgres: from the workers alone"
+    parameters_description = "Few large appends, one small hot table"
+    # Names the scan: the root module refuses to remove it, or to change its crawl, without this name.
+    tags = { Scan = var.crawl }
+  }
+
+  machines  = local.machines
+  processes = local.processes
+  settings  = local.settings
+
+  dashboard = { name = "${var.name}-scan", widgets = local.widgets }
+  # At its creation each alarm would send a mail that all is well.
+  mails_when_well = false
+  alarms = {
+    database-connections = {
+      description = "Postgres has more connections than 180 workers make; at 1,200 it refuses more."
+      namespace   = "AWS/RDS"
+      metric      = "DatabaseConnections"
+      comparison  = "GreaterThanThreshold"
+      statistic   = "Maximum"
+      threshold   = 1000
+      periods     = 2
     }
   }
-
-  block_device_mappings {
-    device_name = "/dev/xvda"
-
-    ebs {
-      volume_type           = "gp3"
-      volume_size           = var.root_volume_gb
-      iops                  = 3000
-      throughput            = 125
-      encrypted             = "true"
-      delete_on_termination = "true"
-    }
-  }
-
-  tag_specifications {
-    resource_type = "instance"
-    tags          = { Name = local.fleet_name, Project = var.name }
-  }
-
-  tag_specifications {
-    resource_type = "volume"
-    tags          = { Name = local.fleet_name, Project = var.name }
-  }
-}
-
-resource "aws_autoscaling_group" "workers" {
-  name                = local.fleet_name
-  vpc_zone_identifier = aws_subnet.public[*].id
-  # The last worker that leaves reduces the group to 0.
-  min_size              = 0
-  max_size              = var.worker_count
-  desired_capacity      = var.worker_count
-  capacity_rebalance    = true
-  health_check_type     = "EC2"
-  force_delete          = true
-  default_cooldown      = 0
-  termination_policies  = ["NewestInstance"]
-  max_instance_lifetime = 0
-  enabled_metrics       = ["GroupInServiceInstances", "GroupDesiredCapacity", "GroupTotalInstances"]
-  # There may be no spot capacity yet: apply must not fail for that.
-  wait_for_capacity_timeout = "0"
-
-  mixed_instances_policy {
-    instances_distribution {
-      on_demand_base_capacity                  = var.on_demand_base
-      on_demand_percentage_above_base_capacity = var.on_demand_percentage
-      on_demand_allocation_strategy            = "lowest-price"
-      spot_allocation_strategy                 = "price-capacity-optimized"
-    }
-
-    launch_template {
-      launch_template_specification {
-        launch_template_id = aws_launch_template.worker.id
-        version            = aws_launch_template.worker.latest_version
-      }
-
-      dynamic "override" {
-        for_each = local.instance_types
-
-        content {
-          instance_type = override.value
-        }
-      }
-    }
-  }
-
-  # Time to drain: a machine in this state gets no signal; its worker polls the metadata service.
-  initial_lifecycle_hook {
-    name                 = "drain"
-    lifecycle_transition = "autoscaling:EC2_INSTANCE_TERMINATING"
-    heartbeat_timeout    = 150
-    default_result       = "CONTINUE"
-  }
-
-  tag {
-    key                 = "Project"
-    value               = var.name
-    propagate_at_launch = true
-  }
-
-  lifecycle {
-    # Without this the group would try for ever, and nobody would be told (wait_for_capacity_timeout).
-    precondition {
-      condition     = local.spot_cores <= data.aws_servicequotas_service_quota.cores["spot"].value && local.on_demand_cores <= data.aws_servicequotas_service_quota.cores["on_demand"].value
-      error_message = "The account's quotas are too small: ${var.worker_count} workers and the console take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Ask for more in Service Quotas, or start fewer workers."
-    }
-    precondition {
-      condition     = data.aws_ami.worker.architecture == var.architecture
-      error_message = "The image ${var.ami_id} is for ${data.aws_ami.worker.architecture}, the instance types are for ${var.architecture}."
-    }
-  }
-
-  # A worker needs its rights and its ways out as soon as it is up; and the network must not go before
-  # the machines.
-  depends_on = [
-    aws_iam_role_policy.worker, aws_iam_role_policy.scanner, aws_route.internet,
-    aws_route_table_association.public, aws_vpc_endpoint.s3,
-    aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
-    aws_vpc_security_group_ingress_rule.database,
-  ]
 }

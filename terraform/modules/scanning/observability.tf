@@ -20,28 +20,6 @@ locals {
   ]
 }
 
-resource "aws_cloudwatch_dashboard" "scan" {
-  dashboard_name = "${var.name}-scan"
-
-  dashboard_body = jsonencode({
-    widgets = [for index, widget in local.widgets : {
-      type   = "metric"
-      x      = index % 2 * 12
-      y      = floor(index / 2) * 6
-      width  = 12
-      height = 6
-      properties = {
-        title   = widget.title
-        metrics = widget.metrics
-        stat    = widget.stat
-        region  = var.region
-        period  = 300
-        view    = "timeSeries"
-      }
-    }]
-  })
-}
-
 # No alarm has ok_actions: at its creation each would send a mail that all is well.
 #
 # The rules of Prometheus that name a metric of CloudWatch; what they mean is there.
@@ -53,7 +31,7 @@ locals {
   ) if can(rule.annotations.cloudwatch) }
   dimensions = {
     (local.namespace) = { Fleet = local.fleet_name }
-    "AWS/RDS"         = { DBInstanceIdentifier = aws_db_instance.scan.identifier }
+    "AWS/RDS"         = { DBInstanceIdentifier = module.fleet.database.identifier }
   }
 }
 
@@ -74,74 +52,12 @@ resource "aws_cloudwatch_metric_alarm" "rule" {
   alarm_actions       = [var.alerts_topic_arn]
 }
 
-# Postgres, the only coordinator.
-locals {
-  database_alarms = merge(
-    {
-      database-connections = {
-        description = "Postgres has more connections than 180 workers make; at 1,200 it refuses more."
-        metric      = "DatabaseConnections"
-        comparison  = "GreaterThanThreshold"
-        statistic   = "Maximum"
-        threshold   = 1000
-      }
-    },
-    # Only classes that can burst have credits.
-    startswith(var.database_instance_class, "db.t") ? {
-      # A new one has no credits at all, and what it spends in advance it earns again within hours. With
-      # both cores busy this number is reached after an hour and a half.
-      database-credits = {
-        description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
-        metric      = "CPUSurplusCreditBalance"
-        comparison  = "GreaterThanThreshold"
-        statistic   = "Maximum"
-        threshold   = 120
-      }
-    } : {},
-  )
-}
-
-resource "aws_cloudwatch_metric_alarm" "database" {
-  for_each = local.database_alarms
-
-  alarm_name          = "${var.name}-${each.key}"
-  alarm_description   = each.value.description
-  namespace           = "AWS/RDS"
-  metric_name         = each.value.metric
-  dimensions          = { DBInstanceIdentifier = aws_db_instance.scan.identifier }
-  statistic           = each.value.statistic
-  comparison_operator = each.value.comparison
-  threshold           = each.value.threshold
-  period              = 300
-  evaluation_periods  = 2
-  treat_missing_data  = "notBreaching"
-  alarm_actions       = [var.alerts_topic_arn]
-}
-
-# What the network card drops without telling the programs.
-resource "aws_cloudwatch_metric_alarm" "allowance" {
-  for_each = { connections = "ConntrackAllowanceExceeded", packets = "PpsAllowanceExceeded", link-local = "LinklocalAllowanceExceeded" }
-
-  alarm_name          = "${var.name}-dropped-${each.key}"
-  alarm_description   = "The network dropped packets of a worker (${each.value}): fewer requests in flight, or larger instances."
-  namespace           = local.namespace
-  metric_name         = each.value
-  dimensions          = { Fleet = local.fleet_name }
-  statistic           = "Sum"
-  comparison_operator = "GreaterThanThreshold"
-  threshold           = 1000
-  period              = 300
-  evaluation_periods  = 3
-  treat_missing_data  = "notBreaching"
-  alarm_actions       = [var.alerts_topic_arn]
-}
-
 # Sets the fleet's size to nothing. For a policy an alarm repeats its action each minute for as long as it is in
 # ALARM. So both alarms end when no machine is left, and their minutes begin again with the next ones:
 # applying again with a worker_count starts the fleet again.
 resource "aws_autoscaling_policy" "stop" {
   name                   = "${var.name}-stop"
-  autoscaling_group_name = aws_autoscaling_group.workers.name
+  autoscaling_group_name = module.fleet.group_name
   policy_type            = "SimpleScaling"
   adjustment_type        = "ExactCapacity"
   scaling_adjustment     = 0

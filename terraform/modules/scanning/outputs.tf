@@ -5,12 +5,12 @@ output "archive_bucket" {
 
 output "database_address" {
   description = "Postgres, as host:port."
-  value       = "${aws_db_instance.scan.address}:${aws_db_instance.scan.port}"
+  value       = module.fleet.database.address
 }
 
 output "fleet_name" {
   description = "Auto Scaling group of the workers."
-  value       = aws_autoscaling_group.workers.name
+  value       = module.fleet.group_name
 }
 
 output "find_a_worker" {
@@ -30,5 +30,5 @@ output "console" {
 
 output "dashboard" {
   description = "Address of the dashboard."
-  value       = "https://${var.region}.console.aws.amazon.com/cloudwatch/home?region=${var.region}#dashboards:name=${aws_cloudwatch_dashboard.scan.dashboard_name}"
+  value       = module.fleet.dashboard
 }

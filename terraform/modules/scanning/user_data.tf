@@ -3,7 +3,7 @@
 locals {
   owner_url  = "postgres://everytab_owner@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
   worker_url = "postgres://everytab_worker@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
-  database   = "${aws_db_instance.scan.address}:${aws_db_instance.scan.port}/everytab"
+  database   = "${module.fleet.database.address}/everytab"
 
   # A worker performs every kind of job but publishing, for which its role has no rights.
   worker_environment = {
@@ -24,14 +24,14 @@ locals {
   }
   broker_environment = {
     AWS_REGION              = var.region
-    EVERYTAB_PROCESS_ROLE   = aws_iam_role.scanner.arn
+    EVERYTAB_PROCESS_ROLE   = module.fleet.process_roles["scanner"]
     EVERYTAB_SIGNING_SECRET = var.signing_secret_arn
   }
   scan_environment = merge(
     {
       DATABASE_URL          = local.owner_url
       AWS_REGION            = var.region
-      EVERYTAB_OWNER_SECRET = aws_db_instance.scan.master_user_secret[0].secret_arn
+      EVERYTAB_OWNER_SECRET = module.fleet.database.secret
       EVERYTAB_CRAWL        = var.crawl
       EVERYTAB_SOURCE       = "s3://commoncrawl"
       EVERYTAB_ARCHIVE      = "s3://${module.archive.name}"
@@ -42,7 +42,7 @@ locals {
       EVERYTAB_CONTACT      = var.contact
       EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
       EVERYTAB_STOP_WHEN    = var.stop_when
-      EVERYTAB_DATABASE     = aws_db_instance.scan.identifier
+      EVERYTAB_DATABASE     = module.fleet.database.identifier
       EVERYTAB_ALERTS       = var.alerts_topic_arn
     },
     var.archive_rate == null ? {} : { EVERYTAB_ARCHIVE_RATE = tostring(var.archive_rate) },
@@ -58,14 +58,14 @@ locals {
   }
   token_environment = {
     AWS_REGION = var.region
-    PGHOST     = aws_db_instance.scan.address
-    PGPORT     = tostring(aws_db_instance.scan.port)
+    PGHOST     = module.fleet.database.host
+    PGPORT     = module.fleet.database.port
     PGUSER     = "everytab_worker"
   }
 
-  machines = {
+  settings = {
     worker = {
-      target = "everytab.target"
+      start = ["everytab.target"]
       files = {
         "worker.env" = { values = local.worker_environment, owner = "root:everytab" }
         "broker.env" = { values = local.broker_environment, owner = "root:everytab-broker" }
@@ -74,28 +74,14 @@ locals {
       }
     }
     console = {
-      target = "everytab-console.target"
+      start = ["everytab-console.target"]
       files = {
         "worker.env" = { values = local.publisher_environment, owner = "root:everytab" }
-        "broker.env" = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = aws_iam_role.publisher.arn }, owner = "root:everytab-broker" }
+        "broker.env" = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = module.fleet.process_roles["publisher"] }, owner = "root:everytab-broker" }
         "scan.env"   = { values = local.scan_environment, owner = "root:everytab-owner" }
         "token.env"  = { values = local.token_environment, owner = "root:everytab" }
         "group.env"  = { values = local.group_environment, owner = "root:everytab" }
       }
     }
-  }
-  cloud_config = {
-    for name, machine in local.machines : name => {
-      write_files = [for file, settings in machine.files : {
-        path        = "/etc/everytab/${file}"
-        owner       = settings.owner
-        permissions = "0640"
-        content     = join("", [for key, value in settings.values : "${key}=\"${value}\"\n"])
-      }]
-      runcmd = [["systemctl", "enable", "--now", "--no-block", machine.target]]
-    }
-  }
-  user_data = {
-    for name, config in local.cloud_config : name => base64encode("#cloud-config\n${yamlencode(config)}")
   }
 }

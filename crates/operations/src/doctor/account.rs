@@ -73,7 +73,7 @@ fn suffices(
     }
 }
 
-/// Returns the cores of an instance type by its size, as `terraform/modules/scanning/fleet.tf`
+/// Returns the cores of an instance type by its size, as `terraform/modules/fleet/workers.tf`
 /// counts.
 fn cores(instance: &str) -> Option<u64> {
     let (_, size) = instance.split_once('.')?;

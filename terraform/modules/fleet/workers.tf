@@ -1,0 +1,175 @@
+# The machines that fetch: one launch template, one Auto Scaling group of spot and on-demand instances.
+
+locals {
+  # Two cores each; four instance families and more, so that at least one has spot capacity.
+  instance_types = coalesce(var.workers.instance_types, {
+    arm64  = ["c7g.large", "c8g.large", "c6g.large", "c7gn.large", "m7g.large", "m6g.large"]
+    x86_64 = ["c7a.large", "c7i.large", "c6a.large", "c6i.large", "m7a.large", "m6i.large"]
+  }[var.workers.architecture])
+}
+
+data "aws_ami" "worker" {
+  #checkov:skip=CKV_AWS_386:the image is named by its id and is the account's own
+  owners = ["self"]
+
+  filter {
+    name   = "image-id"
+    values = [var.workers.ami_id]
+  }
+}
+
+# Cores that the account may run: a new account has five of each kind, and a group that may not start a
+# machine says so nowhere but in its activities.
+data "aws_servicequotas_service_quota" "cores" {
+  for_each = { spot = "L-34B43A08", on_demand = "L-1216C47A" }
+
+  service_code = "ec2"
+  quota_code   = each.value
+}
+
+locals {
+  # The size says the cores: medium 1, large 2, xlarge 4, 2xlarge 8.
+  size            = split(".", local.instance_types[0])[1]
+  cores           = lookup({ medium = 1, large = 2, xlarge = 4 }, local.size, try(4 * tonumber(trimsuffix(local.size, "xlarge")), 2))
+  beyond_base     = max(0, var.group.max_size - var.group.on_demand_base)
+  on_demand       = min(var.group.max_size, var.group.on_demand_base) + ceil(local.beyond_base * var.group.on_demand_percentage / 100)
+  spot_cores      = (var.group.max_size - local.on_demand) * local.cores
+  on_demand_cores = local.on_demand * local.cores + var.other_cores
+}
+
+resource "aws_launch_template" "worker" {
+  name                                 = var.workers.name
+  description                          = var.workers.description
+  image_id                             = var.workers.ami_id
+  instance_type                        = local.instance_types[0]
+  ebs_optimized                        = true
+  update_default_version               = true
+  instance_initiated_shutdown_behavior = "terminate"
+  user_data                            = local.user_data[var.workers.machine]
+
+  iam_instance_profile {
+    arn = aws_iam_instance_profile.machine[var.workers.machine].arn
+  }
+
+  # IMDSv2 only, and not for containers (one hop).
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+    instance_metadata_tags      = "disabled"
+  }
+
+  network_interfaces {
+    #checkov:skip=CKV_AWS_88:machines fetch from the internet by addresses of their own, and nothing may come in
+    device_index                = 0
+    associate_public_ip_address = true
+    delete_on_termination       = true
+    security_groups             = [aws_security_group.worker.id]
+
+    # The default timeouts of connection tracking would fill its table: a crawler makes many connections.
+    connection_tracking_specification {
+      tcp_established_timeout = 120
+      udp_stream_timeout      = 60
+      udp_timeout             = 30
+    }
+  }
+
+  block_device_mappings {
+    device_name = "/dev/xvda"
+
+    ebs {
+      volume_type           = "gp3"
+      volume_size           = var.workers.volume_gb
+      iops                  = 3000
+      throughput            = 125
+      encrypted             = "true"
+      delete_on_termination = "true"
+    }
+  }
+
+  dynamic "tag_specifications" {
+    for_each = ["instance", "volume"]
+
+    content {
+      resource_type = tag_specifications.value
+      tags          = { Name = var.workers.name, Project = var.name }
+    }
+  }
+}
+
+resource "aws_autoscaling_group" "workers" {
+  name                    = var.workers.name
+  vpc_zone_identifier     = aws_subnet.public[*].id
+  min_size                = var.group.min_size
+  max_size                = var.group.max_size
+  desired_capacity        = var.group.desired_capacity
+  capacity_rebalance      = true
+  health_check_type       = "EC2"
+  force_delete            = var.group.force_delete
+  default_cooldown        = var.group.default_cooldown
+  default_instance_warmup = var.group.warmup
+  termination_policies    = var.group.termination_policies
+  max_instance_lifetime   = var.group.max_instance_lifetime
+  enabled_metrics         = ["GroupInServiceInstances", "GroupDesiredCapacity", "GroupTotalInstances"]
+  # There may be no spot capacity yet: apply must not fail for that.
+  wait_for_capacity_timeout = "0"
+
+  mixed_instances_policy {
+    instances_distribution {
+      on_demand_base_capacity                  = var.group.on_demand_base
+      on_demand_percentage_above_base_capacity = var.group.on_demand_percentage
+      on_demand_allocation_strategy            = "lowest-price"
+      spot_allocation_strategy                 = "price-capacity-optimized"
+    }
+
+    launch_template {
+      launch_template_specification {
+        launch_template_id = aws_launch_template.worker.id
+        version            = aws_launch_template.worker.latest_version
+      }
+
+      dynamic "override" {
+        for_each = local.instance_types
+
+        content {
+          instance_type = override.value
+        }
+      }
+    }
+  }
+
+  # Time to drain: a machine in this state gets no signal; its worker polls the metadata service. What it does not
+  # finish, others do when its leases or slots have expired.
+  initial_lifecycle_hook {
+    name                 = "drain"
+    lifecycle_transition = "autoscaling:EC2_INSTANCE_TERMINATING"
+    heartbeat_timeout    = 150
+    default_result       = "CONTINUE"
+  }
+
+  tag {
+    key                 = "Project"
+    value               = var.name
+    propagate_at_launch = true
+  }
+
+  lifecycle {
+    # Without this the group would try for ever, and nobody would be told (wait_for_capacity_timeout).
+    precondition {
+      condition     = local.spot_cores <= data.aws_servicequotas_service_quota.cores["spot"].value && local.on_demand_cores <= data.aws_servicequotas_service_quota.cores["on_demand"].value
+      error_message = "The account's quotas are too small: ${var.group.max_size} machines of ${var.workers.name} and those beside them take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Ask for more in Service Quotas, or lower ${var.group.sized_by}."
+    }
+    precondition {
+      condition     = data.aws_ami.worker.architecture == var.workers.architecture
+      error_message = "The image ${var.workers.ami_id} is for ${data.aws_ami.worker.architecture}, the instance types are for ${var.workers.architecture}."
+    }
+  }
+
+  # A machine needs its rights and its ways out as soon as it is up; and the network must not go before the machines.
+  depends_on = [
+    aws_iam_role_policy.machine, aws_iam_role_policy.process, aws_route.internet,
+    aws_route_table_association.public, aws_vpc_endpoint.s3,
+    aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
+    aws_vpc_security_group_ingress_rule.database,
+  ]
+}
