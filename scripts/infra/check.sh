@@ -10,10 +10,10 @@
 # Postgres and itself), counting (what a crawl service's console counts in a real Postgres, and when
 # it migrates), fence (whom the HTTP service's user can reach; root), proxy (Caddy before the HTTP
 # service), lockout (on Postgres 16 and 17 the owner can still sign in when the workers use tokens),
-# runbook (each command of docs/operations.md is one that exists). --folder looks at another copy of
-# what is checked, which is how scripts/infra/mutants.sh shows that mistakes are found. terraform is
-# the program on the path if there is one, else PyPI's; its provider is
-# terraform/offline/mock_provider.py.
+# runbook (each command of docs/operations.md, and of README.md's "In the cloud", is one that
+# exists). --folder looks at another copy of what is checked, which is how scripts/infra/mutants.sh
+# shows that mistakes are found. terraform is the program on the path if there is one, else PyPI's;
+# its provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -221,6 +221,7 @@ stop() {
         env -i PATH="$work/console:$PATH" STATE="$1" \
             ENDED="$(date -u -d "@$(($(date +%s) - $2))" +%Y-%m-%dT%H:%M:%S+00:00)" \
             EVERYTAB_STOP_WHEN="$3" PUBLISHED="${4-1}" BACKUP="${5-}" BUSY="${6-}" FAILS="${7-}" \
+            DATABASE_STATE="${8-}" \
             EVERYTAB_DATABASE=db EVERYTAB_ALERTS=topic EVERYTAB_PRIVATE=s3://kept \
             RUNTIME_FOLDER="$work/console" sh "$folder/packaging/lib/stop-when-done" \
             >"$work/stopped" 2>&1
@@ -242,11 +243,25 @@ WORKER
     cat >"$work/console/aws" <<'AWS'
 #!/bin/sh
 echo "$@" >>asked
-[ "$1" != s3api ] || [ -z "$BACKUP" ] ||
-    echo "{\"Contents\": [{\"Key\": \"backups/x/backup.json\", \"LastModified\": \"$BACKUP\"}]}"
-[ "$1" != rds ] || [ -z "$FAILS" ] || { echo "$FAILS"; exit 1; }
+case "$*" in
+    # One that was interrupted, and a complete one. AWS prints nothing for an empty list.
+    "s3api "*" --prefix backups/ --delimiter / "*) [ -z "$BACKUP" ] ||
+        echo '{"CommonPrefixes": [{"Prefix": "backups/w/"}, {"Prefix": "backups/x/"}]}' ;;
+    "s3api "*" --prefix backups/w/backup.json "*) ;;
+    "s3api "*" --prefix backups/x/backup.json "*)
+        echo "{\"Contents\": [{\"Key\": \"backups/x/backup.json\", \"LastModified\": \"$BACKUP\"},
+            {\"Key\": \"backups/x/backup.json.old\", \"LastModified\": \"2099\"}]}" ;;
+    "s3api "*) echo "lists each object of the backups" >&2; exit 1 ;;
+    "rds stop-db-instance "*) [ -z "$FAILS" ] || { echo "$FAILS"; exit 1; } ;;
+    "rds describe-db-instances "*)
+        [ -n "$DATABASE_STATE" ] || exit 1
+        echo "$DATABASE_STATE" ;;
+esac
 AWS
-    printf '#!/bin/sh\n[ -z "$BUSY" ] || echo run-u1.service\n' >"$work/console/systemctl"
+    cat >"$work/console/systemctl" <<'SYSTEMCTL'
+#!/bin/sh
+case "$BUSY" in "") ;; fails) exit 1 ;; *) echo run-u1.service ;; esac
+SYSTEMCTL
     printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/console/curl"
     chmod +x "$work/console"/*
     # It stays: too early, not done, not published, no backup or one of before, a command runs.
@@ -263,12 +278,25 @@ AWS
         said="$(stop $case)" && [ "$said" = "$all" ] && rm "$work/console/mailed" ||
             { echo "$case: it does not stop: $said $(cat "$work/stopped")"; return 1; }
     done
-    # AWS refuses once: the next run goes on without another mail, and Postgres may be stopped then.
+    ! said="$(stop finished 4000 published 1 - fails)" && [ -z "$said" ] ||
+        { echo "it does not know what runs, and stops: $said $(cat "$work/stopped")"; return 1; }
+    # AWS refuses once: the next run goes on without another mail, unless a command runs then.
     ! said="$(stop finished 4000 published 1 '' '' Busy)" && grep -q money "$work/stopped" &&
-        [ "$said" = "sns publish,rds stop-db-instance," ] &&
-        said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState)" &&
-        [ "$said" = "rds stop-db-instance,ec2 stop-instances," ] ||
-        { echo "it does not go on: $said $(cat "$work/stopped")"; return 1; }
+        [ "$said" = "sns publish,rds stop-db-instance," ] ||
+        { echo "it does not tell: $said $(cat "$work/stopped")"; return 1; }
+    said="$(stop broken 0 published 1 '' busy)" && [ -z "$said" ] ||
+        { echo "a command runs, and it goes on: $said $(cat "$work/stopped")"; return 1; }
+    # Postgres cannot be stopped in this state. A state of nothing: AWS does not tell it.
+    for case in modifying backing-up upgrading starting ''; do
+        ! said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState "$case")" &&
+            [ "$said" = "rds stop-db-instance,rds describe-db-instances," ] ||
+            { echo "Postgres is $case: it stops: $said $(cat "$work/stopped")"; return 1; }
+    done
+    for case in stopping stopped; do
+        said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState "$case")" &&
+            [ "$said" = "rds stop-db-instance,rds describe-db-instances,ec2 stop-instances," ] ||
+            { echo "Postgres is $case: it stays: $said $(cat "$work/stopped")"; return 1; }
+    done
     grep -q -- '--instance-ids i-0123456789abcdef0' "$work/asked" ||
         { echo "it stops another machine: $(cat "$work/asked")"; return 1; }
 }

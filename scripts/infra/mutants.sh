@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # What infra-check reads.
-CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile)
+CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile README.md)
 
 # step | file | sed expression
 mutants() {
@@ -89,7 +89,10 @@ phases   | telemetry/alerts.yml | s/HoursSinceEnd > 1/HoursSinceEnd > 5/
 phases   | telemetry/alerts.yml | s/HoursSinceEnd > 1/HoursSinceEnd < 1/
 phases   | telemetry/alerts.yml | s/UnreachedPercent > 50/UnreachedPercent > 5/
 phases   | packaging/lib/publish-counts | s/ == mark and workers > 0/ == mark/
-phases   | packaging/lib/publish-counts | s/0 if of_shards else MINUTES_OF_LONG_JOBS/0/
+phases   | packaging/lib/publish-counts | s/0 if waiting else MINUTES_OF_LONG_JOBS/0/
+phases   | packaging/lib/publish-counts | s/> sum(one\["leased"\].*/> 0/
+phases   | packaging/lib/publish-counts | s/"percent": percent/"percent": None/
+phases   | packaging/lib/publish-counts | /if ended < before/,+1d
 phases   | packaging/lib/publish-counts | s/if runs:/if True:/
 phases   | terraform/modules/scanning/observability.tf | s/metric_name = "GroupInServiceInstances"/metric_name = "GroupStandbyInstances"/
 phases   | terraform/modules/scanning/observability.tf | s/metric = "Workers", minutes = 30/metric = "Works", minutes = 30/
@@ -128,6 +131,7 @@ phases   | terraform/modules/fleet/observability.tf | s/"CPUSurplusCreditBalance
 phases   | terraform/modules/scanning/iam.tf | s/"aws:ResourceTag\/Name" = local.console_name/"aws:ResourceTag\/Project" = var.name/
 phases   | terraform/modules/scanning/iam.tf | s/Resource = module.fleet.database.arn/Resource = "arn:aws:rds:*"/
 phases   | terraform/modules/scanning/iam.tf | /"rds:StopDBInstance"/s/rds:Stop/rds:Reboot/
+phases   | terraform/modules/scanning/iam.tf | s/, "rds:DescribeDBInstances"//
 phases   | terraform/modules/scanning/user_data.tf | /EVERYTAB_ALERTS /d
 phases   | terraform/modules/hosting/budget.tf | s/"99" = "FORECASTED"/"99" = "ACTUAL"/
 phases   | packaging/lib/send-journal | s/"PpsAllowanceExceeded"/"PacketsDropped"/
@@ -184,9 +188,13 @@ stopping | packaging/lib/stop-when-done | s/-ge 3600/-ge 0/
 stopping | packaging/lib/stop-when-done | s/finished | finished_with_discards) ;;/finished) ;;/
 stopping | packaging/lib/stop-when-done | s/add > 0/add >= 0/
 stopping | packaging/lib/stop-when-done | s/ and .LastModified.*/)/
-stopping | packaging/lib/stop-when-done | s/^    \[ -z "$(systemctl.*/    true/
+stopping | packaging/lib/stop-when-done | s/^busy=.*/busy=/
+stopping | packaging/lib/stop-when-done | /^busy=/d; s/ -z "$busy" / -z "$(systemctl)" /
+stopping | packaging/lib/stop-when-done | s/ --delimiter \/ / /
+stopping | packaging/lib/stop-when-done | s/.Key == $key and //
 stopping | packaging/lib/stop-when-done | s/^    touch .*/    true/
-stopping | packaging/lib/stop-when-done | /InvalidDBInstanceState/d
+stopping | packaging/lib/stop-when-done | s/InvalidDBInstanceState/InvalidState/
+stopping | packaging/lib/stop-when-done | s/in stopping | stopped) ;;/in stopping | modifying | stopped) ;;/
 stopping | packaging/lib/stop-when-done | s/^exec aws ec2 stop/exec aws ec2 terminate/
 units    | packaging/systemd/everytab-.service.d/10-sandbox.conf | /^ProtectHome=yes/d
 lockout  | coordinator-sql/roles.sql | s/>= 160000$/>= 190000/
@@ -198,6 +206,9 @@ runbook  | docs/operations.md | s/everytab-owner scan pause --kind icon/everytab
 runbook  | docs/operations.md | s/-var teardown=CC/-var destroy=CC/
 runbook  | docs/operations.md | s/everytab-owner backup --to/everytab-worker backup --to/
 runbook  | docs/operations.md | s/aws ec2 describe-images/aws ec2 list-images/
+runbook  | README.md | s/-var teardown=CC/-var destroy=CC/
+runbook  | README.md | s/alert_emails = /alert_mails = /
+runbook  | README.md | s/^## In the cloud/## In AWS/
 runbook  | terraform/outputs.tf | s/output "console" {/output "consol" {/
 runbook  | packer/variables.pkr.hcl | s/variable "operator" {/variable "operators" {/
 service  | terraform/modules/crawling/iam.tf | /^    crawler = {/,/^    }/s/"s3:PutObject", /&"s3:DeleteObject", /

@@ -155,7 +155,8 @@ def former_counts(module):
 
 class Fleet:
     """A scan and the machines that do it, a minute at a time. Machines take three minutes to hold
-    leases; a job ends each minute, or none while `stuck`."""
+    leases; a job ends each minute, or each
+    `every` minutes, or none while `stuck`."""
 
     BEGAN = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
@@ -163,7 +164,7 @@ class Fleet:
         self.account, self.counts, self.memory = Account(of), counts, {}
         self.size_before, self.up = 0, 0
         self.state, self.started, self.finished = None, None, None
-        self.jobs, self.late = 1_000_000, 0
+        self.jobs, self.late, self.every = 1_000_000, 0, 1
         self.done, self.discarded, self.icons, self.lost = 0, 0, 0, 0
         self.stuck = self.watchless = self.cut_off = False
         self.free, self.surplus, self.failing = 80 * GIB, 0, 0
@@ -176,14 +177,18 @@ class Fleet:
         left = self.jobs - self.done
         outstanding = 0 if self.finished is not None else left
         workers = [{"leases": 4}] * (self.account.size if self.holds() else 0)
+        icons = max(0, outstanding - self.late)
         return {
             "scan": "a", "state": self.state, "now": self.text(self.account.minute),
             "started_at": self.text(self.started), "finished_at": self.text(self.finished),
             "workers": workers,
             "stages": [
-                {"kind": "icon", "outstanding": max(0, outstanding - self.late), "done": self.done,
-                 "discarded": self.discarded},
-                {"kind": "map", "outstanding": min(self.late, outstanding), "done": 0, "discarded": 0}],
+                {"kind": "icon", "outstanding": icons, "done": self.done, "discarded": self.discarded,
+                 "leased": min(icons, 4 * len(workers))},
+                # Each shard has one of these after its icons.
+                {"kind": "bundle-shard", "outstanding": icons, "done": 0, "discarded": 0, "leased": 0},
+                {"kind": "map", "outstanding": min(self.late, outstanding), "done": 0, "discarded": 0,
+                 "leased": 0}],
             "outcomes": {"icon": {"outcomes": {"ok": self.icons - self.lost, "dns_nxdomain": self.lost}}},
         }
 
@@ -193,7 +198,7 @@ class Fleet:
     def minute(self):
         account = self.account
         self.up = self.up + 1 if account.size else 0
-        if self.holds() and not self.stuck:
+        if self.holds() and not self.stuck and account.minute % self.every == 0:
             self.done += 1
             self.icons += 1000
             self.lost += 10 * (self.failing or 10)
@@ -258,6 +263,10 @@ def rules(of, counts):
     for expected, within, change in (
             ("ScanStalled", 5, set_(stuck=True)),
             ("IconsFail", 10, set_(failing=90)),
+            # A small fleet, which ends fewer shards.
+            ("IconsFail", 15, set_(failing=90, every=3)),
+            # As after a retry, which removes the counts of its jobs.
+            ("IconsFail", 15, set_(failing=90, icons=0, lost=0)),
             ("DatabaseNearlyFull", 5, set_(free=9 * GIB)),
             ("ScanWithoutWorkers", 12, set_(cut_off=True)),
             ("NobodyWatches", 20, set_(watchless=True)),
@@ -273,7 +282,8 @@ def rules(of, counts):
 
 def quiet(of, counts):
     """A month without trouble is one without mail: credits are spent in advance at first, a pause of
-    twenty minutes, a last stage with long jobs, and the console stops an hour after the end."""
+    twenty minutes, slow last shards, a last stage with long jobs, and the console stops an hour after the
+    end."""
     fleet = Fleet(of, counts)
     fleet.surplus = 40
     fleet.begin()
@@ -283,9 +293,11 @@ def quiet(of, counts):
     fleet.pass_minutes(20)
     fleet.state = "running"
     fleet.pass_minutes(100)
-    fleet.late, fleet.jobs = 1, fleet.done + 1
-    fleet.stuck = True
-    fleet.pass_minutes(25)
+    for left, late in ((20, 0), (1, 1)):
+        fleet.jobs, fleet.late, fleet.stuck = fleet.done + left, late, True
+        fleet.pass_minutes(25)
+        fleet.stuck = False
+        fleet.pass_minutes(1)
     fleet.end()
     fleet.pass_minutes(62)
     fleet.watchless = True

@@ -160,7 +160,7 @@ def roles(of):
 
 
 # What the console stops when the scan is done, and nobody else.
-STOPPED = {"ec2:StopInstances", "rds:StopDBInstance", "sns:Publish"}
+STOPPED = {"ec2:StopInstances", "rds:StopDBInstance", "rds:DescribeDBInstances", "sns:Publish"}
 
 
 def stopping(of):

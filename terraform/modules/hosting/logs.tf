@@ -37,7 +37,7 @@ resource "aws_cloudwatch_log_delivery_destination" "site" {
 }
 
 # Provider 6.25.0 drops the prefix AWSLogs/ACCOUNT/CloudFront when it changes suffix_path in place
-# (terraform-provider-aws issue 46328), so another path makes the delivery anew.
+# (terraform-provider-aws issue 46328), so another path recreates the delivery.
 resource "terraform_data" "log_path" {
   input = "/{yyyy}/{MM}/{dd}"
 }

@@ -13,7 +13,7 @@ resource "aws_instance" "console" {
   count = var.console ? 1 : 0
 
   # It has an address of its own, as workers do, from its subnet: with associate_public_ip_address a console
-  # that is stopped, and so has none, would be made anew by the next apply (terraform-provider-aws issue 33775).
+  # that is stopped, and so has none, would be replaced by the next apply (terraform-provider-aws issue 33775).
   ami                  = var.ami_id
   instance_type        = coalesce(var.console_instance_type, local.console_types[var.architecture])
   ebs_optimized        = true

@@ -97,7 +97,7 @@ locals {
         },
         {
           Sid      = "StopPostgres"
-          Action   = "rds:StopDBInstance"
+          Action   = ["rds:StopDBInstance", "rds:DescribeDBInstances"]
           Resource = module.fleet.database.arn
         },
         {

@@ -27,8 +27,8 @@ use crate::{
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/api.md", "docs/operations.md"];
 /// The section of README.md that `service_setup.rs` performs.
 const SERVICE: &str = "## A crawl service on one machine";
-/// The section of README.md that needs an AWS account. `make infra-boot` performs the same steps of
-/// docs/operations.md with stand-ins.
+/// The section of README.md that needs an AWS account. scripts/infra/runbook checks its commands,
+/// and `make infra-boot` performs the same steps of docs/operations.md with stand-ins.
 const CLOUD: &str = "## In the cloud";
 
 /// Beginnings of indented lines that are not performed here, with the reason.
