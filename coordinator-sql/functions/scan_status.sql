@@ -52,8 +52,9 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- The stores that jobs were given back for, until a job of the kind is completed that was
-        -- leased afterwards: one that was leased before may have read all that it needs.
+        -- What jobs were released for: stores, resolvers and this database, until a job of the kind
+        -- is completed that was leased afterwards: one that was leased before may have read all
+        -- that it needs. A resolver is that of one worker, so another worker's job shows nothing.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
@@ -63,7 +64,12 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                    and r.state in ('running', 'paused')
                    and not exists (
                        select from job_results done
-                        where done.run = p_scan and done.kind = j.kind and done.leased_at > ev.at)
+                        where done.run = p_scan and done.kind = j.kind and done.leased_at > ev.at
+                          and (ev.message not like 'waiting for the resolver%'
+                               or done.worker_id = ev.worker_id))
+                   and exists (
+                       select from stages st
+                        where st.run = p_scan and st.kind = j.kind and st.outstanding > 0)
                  order by j.kind, ev.at desc) t), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (

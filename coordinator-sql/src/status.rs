@@ -105,8 +105,9 @@ impl Timestamp {
     }
 }
 
-/// A store, or a worker's resolver, because of which jobs of a kind were released. No such job that
-/// was leased later has completed.
+/// A store, this database or a worker's resolver, because of which jobs of a kind were released.
+/// No such job that was leased later has completed: by any worker, or by that worker if its
+/// resolver is the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
     /// Last release time.
@@ -116,7 +117,7 @@ pub struct StoreTrouble {
     /// The worker that gave it back.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// The store, and its response.
+    /// What the job waits for, and why.
     pub message: Option<String>,
 }
 
@@ -151,7 +152,7 @@ pub struct ScanStatus {
     pub outstanding: Option<i64>,
     /// Its stages, in pipeline order.
     pub stages: Vec<StageStatus>,
-    /// The stores that jobs wait for, newest first.
+    /// What jobs wait for, newest first.
     #[serde(default)]
     pub troubles: Vec<StoreTrouble>,
     /// Sums over the completed jobs of each stage that has any.

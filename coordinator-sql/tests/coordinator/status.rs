@@ -282,3 +282,38 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     assert_eq!((&resting["errors"], &resting["jobs"]), (&json!(1), &json!(0)));
     assert_eq!(resting["last_error"], "the resolver does not answer");
 }
+
+/// The line disappeared when any worker of the fleet completed a job.
+#[tokio::test]
+async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(6).await;
+    database.work_on(&[JobKind::Warc]).await;
+    let lease = async |worker_id: &'static str| {
+        database.lease_as(worker_id, &[JobKind::Icon], 1).await.pop().unwrap()
+    };
+    let release = async |worker_id, reason| {
+        let lease = lease(worker_id).await;
+        database.worker.release(lease, reason, soon()).await.unwrap();
+    };
+    let troubles = async || {
+        let troubles = status(&database, scan).await["troubles"].clone();
+        let named = |trouble: &Value| trouble["holder"].as_str().unwrap().to_owned();
+        troubles.as_array().unwrap().iter().map(named).collect::<Vec<_>>()
+    };
+    release("faulty", "waiting for the resolver: it returned a false result").await;
+    database.complete(lease("healthy").await).await;
+    assert_eq!(troubles().await, ["faulty"]);
+    database.complete(lease("faulty").await).await;
+    assert!(troubles().await.is_empty());
+    // All workers use the same store.
+    release("faulty", "waiting for the archive: it cannot be reached").await;
+    assert_eq!(troubles().await, ["faulty"]);
+    database.complete(lease("healthy").await).await;
+    assert!(troubles().await.is_empty());
+    // A worker that was stopped is not named for longer than there are icon jobs.
+    release("stopped", "waiting for the resolver: no response").await;
+    assert_eq!(troubles().await, ["stopped"]);
+    database.work_on(&[JobKind::Icon]).await;
+    assert!(troubles().await.is_empty());
+}

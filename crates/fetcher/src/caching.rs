@@ -104,7 +104,7 @@ fn seconds(text: &str) -> Option<i64> {
 }
 
 /// Parses a date in any of the three forms of HTTP.
-fn date(text: &str) -> Option<DateTime<Utc>> {
+pub(crate) fn date(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(date) = DateTime::parse_from_rfc2822(text) {
         return Some(date.with_timezone(&Utc));

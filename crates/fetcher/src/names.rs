@@ -1,4 +1,4 @@
-//! Resolves hostnames: the resolver with its DNS client, and checks of what it answers.
+//! Resolves hostnames: the resolver with its DNS client, and checks of its results.
 
 pub(crate) mod dns_client;
 pub(crate) mod lookup;

@@ -43,7 +43,7 @@ troubles! {
         "the resolver does not answer";
     /// The resolver denies a name that exists, or has an address for one that does not.
     ResolverFalse "resolver_false"
-        "the resolver gives false answers";
+        "the resolver returns false results";
     /// The process was frozen or asleep during a fetch.
     Stalled "stalled"
         "this process was stalled while fetching";

@@ -106,8 +106,8 @@ pub enum JobError {
     #[error("{0}")]
     NoRoom(String),
     /// Postgres did not respond in time, the connection broke, or a lock was not free in time. The
-    /// job is released without counting an attempt, and the worker leases no jobs of this kind for
-    /// a while.
+    /// job is released without counting an attempt, `scan status` shows why, and the worker leases
+    /// no jobs of this kind for a while.
     #[error("{0}")]
     DatabaseAway(String),
     /// The database has another schema version. The job is released without counting an attempt,
@@ -142,9 +142,10 @@ impl From<StorageError> for JobError {
 impl From<everytab_coordinator::Error> for JobError {
     /// Another schema version is not the job's fault: the job is released without counting an
     /// attempt, for a worker of that version. Neither is a database that is slow, locked or away:
-    /// the job waits until it responds. Values that Postgres rejected once would be rejected again.
-    /// Any other error may pass, such as a failing disk of the server, but a job's attempts are
-    /// counted, so it is not retried forever.
+    /// the job waits until it responds. A statement that always takes too long for this job alone
+    /// cannot be distinguished from that, so this job waits too, and `scan status` shows it. Values
+    /// that Postgres rejected once would be rejected again. Any other error may pass, such as a
+    /// failing disk of the server, but a job's attempts are counted, so it is not retried forever.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
             Self::OtherSchema(error.to_string())

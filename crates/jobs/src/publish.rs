@@ -35,9 +35,11 @@ use crate::{
     context::Context,
     job::{Job, JobError, PerformedJob, ScanAssignment},
     map::{draw_coarse, load_layout},
+    removal::RemovalError,
     scan_settings::ScanSettings,
     site_objects::{put_all, put_changed, put_object, put_options},
     stats::Stats,
+    store_tokens,
 };
 
 pub(crate) struct Publish;
@@ -133,12 +135,21 @@ impl Job for Publish {
 /// everything that it names is written, and only if it has not changed since it was read.
 ///
 /// # Errors
-/// Returns an error if a store fails, or if the site shows a later scan or would lose too much.
+/// Returns an error if a store fails, if the site's store does not hold the scan's token, or if the
+/// site shows a later scan or would lose too much.
 pub async fn publish_site(
     context: &Context,
     request: &PublishRequest,
     heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
+    let PublishRequest { info, settings, .. } = request;
+    // A publish job does not get here: all jobs look for the tokens of their stores.
+    if settings.has_store_tokens {
+        let site = context.store(&settings.site).await?;
+        if let Some(fault) = store_tokens::fault(&*site, info.scan_id).await? {
+            return Err(JobError::Discard(format!("publish refused: {fault}")));
+        }
+    }
     Ok(publish_and_compare(context, request, heartbeat).await?.0)
 }
 
@@ -167,7 +178,7 @@ async fn publish_and_compare(
     if let Some(trouble) = trouble.await? {
         return Err(JobError::Discard(trouble));
     }
-    let icons = UnchangedIcons::count(&*site, &manifest, published_by_now, heartbeat).await?;
+    let icons = count_unchanged_icons(&*site, &manifest, published_by_now, heartbeat).await?;
     if let Some(icons) = icons {
         icons.replace_in(&mut numbers);
     }
@@ -205,6 +216,23 @@ async fn publish_and_compare(
         invalidate(distribution, &manifest).await?;
     }
     Ok((manifest, icons))
+}
+
+/// Counts the icons that are the same as in the published scan. `None` if a list is malformed: a
+/// damaged list of the old site must not prevent its replacement.
+async fn count_unchanged_icons(
+    site: &dyn Store,
+    manifest: &Manifest,
+    published: Option<&Manifest>,
+    heartbeat: &Heartbeat,
+) -> Result<Option<UnchangedIcons>, JobError> {
+    match UnchangedIcons::count(site, manifest, published, heartbeat).await {
+        Err(error @ RemovalError::NotUnderstood(_)) => {
+            tracing::warn!(%error, "publishing without the number of unchanged icons");
+            Ok(None)
+        }
+        counted => Ok(counted?),
+    }
 }
 
 fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
@@ -295,14 +323,14 @@ fn read_manifest(
         Err(_) if request.force => Ok(None),
         Err(error) => Err(JobError::Discard(format!(
             "publish refused: {site_url}: {error}; the scan cannot be compared with it: put the \
-             right file back or remove it and publish again, or {} replaces it all the same",
+             right file back or remove it and publish again, or {} replaces it anyway",
             force_command(request)
         ))),
     }
 }
 
-/// Replaces the manifest, unless the site shows a scan that must stay. `left` is the manifest with
-/// all exclusions subtracted from its tabs and from nothing else, because an exclusion is not a
+/// Replaces the manifest, unless the site shows a scan that must not be replaced. `left` is the
+/// manifest with all exclusions subtracted from its tabs and from nothing else, because an exclusion is not a
 /// loss. `seen` is the published manifest that was read earlier, with the bundles that takedowns
 /// had rewritten until then.
 async fn replace_manifest(
@@ -321,7 +349,7 @@ async fn replace_manifest(
             replacement(site.url(), published.as_ref(), left, request)
         } else {
             let url = site.url();
-            Err(JobError::Retry(format!("a takedown changed {url} meanwhile; publish it again")))
+            Err(JobError::Retry(format!("a takedown changed {url} in between; publish it again")))
         }
     };
     let change = |before: Option<Tagged>| {
@@ -344,14 +372,13 @@ fn replacement(
     let reason = match refusal.filter(|_| !request.force) {
         None => return Ok(()),
         Some(ReplaceRefusal::LaterScan(later)) => format!(
-            "{site_url} shows scan {later}, which was started later; {command} replaces it all \
-             the same"
+            "{site_url} shows scan {later}, which was started later; {command} replaces it anyway"
         ),
         Some(ReplaceRefusal::WouldLose(losses)) => {
             let losses: Vec<String> = losses.iter().map(ToString::to_string).collect();
             format!(
                 "{site_url} would lose more than {max_loss} %: {}; see `scan status`, then \
-                 {command} replaces it all the same",
+                 {command} replaces it anyway",
                 losses.join(", ")
             )
         }

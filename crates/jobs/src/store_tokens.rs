@@ -46,9 +46,9 @@ pub async fn fault(store: &dyn Store, scan_id: Uuid) -> Result<Option<String>, S
     let place = store.url().trim_end_matches('/');
     Ok((!is_there).then(|| {
         format!(
-            "{place} on this machine is not the scan's store: `scan start` left a token in that, \
-             and {place}/{key} does not exist here; mount the scan's disk at this path, or scan \
-             with stores that all machines reach, such as s3://"
+            "{place} on this machine is not the scan's store: `scan start` wrote a token into the \
+             scan's store, but {place}/{key} is missing; mount the scan's disk at this path, or \
+             scan with stores that all machines reach, such as s3://"
         )
     }))
 }

@@ -329,7 +329,7 @@ fn discards(status: &ScanStatus) -> Option<String> {
     // only while this command does.
     let remedy = match last {
         Some(last) if last.kind == JobKind::Publish => {
-            "; in this directory, remove the site's manifest.json to publish all the same"
+            "; in this directory, remove the site's manifest.json to publish anyway"
         }
         _ => "; put it right",
     };

@@ -295,7 +295,9 @@ fn error_lines(status: &ScanStatus) -> Vec<Labelled> {
     }
     for trouble in &status.troubles {
         let message = trouble.message.as_deref().unwrap_or("-");
-        lines.push(("WAITING".to_owned(), format!("{}: {message}", trouble.kind)));
+        let worker_id = trouble.worker_id.as_deref().unwrap_or("-");
+        let text = format!("{} ({worker_id}): {message}", trouble.kind);
+        lines.push(("WAITING".to_owned(), text));
     }
     for error in status.errors.iter().take(5) {
         let text = format!(

@@ -161,7 +161,7 @@ async fn end_lease(
             ("complete", complete(coordinator, lease, job, trusted).await, JobEnd::Completed)
         }
         Err(JobError::Outage(outage)) => {
-            span.in_scope(|| tracing::warn!(%outage, "the job is given back"));
+            span.in_scope(|| tracing::warn!(%outage, "releasing the job"));
             let length = lease.length;
             let released = release(coordinator, lease, &outage.to_string(), until).await;
             ("release", released, JobEnd::Outage { outage, lease: length })
@@ -182,23 +182,25 @@ async fn end_lease(
             ("discard", metrics::call("discard", asked).await.map(outcome_of), JobEnd::Over)
         }
         Err(JobError::StoreAway(reason)) => {
-            span.in_scope(|| tracing::warn!(reason, "the store is away; the job is given back"));
+            span.in_scope(|| tracing::warn!(reason, "cannot reach the store; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::NoRoom(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
+            span.in_scope(|| tracing::error!(reason, "no room; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::DatabaseAway(reason)) => {
-            span.in_scope(|| tracing::warn!(reason, "Postgres is away; the job is given back"));
+            // `scan_status.sql` searches for this phrase.
+            let reason = format!("waiting for the database: {reason}");
+            span.in_scope(|| tracing::warn!(reason, "cannot reach Postgres; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::OtherSchema(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "another schema; the job is given back"));
+            span.in_scope(|| tracing::error!(reason, "another schema; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::Trouble(reason)) => {
-            span.in_scope(|| tracing::warn!(reason, "trouble of our own; the job is given back"));
+            span.in_scope(|| tracing::warn!(reason, "local failure; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::Trouble)
         }
     };

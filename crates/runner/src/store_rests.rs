@@ -4,6 +4,10 @@
 //! one job of each kind that needs the store is leased, and the others after one was completed. If
 //! that job fails because of the store again, the pause is longer than last time.
 //!
+//! A store without the token of one scan may be the right one for another scan, and the former may
+//! never return. So after the maximum pause a job is leased whether the token is there or not; each
+//! job looks for the token of its own scan.
+//!
 //! Does not depend on the contents of stores, or on Postgres.
 
 use std::{
@@ -16,7 +20,7 @@ use std::{
 };
 
 use everytab_coordinator::JobKind;
-use everytab_jobs::{Context, ScanStore, StoreOutage};
+use everytab_jobs::{Context, ScanStore, StoreFault, StoreOutage};
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
@@ -113,12 +117,18 @@ async fn ask_until_it_answers(
     loop {
         tokio::time::sleep(jittered(pause)).await;
         match outage.check(&context).await {
-            Ok(()) => break,
+            Ok(()) => {
+                tracing::info!(store, "the store answers again; taking a job that needs it");
+                break;
+            }
+            Err(StoreFault::OtherStore(reason)) if pause >= most => {
+                tracing::warn!(reason, store, "taking a job, which may be of another scan");
+                break;
+            }
             Err(error) => tracing::warn!(%error, store, "the store still does not answer"),
         }
         pause = (pause * 2).min(most);
     }
-    tracing::info!(store, "the store answers again; taking a job that needs it");
     instruments().stores_resting.record(0, &[label("store", store)]);
     answers.store(true, Ordering::SeqCst);
     answered.notify_one();

@@ -166,7 +166,7 @@ impl Worker {
             if self.has_stalled {
                 return Ok(WorkerEnd::Stalled);
             }
-            // A silent resolver takes its time, for which a drain does not wait.
+            // A drain interrupts the check, because an unresponsive resolver delays it.
             tokio::select! {
                 () = self.try_network() => {}
                 _ = stop.wait_for(|stop| *stop) => continue,

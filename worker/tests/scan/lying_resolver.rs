@@ -25,7 +25,7 @@ use crate::{
 };
 
 const HOSTS: u64 = 120;
-/// Questions that a resolver answers rightly before it lies in the middle of a scan: more than the
+/// Questions that a resolver answers correctly before it lies in the middle of a scan: more than the
 /// first shard takes, and fewer than there are hosts.
 const RIGHT_ANSWERS: usize = 60;
 /// No lease may run out, even on a busy machine.
@@ -35,7 +35,7 @@ const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 251, 0, 1);
 /// Longer than the worker waits for both attempts of a question.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// What a resolver does instead of answering rightly.
+/// What a resolver does instead of answering correctly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
     NxdomainForAll,
@@ -50,13 +50,15 @@ impl Lie {
     fn named(self) -> &'static str {
         match self {
             Self::NxdomainForAll => {
-                "waiting for the resolver: it says that example.com, which \
-                                     exists, does not exist (NXDOMAIN)"
+                "waiting for the resolver: it returned a false result: example.com, which exists, \
+                 does not exist (NXDOMAIN)"
             }
-            Self::OneAddressForAll => "waiting for the resolver: it says that everytab-",
+            Self::OneAddressForAll => {
+                "waiting for the resolver: it returned a false result: everytab-"
+            }
             Self::ServfailForHalf | Self::SlowForAll => {
-                "waiting for the resolver: it does not answer for names that exist (example.com, \
-                 iana.org, wikipedia.org)"
+                "waiting for the resolver: no response for names that exist (example.com, iana.org, \
+                 wikipedia.org)"
             }
         }
     }
@@ -70,7 +72,7 @@ struct LyingResolver {
 }
 
 impl LyingResolver {
-    /// Starts a resolver that answers `right` questions rightly, and lies afterwards.
+    /// Starts a resolver that answers `right` questions correctly, and lies afterwards.
     fn before(internet: &Internet, lie: Lie, right: usize) -> Self {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let address = socket.local_addr().unwrap();
@@ -175,7 +177,7 @@ fn scan_with(
     assert!(resolver.lies.load(Ordering::SeqCst) > 0, "{what}");
     assert!(ended.stderr.contains(lie.named()), "{what}: {}", ended.stderr);
     if matches!(lie, Lie::NxdomainForAll | Lie::OneAddressForAll) {
-        let warning = ended.stderr.lines().find(|line| line.contains("gives false answers"));
+        let warning = ended.stderr.lines().find(|line| line.contains("returns false results"));
         let warning = warning.unwrap_or_else(|| panic!("{what}: {}", ended.stderr));
         assert!(warning.contains("WARN") && warning.contains("--dns"), "{what}: {warning}");
     }
@@ -244,7 +246,7 @@ fn a_crawl_records_nothing_that_a_lying_resolver_said() {
     database.set_dns(resolver.address);
     let worker = crawler(&internet, &database, &["--exit-when-done"]);
     wait_for("a warning", || {
-        worker.stderr_text().contains("the resolver gives false answers").then_some(())
+        worker.stderr_text().contains("the resolver returns false results").then_some(())
     });
     resolver.is_honest.store(true, Ordering::SeqCst);
     worker.finish().expect_code(0);

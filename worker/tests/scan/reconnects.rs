@@ -190,37 +190,42 @@ fn a_job_whose_input_postgres_could_not_read_is_tried_again() {
 }
 
 /// A table that another session has locked was counted as failed attempts until jobs were
-/// discarded.
+/// discarded. A load that takes too long was released forever without a word in `scan status`.
 #[test]
-fn a_load_that_finds_a_table_locked_counts_no_attempt() {
+fn a_load_that_postgres_ends_counts_no_attempt_and_is_shown() {
     let internet = internet(20, Mix::none());
-    let dir = internet.folder.path().join("out");
-    let database = Database::new(&internet, Stores::folders(&internet, &dir));
-    database.start_scan(internet.crawl(), &[]);
-    // Fails as a wait for a lock does, without the wait.
-    database.psql(
-        "alter function coordinator.load_warc(integer, integer) rename to load_warc_unlocked;
-         create function coordinator.load_warc(integer, integer)
-         returns table (nothing integer) language plpgsql as $$ begin
-             raise exception 'canceling statement due to lock timeout'
-                 using errcode = 'lock_not_available';
-         end $$;
-         grant execute on function coordinator.load_warc to everytab_worker_crawl",
-    );
-    let running = Running::start(database.worker(&["--exit-when-done"]));
-    wait_for("a job that is given back", || {
-        (database.status()["events"]["release"].as_u64() > Some(0)).then_some(())
-    });
-    let attempts = "select coalesce(max(attempts), 0) from everytab.jobs where kind = 'warc'";
-    assert_eq!(database.psql(attempts).trim(), "0");
-    database.psql(
-        "drop function coordinator.load_warc;
-         alter function coordinator.load_warc_unlocked rename to load_warc",
-    );
-    running.finish().expect_code(0);
-    let status = database.status();
-    assert_eq!(status["state"], "finished", "{status}");
-    for event in ["retry", "discard"] {
-        assert!(status["events"][event].is_null(), "{}", status["events"]);
+    for (code, reason) in [("55P03", "lock timeout"), ("57014", "statement timeout")] {
+        let dir = internet.folder.path().join(code);
+        let database = Database::new(&internet, Stores::folders(&internet, &dir));
+        database.start_scan(internet.crawl(), &[]);
+        // Fails as a wait for a lock does, or a slow statement, without the wait.
+        database.psql(&format!(
+            "alter function coordinator.load_warc(integer, integer) rename to load_warc_in_time;
+             create function coordinator.load_warc(integer, integer)
+             returns table (nothing integer) language plpgsql as $$ begin
+                 raise exception 'canceling statement due to {reason}' using errcode = '{code}';
+             end $$;
+             grant execute on function coordinator.load_warc to everytab_worker_crawl"
+        ));
+        let running = Running::start(database.worker(&["--exit-when-done"]));
+        let shown = wait_for("a job that is released", || {
+            let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+            shown.contains("WAITING").then_some(shown)
+        });
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let named = "waiting for the database: Postgres: canceling statement due to ";
+        assert!(shown.contains(&format!("{named}{reason}")), "{shown}");
+        let attempts = "select coalesce(max(attempts), 0) from everytab.jobs where kind = 'warc'";
+        assert_eq!(database.psql(attempts).trim(), "0");
+        database.psql(
+            "drop function coordinator.load_warc;
+             alter function coordinator.load_warc_in_time rename to load_warc",
+        );
+        running.finish().expect_code(0);
+        let status = database.status();
+        assert_eq!(status["state"], "finished", "{status}");
+        for event in ["retry", "discard"] {
+            assert!(status["events"][event].is_null(), "{}", status["events"]);
+        }
     }
 }

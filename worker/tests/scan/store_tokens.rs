@@ -73,6 +73,45 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
     assert!(!published(&dir.join("site")).is_empty());
 }
 
+/// The worker waited for the token of the first scan for as long as it ran.
+#[test]
+fn a_worker_with_a_wrong_store_for_one_scan_works_for_the_next_one() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let mut database = Database::new(&internet, Stores::folders(&internet, &dir.join("first")));
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
+    fs::rename(dir.join("first/archive"), dir.join("elsewhere")).unwrap();
+    let worker = Running::start(database.worker(&[]));
+    trouble_of(&database, "archive");
+    run(database.owner(&["scan", "cancel"])).expect_code(0);
+    database.stores = Stores::folders(&internet, &dir.join("second"));
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
+    wait_for("the second scan", || (database.status()["state"] == "finished").then_some(()));
+    assert_nothing_was_lost(&database);
+    worker.terminate();
+    worker.finish().expect_code(4);
+}
+
+#[test]
+fn publish_writes_to_no_other_disk_at_the_sites_path() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let scan = finished_scan(&internet, &database);
+    let (site, away) = (dir.join("site"), dir.join("elsewhere"));
+    fs::rename(&site, &away).unwrap();
+    for more in [&[][..], &["--force"]] {
+        let command = database.owner(&[&["publish"][..], more].concat());
+        let refused = run(command).expect_code(1).stderr;
+        for part in ["publish refused", "is not the scan's store", &scan, "mount"] {
+            assert!(refused.contains(part), "{refused}");
+        }
+        assert!(!site.exists());
+    }
+    fs::rename(&away, &site).unwrap();
+    run(database.owner(&["publish"])).expect_code(0);
+}
+
 #[test]
 fn a_bucket_that_is_not_the_scans_is_refused_too() {
     let internet = internet(40, Mix::none());

@@ -168,6 +168,24 @@ fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
     }
 }
 
+/// The icon lists of the published scan are only read to count what is unchanged.
+#[test]
+fn a_damaged_icon_list_of_the_published_scan_does_not_keep_the_next_one_off_the_site() {
+    let internet = internet(60, Mix::none());
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let lists = site.join(manifest(&site)["prefix"].as_str().unwrap()).join("icons");
+    for list in fs::read_dir(&lists).unwrap() {
+        fs::write(list.unwrap().path(), "damaged\n").unwrap();
+    }
+    database.start_scan(internet.crawl(), &[]);
+    let ended = run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_says(&ended.stderr, &["WARN", "publishing without the number of unchanged icons"]);
+    assert_eq!(manifest(&site)["scan"], newest(&database).as_str());
+    assert_eq!(stats(&site)["icons_compared"], 0);
+}
+
 #[test]
 fn a_local_scan_that_has_finished_publishes_a_lost_manifest_and_refuses_a_damaged_one() {
     let folder = folder();

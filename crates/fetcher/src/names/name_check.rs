@@ -1,9 +1,9 @@
 //! Names whose answers are known in advance, by which a false resolver is recognised.
 //!
-//! The known names must have public addresses. A made-up name must not exist. A resolver that
-//! denies the former or has an address for the latter says so about the names of sites, too, so
-//! none of its answers count. This is the pure part: names, findings, and the window of recent
-//! answers that makes the resolver check again. Does not depend on how a question is sent.
+//! The known names must have public addresses. A made-up name must not exist. A resolver that fails
+//! either check is wrong about site names too, so its results are discarded. This is the pure part:
+//! names, findings, and the window of recent answers that makes the resolver check again. Does not
+//! depend on how a question is sent.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -26,8 +26,9 @@ const MAX_FAILED: usize = WINDOW / 4;
 /// Maximum number of rounds of questions of one check, if an answer of the first is missing.
 pub(crate) const CHECK_ROUNDS: usize = 5;
 /// Maximum number of questions of all rounds without an answer, as single packets are lost. A
-/// resolver that fails for half of its questions exceeds it.
-pub(crate) const MAX_UNANSWERED: usize = 2;
+/// resolver that fails for half of its questions exceeds it. The questions for one known name are
+/// not included, because the name servers of that name may be down.
+const MAX_UNANSWERED: usize = 2;
 
 /// The result of checking a resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +44,9 @@ pub(crate) enum NameCheck {
 /// A false answer of a resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FalseAnswer {
-    /// A known name does not exist, it says.
+    /// NXDOMAIN for a known name.
     NoSuchName(String),
-    /// A known name has no address, it says.
+    /// No address for a known name.
     NoAddress(String),
     /// A known name has an address that is not public.
     NotPublic(String, IpAddr),
@@ -66,6 +67,43 @@ impl fmt::Display for FalseAnswer {
             Self::Invented(name, address) => {
                 write!(formatter, "{name}, which is made up, has the address {address}")
             }
+        }
+    }
+}
+
+/// The questions of a check that had no answer.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    /// By name: the known names, then the made-up one.
+    by_name: Vec<usize>,
+    rounds: usize,
+}
+
+impl Unanswered {
+    /// Creates an empty count for a number of known names and one made-up name.
+    pub(crate) fn new(known_names: usize) -> Self {
+        Self { by_name: vec![0; known_names + 1], rounds: 0 }
+    }
+
+    /// Adds the missing answers of a round, in which no answer was false. Returns the result of the
+    /// check if another round would not change it.
+    pub(crate) fn add_round(&mut self, missing: &[bool]) -> Option<NameCheck> {
+        self.rounds += 1;
+        for (count, is_missing) in self.by_name.iter_mut().zip(missing) {
+            *count += usize::from(*is_missing);
+        }
+        let all: usize = self.by_name.iter().sum();
+        let (known, _) = self.by_name.split_at(self.by_name.len() - 1);
+        let of_other_names = all - known.iter().max().copied().unwrap_or_default();
+        let is_half = all * 2 >= self.by_name.len() * self.rounds;
+        let is_silent = missing.iter().all(|is_missing| *is_missing)
+            || of_other_names > MAX_UNANSWERED
+            || all > MAX_UNANSWERED && is_half;
+        let is_right = all == 0 || all > MAX_UNANSWERED && of_other_names == 0;
+        match (is_silent, is_right) {
+            (true, _) => Some(NameCheck::Silent),
+            (false, true) => Some(NameCheck::Right),
+            (false, false) => None,
         }
     }
 }
@@ -164,6 +202,34 @@ mod tests {
         let nxdomain = Resolved::Failed(Outcome::DnsNxdomain);
         let suspicions = (0..WINDOW * 3).filter(|_| recent.add(&nxdomain)).count();
         assert_eq!(suspicions, 3);
+    }
+
+    /// The result of a check of three known names and a made-up one, of which those in `missing`
+    /// have no answer in any round, and how many rounds it takes.
+    fn check_without(missing: [bool; 4]) -> (NameCheck, usize) {
+        let mut unanswered = Unanswered::new(3);
+        let mut rounds = (1..=CHECK_ROUNDS).map(|round| (unanswered.add_round(&missing), round));
+        let end = rounds.find_map(|(check, round)| check.map(|check| (check, round)));
+        end.unwrap_or((NameCheck::Right, CHECK_ROUNDS))
+    }
+
+    #[test]
+    fn one_known_name_may_have_no_answer_and_no_other_names_may() {
+        use NameCheck::{Right, Silent};
+        for (missing, expected) in [
+            ([false, false, false, false], (Right, 1)),
+            ([false, true, false, false], (Right, 3)),
+            ([true, false, true, false], (Silent, 2)),
+            ([false, false, false, true], (Silent, 3)),
+            ([false, true, false, true], (Silent, 2)),
+            ([true, true, true, true], (Silent, 1)),
+        ] {
+            assert_eq!(check_without(missing), expected, "{missing:?}");
+        }
+        // One of two questions is half of all.
+        let mut unanswered = Unanswered::new(1);
+        let rounds: Vec<_> = (0..3).map(|_| unanswered.add_round(&[true, false])).collect();
+        assert_eq!(rounds, [None, None, Some(Silent)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use crate::{
     names::{
         lookup::{DnsAnswer, DnsLookup},
-        name_check::{CHECK_ROUNDS, FalseAnswer, MAX_UNANSWERED, NameCheck, made_up_name},
+        name_check::{CHECK_ROUNDS, FalseAnswer, NameCheck, Unanswered, made_up_name},
     },
     trouble::Trouble,
 };
@@ -70,9 +70,9 @@ impl ResolverTrust {
             NameCheck::Right => None,
             NameCheck::Silent => {
                 let names = self.known_names.join(", ");
-                Some(format!("it does not answer for names that exist ({names})"))
+                Some(format!("no response for names that exist ({names})"))
             }
-            NameCheck::False(answer) => Some(format!("it says that {answer}")),
+            NameCheck::False(answer) => Some(format!("it returned a false result: {answer}")),
         }
     }
 
@@ -104,7 +104,7 @@ impl ResolverTrust {
         self.check(lookup).await
     }
 
-    /// Checks, unless another call has meanwhile finished a check that began after `since`.
+    /// Checks, unless another call has finished a check that began after `since`.
     fn check_unless<'a>(
         &'a self,
         lookup: &'a DnsLookup,
@@ -132,20 +132,20 @@ impl ResolverTrust {
         let was = self.last.lock().replace(now.clone()).map(|last| last.check);
         match (&was, &now.check) {
             (Some(NameCheck::False(_)), NameCheck::Right) => {
-                tracing::info!("the resolver's answers are right again");
+                tracing::info!("the resolver returns correct results again");
             }
             (Some(NameCheck::False(_)), NameCheck::False(_)) => {}
             (_, NameCheck::False(answer)) => tracing::warn!(
-                "the resolver gives false answers: it says that {answer}. None of its answers \
-                 counts. Use one that does not filter (--dns ADDR:PORT, or /etc/resolv.conf), or \
-                 give other names that must exist (--known-names)"
+                "the resolver returns false results: {answer}. All of its answers are ignored. \
+                 Use one that does not filter (--dns ADDR:PORT, or /etc/resolv.conf), or set other \
+                 names that must exist (--known-names)"
             ),
             _ => {}
         }
     }
 
     async fn ask_in_rounds(&self, lookup: &DnsLookup) -> Result<NameCheck, Trouble> {
-        let mut unanswered = 0;
+        let mut unanswered = Unanswered::new(self.known_names.len());
         for round in 0..CHECK_ROUNDS {
             if round > 0 {
                 tokio::time::sleep(ROUND_PAUSE).await;
@@ -157,22 +157,17 @@ impl ResolverTrust {
             let mut findings: Vec<Finding> =
                 named.map(|(name, answer)| self.of_known_name(name, answer)).collect();
             findings.push(of_made_up_name(&made_up, invented));
-            let asked = findings.len();
-            let mut unanswered_now = 0;
+            let mut missing = Vec::with_capacity(findings.len());
             for finding in findings {
                 match finding {
-                    Finding::Right => {}
-                    Finding::Unanswered => unanswered_now += 1,
+                    Finding::Right => missing.push(false),
+                    Finding::Unanswered => missing.push(true),
                     Finding::False(answer) => return Ok(NameCheck::False(answer)),
                     Finding::Trouble(trouble) => return Err(trouble),
                 }
             }
-            unanswered += unanswered_now;
-            if unanswered > MAX_UNANSWERED || unanswered_now == asked {
-                return Ok(NameCheck::Silent);
-            }
-            if unanswered == 0 {
-                break;
+            if let Some(check) = unanswered.add_round(&missing) {
+                return Ok(check);
             }
         }
         Ok(NameCheck::Right)

@@ -194,8 +194,8 @@ impl Fetcher {
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
-    /// Checks whether the network works again: the resolver answers rightly for the known names and
-    /// for a made-up one, and addresses that were reached before can be reached. If so, closes the
+    /// Checks whether the network works again: the resolver returns correct results for the known
+    /// names and for a made-up one, and addresses that were reached before can be reached. If so, closes the
     /// circuit breaker.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl Fetcher {
     }
 
     /// Returns a message of one line about a local failure. If the resolver is at fault, the
-    /// message says what it answered.
+    /// message contains its response.
     pub fn describe(&self, trouble: Trouble) -> String {
         match self.resolver_fault().filter(|_| trouble.is_of_resolver()) {
             // `scan_status.sql` searches for this phrase.

@@ -4,13 +4,14 @@
 
 use std::{error::Error, io, time::Duration};
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use http::{
     StatusCode,
     header::{HeaderMap, LOCATION, RETRY_AFTER},
 };
 
 use crate::{
+    caching,
     outcome::Outcome,
     request::message,
     trouble::{Stop, Trouble},
@@ -45,9 +46,8 @@ pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Dur
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let until = DateTime::parse_from_rfc2822(value).ok()?;
-    let now = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok());
-    let now = now.unwrap_or_else(|| Utc::now().fixed_offset());
+    let until = caching::date(value)?;
+    let now = date.and_then(caching::date).unwrap_or_else(Utc::now);
     Some((until - now).to_std().unwrap_or_default())
 }
 
@@ -73,6 +73,7 @@ pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
     use http::HeaderValue;
     use proptest::prelude::*;
 
@@ -124,6 +125,8 @@ mod tests {
         let of = |value: &'static str| retry_after(&headers(&[("retry-after", value)]), date);
         assert_eq!(of("30"), Some(Duration::from_secs(30)));
         assert_eq!(of("Wed, 21 Oct 2015 07:28:45 GMT"), Some(Duration::from_secs(45)));
+        assert_eq!(of("Wednesday, 21-Oct-15 07:28:45 GMT"), Some(Duration::from_secs(45)));
+        assert_eq!(of("Wed Oct 21 07:28:45 2015"), Some(Duration::from_secs(45)));
         assert_eq!(of("Wed, 21 Oct 2015 07:20:00 GMT"), Some(Duration::ZERO));
         assert_eq!(of("soon"), None);
         assert_eq!(retry_after(&headers(&[]), date), None);
