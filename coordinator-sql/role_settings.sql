@@ -1,36 +1,34 @@
--- Resets settings of the workers' and the service's roles, because a role may change its own: a
--- stolen token could make all later sessions of its role read only. Migrating runs this each time,
--- and changes nothing where the settings are those of roles.sql.
-do $$ declare
-    usual constant text[] := array['statement_timeout=90s', 'lock_timeout=60s',
-                                   'idle_in_transaction_session_timeout=60s'];
-    making text := '';
-    setting text;
-    changed record;
-begin
-    for changed in
-        select r.rolname, d.datname
-          from pg_roles r
-          left join pg_db_role_setting s on s.setrole = r.oid and s.setdatabase <> 0
-          left join pg_database d on d.oid = s.setdatabase and d.datname = current_database()
-         where r.rolname in ('everytab_worker', 'everytab_worker_crawl', 'everytab_worker_icons',
-                             'everytab_worker_site', 'everytab_api')
-           and (d.datname is not null
-                or not coalesce(r.rolconfig @> usual and r.rolconfig <@ usual, false))
-    loop
-        making := making || format('alter role %I reset all;', changed.rolname);
-        if changed.datname is not null then
-            making := making || format('alter role %I in database %I reset all;',
-                                       changed.rolname, changed.datname);
-        end if;
-        foreach setting in array usual loop
-            making := making || format('alter role %I set %s = %L;', changed.rolname,
-                                       split_part(setting, '=', 1), split_part(setting, '=', 2));
-        end loop;
-    end loop;
-    if making <> '' and to_regprocedure('everytab_roles.change(text)') is not null then
-        perform everytab_roles.change(making);
-    elsif making <> '' then
-        execute making;
-    end if;
-end $$;
+-- The workers' and the service's roles whose settings are not those of roles.sql: the settings, and
+-- the statement that resets them. A role may change its own settings, so a stolen token could make
+-- all later sessions of its role read only. Migrating runs this each time.
+with changed as (
+    select r.rolname,
+           case when not coalesce(r.rolconfig @> usual.settings and r.rolconfig <@ usual.settings,
+                                  false)
+                then coalesce(array_to_string(r.rolconfig, ', '), 'no settings') end as everywhere,
+           array_to_string(s.setconfig, ', ') as here
+      from pg_roles r
+     cross join (values (array['statement_timeout=90s', 'lock_timeout=60s',
+                               'idle_in_transaction_session_timeout=60s'])) usual (settings)
+      left join pg_db_role_setting s on s.setrole = r.oid
+       and s.setdatabase = (select d.oid from pg_database d where d.datname = current_database())
+     where r.rolname in ('everytab_worker', 'everytab_worker_crawl', 'everytab_worker_icons',
+                         'everytab_worker_site', 'everytab_api')
+), resets as (
+    select c.rolname,
+           concat_ws('; ', c.everywhere, c.here || ' in this database') as found,
+           case when c.everywhere is null then '' else format(
+               'alter role %1$I reset all; alter role %1$I set statement_timeout = ''90s''; '
+               'alter role %1$I set lock_timeout = ''60s''; '
+               'alter role %1$I set idle_in_transaction_session_timeout = ''60s''; ',
+               c.rolname) end
+           || case when c.here is null then '' else format(
+               'alter role %I in database %I reset all; ', c.rolname, current_database()) end
+               as statements
+      from changed c
+     where c.everywhere is not null or c.here is not null
+)
+select r.rolname::text, r.found,
+       case when to_regprocedure('everytab_roles.change(text)') is null then r.statements
+            else format('select everytab_roles.change(%L)', r.statements) end
+  from resets r order by r.rolname;

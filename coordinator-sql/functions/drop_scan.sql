@@ -1,13 +1,16 @@
 -- Deletes a scan that empty_scan has emptied: its row, its run and its partitions, for which it
 -- locks the data tables last, and briefly. Raises ET011 while another session uses them. False:
--- there is no such scan.
+-- there is no such scan, or it was cancelled and not emptied.
 create or replace function coordinator.drop_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     data_tables constant text[] := array['hosts', 'pages', 'icons'];
 begin
     perform 1 from scans s join runs r on r.run = s.scan
-      where s.scan = p_scan and r.state = 'cancelled' for update of r;
+      where s.scan = p_scan and r.state = 'cancelled'
+       and not exists (select from index_files f where f.scan = p_scan)
+       and not exists (select from bundles b where b.scan = p_scan)
+       for update of r;
     if not found then
         return false;
     end if;

@@ -1,4 +1,4 @@
--- The outcomes by stage of the scan with which a scan is compared: the last one started before it
+-- The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
 -- that ended by itself, of the same site if there is one, otherwise of any site. Null if there is
 -- none. Apart from scan_status, because they do not change while a scan is watched.
 create or replace function coordinator.earlier_outcomes(p_scan integer)

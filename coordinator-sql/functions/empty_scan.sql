@@ -1,5 +1,5 @@
 -- Begins to delete a scan that has ended: from then on it counts as cancelled, so that no job of it
--- is reopened, and the rows that nobody reads any longer are deleted. They may be many, so no table
+-- is reopened, and rows that are no longer read are deleted. They may be many, so no table
 -- is locked. Its jobs and the results of its icon jobs stay until drop_scan, because their lease
 -- numbers and tokens name its archives. False: the scan is running, or there is none.
 create or replace function coordinator.empty_scan(p_scan integer)

@@ -17,7 +17,7 @@ returns table (
     rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp
 set plan_cache_mode = force_generic_plan
--- Limit lock_timeout = 30s: of a call that is made without a transaction that sets it.
+-- Limit lock_timeout = 30s: maximum wait for a lock in this function, whatever the caller has set.
 set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare

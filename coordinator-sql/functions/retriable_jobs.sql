@@ -1,7 +1,7 @@
 -- The ended jobs of a run that a retry reopens, with their newest lease: the discarded ones, of one
 -- kind or one job if given. With p_outcome, the icon jobs of the shards that hold an icon of that
 -- outcome, whether they completed or were discarded. Of the kinds map and publish the completed
--- ones too: a tile or a manifest that was damaged since then is no job's failure, and the map of a
+-- ones too: a tile or a manifest that was damaged since then is not a failed job, and the map of a
 -- scan is drawn again within two minutes of one processor. Reads without a lock, because all icons
 -- of a scan take long.
 create or replace function coordinator.retriable_jobs(

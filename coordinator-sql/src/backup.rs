@@ -26,18 +26,12 @@ const DIGESTS: &str = "
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"";
 
-/// Analyzes each table, with its partitions.
-const ANALYZE: &str = "
-    do $$ declare
-        data_table text;
-    begin
-        for data_table in
-            select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-             where n.nspname = 'everytab' and c.relkind in ('r', 'p') and not c.relispartition
-        loop
-            execute format('analyze everytab.%I', data_table);
-        end loop;
-    end $$";
+/// The statements that analyze the tables, each with its partitions.
+const ANALYSES: &str = "
+    select format('analyze everytab.%I', c.relname)
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'everytab' and c.relkind in ('r', 'p') and not c.relispartition
+     order by c.relname collate \"C\"";
 
 /// The row count and digest of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,14 +155,19 @@ impl Coordinator {
     }
 
     /// Collects statistics of all tables, which a restored database lacks: the planner would choose
-    /// plans for small tables until autovacuum has read the large ones.
+    /// plans for small tables until autovacuum has read the large ones. Each table has its own
+    /// transaction, so that no table stays locked while the next ones are read.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn analyze(&self) -> Result<(), Error> {
-        let transaction = self.begin_long().await?;
-        transaction.script(ANALYZE).await?;
-        transaction.commit().await
+        let analyses: Vec<(String,)> = self.operator_rows(ANALYSES, &[]).await?;
+        for (analyze,) in analyses {
+            let transaction = self.begin_long().await?;
+            transaction.script(&analyze).await?;
+            transaction.commit().await?;
+        }
+        Ok(())
     }
 
     /// Removes empty tables, and the functions.

@@ -27,8 +27,8 @@ use crate::{
 pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
 /// Time limit of a renewal. It is useless once the lease has expired, and it can be repeated.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
-/// How long a worker's call waits for a lock, as the roles of workers also limit it. An operator's
-/// call never keeps one that workers need for nearly as long.
+/// Maximum wait of a worker's call for a lock, half of the limit that the workers' roles have. An
+/// operator's call never keeps a lock that workers need for nearly as long.
 const LOCK_TIME: Duration = Duration::from_secs(30);
 /// The isolation level of every transaction that writes: a statement sees what other transactions
 /// committed while it waited for them.

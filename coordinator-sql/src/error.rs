@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 
 /// Class of the SQLSTATEs that functions of this schema raise on purpose.
 const REFUSAL_CLASS: &str = "ET";
-/// SQLSTATE of lock_tables: a table stayed locked for as long as workers may wait.
+/// SQLSTATE of lock_tables: a table was still locked after the maximum wait.
 const LOCKED: &str = "ET011";
 /// SQLSTATE of a serialization failure.
 const LOST_RACE: &str = "40001";
@@ -58,7 +58,7 @@ pub enum Error {
     /// Objects that others created depend on a function that `migrate` has to drop.
     #[error(
         "this version replaces {function}, and {dependents}; nothing was changed. Drop what \
-         depends on it, run `everytab-worker migrate` again, and create it anew"
+         depends on it, run `everytab-worker migrate` again, and recreate it"
     )]
     Dependents {
         /// The function with its parameters.
@@ -66,20 +66,37 @@ pub enum Error {
         /// What depends on it, from the detail of Postgres's error.
         dependents: String,
     },
+    /// A role of the project has other settings, which this role may not reset.
+    #[error(
+        "the role {role} has other settings than this version gives it ({found}), and this role \
+         may not reset them ({reason}); nothing was changed. Run `{statements}` as a superuser, \
+         and `everytab-worker migrate` again"
+    )]
+    RoleSettings {
+        /// The role.
+        role: String,
+        /// Its settings.
+        found: String,
+        /// The statements that reset them.
+        statements: String,
+        /// The message of Postgres.
+        reason: String,
+    },
     /// Postgres rejected a statement, or the connection broke.
     #[error("Postgres: {}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
     /// The call exceeded its time limit; its connection was closed.
     #[error("Postgres: no answer in time; the connection is closed")]
     TimedOut,
-    /// Sessions kept locking a table for as long as an operator's call waits for it.
+    /// A table or row was still locked after the maximum wait of an operator's call.
     #[error(
-        "{holder}; tried for {minutes} minutes. Wait until that session (a backup, a dump or a \
-         query) has ended, or end it with `select pg_terminate_backend(PROCESS)` in psql, and \
-         repeat the command"
+        "{holder}; tried for {minutes} minutes. Wait until the session that holds the lock (a \
+         backup, a dump, a query or another command) has ended, and repeat the command. In psql, \
+         `select pid, usename, query from pg_stat_activity where xact_start < now() - interval \
+         '1 minute'` lists such sessions and `select pg_terminate_backend(PID)` ends one"
     )]
     Locked {
-        /// The table, and the session that locked it at the last attempt.
+        /// The table and the session that locked it at the last attempt, or the row.
         holder: String,
         /// How long the call waited.
         minutes: u64,
@@ -105,6 +122,7 @@ impl Error {
             | Self::Schema { .. }
             | Self::Encoding(_)
             | Self::Dependents { .. }
+            | Self::RoleSettings { .. }
             | Self::Locked { .. }
             | Self::Unexpected(_) => false,
         }

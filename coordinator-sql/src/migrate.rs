@@ -2,6 +2,7 @@
 
 use crate::{
     bind::bind,
+    call::Transaction,
     coordinator::Coordinator,
     error::Error,
     replaced_functions::replace_functions,
@@ -17,7 +18,10 @@ const APPLIED: &str = "
 /// Creates the roles of workers.
 const ROLES: &str = include_str!("../roles.sql");
 
-/// Resets settings that a role was given since.
+/// SQLSTATE of a statement that the role may not execute.
+const DENIED: &str = "42501";
+
+/// Selects roles with changed settings, and the statements that reset them.
 const ROLE_SETTINGS: &str = include_str!("../role_settings.sql");
 
 /// The encoding of the names and titles that functions compare.
@@ -40,12 +44,13 @@ impl Coordinator {
     /// Migrates the database to this program's schema in one transaction. Returns the names of the
     /// new migrations. Changes nothing if the schema is already this program's, so that a host may
     /// migrate while others work; only settings that the project's roles were given since are
-    /// reset.
+    /// reset, and a warning names them.
     ///
     /// # Errors
     /// Returns [`Error::Encoding`] if the database does not store UTF-8, [`Error::Dependents`] if
-    /// objects of others depend on a function that must be dropped, and else an error if a
-    /// statement fails, or the role may not create roles and schemas. Nothing is changed then.
+    /// objects of others depend on a function that must be dropped, [`Error::RoleSettings`] if this
+    /// role may not reset another role's settings, and else an error if a statement fails, or the
+    /// role may not create roles and schemas. Nothing is changed then.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
@@ -54,7 +59,7 @@ impl Coordinator {
         if encoding != ENCODING {
             return Err(Error::Encoding(encoding));
         }
-        transaction.script(ROLE_SETTINGS).await?;
+        reset_role_settings(&transaction).await?;
         if matches!(self.check_schema().await, Ok(())) {
             transaction.commit().await?;
             return Ok(Vec::new());
@@ -81,4 +86,22 @@ impl Coordinator {
         transaction.commit().await?;
         Ok(applied)
     }
+}
+
+/// Resets the settings of the project's roles to those of `roles.sql`, and names each in a warning.
+async fn reset_role_settings(transaction: &Transaction) -> Result<(), Error> {
+    let changed = transaction.rows(ROLE_SETTINGS, &[]).await?;
+    for (role, found, statements) in values::<(String, String, String)>(&changed)? {
+        transaction.script(&statements).await.map_err(|error| {
+            if error.sqlstate() == Some(DENIED) {
+                let (role, found) = (role.clone(), found.clone());
+                let statements = statements.trim_end().to_owned();
+                Error::RoleSettings { role, found, statements, reason: error.to_string() }
+            } else {
+                error
+            }
+        })?;
+        tracing::warn!(role, found, "resetting the settings of a role to those of this version");
+    }
+    Ok(())
 }

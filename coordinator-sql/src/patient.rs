@@ -1,8 +1,8 @@
 //! Operators' calls that need a lock for which workers wait too.
 //!
 //! The functions wait for such a lock for 100 ms (`functions/lock_tables.sql`) and change nothing
-//! if they do not get it. A call is repeated here until the session that holds the lock ends, for
-//! as long as a backup may take, so that no operator has to find a quiet moment.
+//! if they do not get it. A call is repeated here until the session that holds the lock ends,
+//! for up to an hour, because a backup can hold its locks that long.
 //!
 //! Does not depend on the calls.
 
@@ -49,7 +49,7 @@ impl Coordinator {
                     }
                     // A worker's lock is gone after the first pauses and needs no line.
                     if pause == MAX_PAUSE && Instant::now() >= next_log {
-                        tracing::warn!(%error, "waiting for the lock; workers continue meanwhile");
+                        tracing::warn!(%error, "waiting for the lock; workers are not blocked");
                         next_log = Instant::now() + LOG_INTERVAL;
                     }
                     tokio::time::sleep(pause).await;

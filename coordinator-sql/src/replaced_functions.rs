@@ -1,8 +1,8 @@
 //! Replaces the functions of an earlier version.
 //!
-//! Invariant: what others built on the functions stays. A function with the same parameters and
-//! result is replaced in place and keeps its grants and the views that use it. A function that has
-//! to be dropped is dropped without `cascade`, and roles of others get their grants on it back.
+//! Invariant: keeps grants and views that other roles created. A function with the same parameters
+//! and result is replaced in place and keeps its grants and the views that use it. A function that
+//! has to be dropped is dropped without `cascade`, and other roles get their grants on it back.
 
 use crate::{
     bind::bind,

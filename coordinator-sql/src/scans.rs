@@ -230,8 +230,8 @@ impl Coordinator {
     }
 
     /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of shards with an icon of
-    /// `outcome`. Returns their number. Those that are leased again meanwhile are left to their
-    /// workers. If this fails half-way, the rest is reopened by another call.
+    /// `outcome`. Returns their number. Those that are leased again in between are left to their
+    /// workers. If this is interrupted, the rest is reopened by another call.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -283,7 +283,7 @@ impl Coordinator {
     }
 
     /// Drops a finished scan, once no other session reads its tables. Returns false if it is
-    /// running. If this fails half-way, the scan counts as cancelled until the call is repeated.
+    /// running. If this is interrupted, the scan counts as cancelled until the call is repeated.
     ///
     /// # Errors
     /// Returns [`Error::Locked`] if its tables are read for an hour, or an error if Postgres cannot

@@ -186,7 +186,7 @@ impl PostgresServer {
             }
             Some("28000") => (format!("user {user} may not connect: {text}"), was_accepted),
             None if text.contains("password missing") => (self.no_password(), true),
-            None if is_out_of_time(error) => {
+            None if certificate_fault(error).is_some_and(is_out_of_time) => {
                 let now = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
                 (
                     format!(
@@ -195,6 +195,9 @@ impl PostgresServer {
                     ),
                     was_accepted,
                 )
+            }
+            None if certificate_fault(error).is_some_and(is_other_name) => {
+                (format!("{text}; connect by a name that the certificate has"), was_accepted)
             }
             None if text.contains("TLS") => (
                 format!(
@@ -224,18 +227,31 @@ impl PostgresServer {
     }
 }
 
-/// Returns whether the server's certificate is not valid yet or not valid any more.
-fn is_out_of_time(error: &tokio_postgres::Error) -> bool {
+/// Returns whether a certificate is not valid yet or not valid any more.
+fn is_out_of_time(fault: &CertificateError) -> bool {
+    matches!(
+        fault,
+        CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. }
+    )
+}
+
+/// Returns whether a certificate is for other names than the one that was connected to.
+fn is_other_name(fault: &CertificateError) -> bool {
+    matches!(
+        fault,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }
+    )
+}
+
+/// Returns why the server's certificate was rejected. `None` for another error.
+fn certificate_fault(error: &tokio_postgres::Error) -> Option<&CertificateError> {
     let mut source = error.source();
     while let Some(found) = source {
         if let Some(TlsError::InvalidCertificate(fault)) = found.downcast_ref::<TlsError>() {
-            return matches!(
-                fault,
-                CertificateError::Expired
-                    | CertificateError::ExpiredContext { .. }
-                    | CertificateError::NotValidYet
-                    | CertificateError::NotValidYetContext { .. }
-            );
+            return Some(fault);
         }
         // The source of an `io::Error` is that of the error inside it, not that error itself.
         let inner = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -244,5 +260,5 @@ fn is_out_of_time(error: &tokio_postgres::Error) -> bool {
             None => found.source(),
         };
     }
-    false
+    None
 }

@@ -174,8 +174,8 @@ pub struct ScanStatus {
     pub before: Option<EarlierOutcomes>,
 }
 
-/// The outcomes of the scan with which a scan is compared: the last one started before it that
-/// ended by itself, of the same site if there is one.
+/// The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
+/// that ended by itself, of the same site if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierOutcomes {
     /// The earlier scan's id.

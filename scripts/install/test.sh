@@ -66,7 +66,7 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing license-expression "licences and sources of dependencies"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
-for version in 16 17; do
+for version in 16 17 18; do
     [ -d "$target/node/node_modules/postgres-$version" ] ||
         missing "postgres-$version" "the workers' roles on Postgres $version"
 done

@@ -2,6 +2,7 @@
 //! snapshot holds one moment.
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
+use everytab_patience::until;
 
 use crate::{
     session::query,
@@ -108,4 +109,31 @@ async fn only_tables_without_anything_to_miss_are_removed_and_only_the_owner_mov
     );
     assert_eq!(row["settings"]["entries_per_bundle"], 1);
     assert_eq!(sqlstate(worker.backup_scan(scan).await), "42501");
+}
+
+#[tokio::test]
+async fn analyzing_a_table_leaves_the_others_unlocked() {
+    let database = Database::new().await;
+    database.start(1).await;
+    let holder = database.session().await;
+    holder.run("begin; lock table everytab.warc_files in share update exclusive mode").await;
+    let owner = database.owner.clone();
+    let analyzing = tokio::spawn(async move { owner.analyze().await });
+    // The tables that a session holds while it waits for that one.
+    let held = "select coalesce(string_agg(distinct held.relation::regclass::text, ' '), '')
+                  from pg_locks waiting
+                  left join pg_locks held on held.pid = waiting.pid and held.granted
+                   and held.mode = 'ShareUpdateExclusiveLock'
+                 where not waiting.granted
+                   and waiting.relation = 'everytab.warc_files'::regclass
+                having count(waiting.pid) > 0";
+    let mut locked = None;
+    until("analyze to wait for the last table", async || {
+        locked = query(held).column::<String>(&database.pool).await.pop();
+        locked.is_some()
+    })
+    .await;
+    assert_eq!(locked.unwrap(), "");
+    holder.run("commit").await;
+    analyzing.await.unwrap().unwrap();
 }

@@ -91,7 +91,6 @@ async fn a_shard_is_loaded_as_cheaply_before_its_tables_have_statistics() {
     database.run("analyze").await;
     for (function, without) in functions.into_iter().zip(without) {
         let with = buffers(&database, function, scan).await;
-        println!("{function}: {without} buffers without statistics, {with} with");
         assert!(
             without <= 2 * with && with <= 2 * without,
             "{function}: {without} buffers without statistics, {with} with"

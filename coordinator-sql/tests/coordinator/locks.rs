@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use everytab_coordinator::{JobKind, NewScan};
+use everytab_coordinator::{Error, JobKind, NewScan};
 use everytab_patience::until;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -217,6 +217,39 @@ async fn a_scan_whose_drop_was_given_up_is_not_reopened_and_keeps_its_archives()
     assert_eq!(database.owner.referenced_archives(scan).await.unwrap(), archives);
     assert_eq!(database.state_of_scan(scan).await, "cancelled");
     assert!(database.owner.drop_scan(scan).await.unwrap());
+}
+
+#[tokio::test]
+async fn the_advice_after_the_maximum_wait_finds_the_session_of_a_locked_row() {
+    let database = Database::new().await;
+    // Postgres names no process where a row is locked.
+    let holder = "Postgres: could not obtain lock on row in relation \"runs\"".to_owned();
+    let said = Error::Locked { holder, minutes: 60 }.to_string();
+    let [_, sessions, _, end, _] = said.split('`').collect::<Vec<_>>()[..] else {
+        panic!("{said}");
+    };
+    assert_eq!(end, "select pg_terminate_backend(PID)");
+    let now = sessions.replace("interval '1 minute'", "interval '0'");
+    let other = database.session().await;
+    other.run("begin").await;
+    let pids: Vec<i32> = query(format!("select pid from ({now}) as listed"))
+        .column(&database.pool)
+        .await;
+    let pid: i32 = query("select pg_backend_pid()").value(&other).await;
+    assert!(pids.contains(&pid), "{pids:?} {pid}");
+}
+
+#[tokio::test]
+async fn a_cancelled_scan_is_dropped_only_after_it_was_emptied() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    assert!(database.owner.cancel_run(scan).await.unwrap());
+    let drop_alone = || query("select coordinator.drop_scan($1)").bind(scan);
+    assert!(!drop_alone().value::<bool>(&database.pool).await);
+    assert_eq!(database.state_of_scan(scan).await, "cancelled");
+    let empty = query("select coordinator.empty_scan($1)").bind(scan);
+    assert!(empty.value::<bool>(&database.pool).await);
+    assert!(drop_alone().value::<bool>(&database.pool).await);
 }
 
 #[tokio::test]

@@ -242,6 +242,16 @@ async fn migrating_resets_settings_that_a_role_gave_itself() {
                  from pg_db_role_setting where $1 = 0";
     let before: String = database.value(set, 0).await;
     assert_eq!(before.matches("statement_timeout=90s").count(), 5, "{before}");
+    let mine = "alter role everytab_api in database postgres set search_path = mine";
+    database.run(mine).await;
+    let error = database.worker.migrate().await.unwrap_err();
+    assert!(matches!(&error, Error::RoleSettings { .. }), "{error}");
+    let reset = "alter role everytab_api in database postgres reset all;";
+    for part in ["everytab_api", "search_path=mine in this database", reset, "as a superuser"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    database.run(reset).await;
+    assert_eq!(database.value::<String>(set, 0).await, before);
     for sql in [
         "alter role everytab_worker set default_transaction_read_only = on",
         "alter role everytab_worker_icons set statement_timeout = 0",
@@ -250,7 +260,7 @@ async fn migrating_resets_settings_that_a_role_gave_itself() {
         let role = sql.split(' ').nth(2).unwrap();
         server.psql("postgres", &format!("set role {role}; {sql}")).unwrap();
     }
-    database.run("alter role everytab_api in database postgres set search_path = mine").await;
+    database.run(mine).await;
     assert_ne!(database.value::<String>(set, 0).await, before);
     // Also where the schema is this program's already.
     assert!(database.owner.migrate().await.unwrap().is_empty());

@@ -17,7 +17,7 @@ use crate::session::Session;
 /// The superuser of these servers.
 pub(crate) const ADMIN: &str = "rdsadmin";
 /// The versions that npm's packages bring.
-const PACKAGED: [&str; 2] = ["16", "17"];
+const PACKAGED: [&str; 3] = ["16", "17", "18"];
 /// Where Debian's packages put the servers.
 const SYSTEM: &str = "/usr/lib/postgresql";
 

@@ -311,10 +311,16 @@ async fn drop_scan_rows(
 ) -> Result<(), OperationError> {
     let id = scan.id();
     if dry_run || coordinator.drop_scan(scan.number).await? {
-        if !dry_run {
-            delete_tokens([&scan.settings.archive, &scan.settings.site], id).await?;
-        }
         sink.data(format_args!("rows of scan {id}"))?;
+        let (archive, site) = (&scan.settings.archive, &scan.settings.site);
+        // Its rows are gone, so a later run does not find the tokens.
+        if !dry_run && let Err(error) = delete_tokens([archive, site], id).await {
+            sink.note(format_args!(
+                "a store token of scan {id} remains ({}); delete {} in {archive} and {site}",
+                error.message,
+                object_names::store_token(id)
+            ));
+        }
         sink.note(format_args!(
             "its archive stays: {} in {}",
             object_names::archive_prefix(id),

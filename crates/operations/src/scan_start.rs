@@ -317,16 +317,18 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
     Ok(())
 }
 
-/// Deletes a scan's tokens from its stores.
+/// Deletes a scan's tokens from its stores, from the second one even if the first one fails.
 ///
 /// # Errors
 /// Returns an error if a store fails.
 pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), OperationError> {
-    for url in urls {
+    let delete = async |url: &str| -> Result<(), OperationError> {
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
-        store_tokens::delete(&*store, scan_id).await?;
-    }
-    Ok(())
+        Ok(store_tokens::delete(&*store, scan_id).await?)
+    };
+    let [first, second] = urls;
+    let deleted = delete(first).await;
+    delete(second).await.and(deleted)
 }
 
 /// Deletes the objects of a scan that did not start. If the database's reply was lost, the scan may

@@ -101,6 +101,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn an_object_whose_name_is_a_folder_is_an_error_at_once() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
+        store.put("k/object", Bytes::new(), PutOptions::default()).await.unwrap();
+        let change = |before| ready(appended(before));
+        let error = store.update("k", PutOptions::default(), change).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains("/k: is a directory"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_object_that_others_keep_replacing_is_an_error_after_some_tries() {
         let folder = tempfile::TempDir::new().unwrap();
         let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();

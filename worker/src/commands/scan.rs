@@ -133,8 +133,8 @@ struct StatusArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
-    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics. Does not end with the
-    /// scan, nor while Postgres is away; the newest scan is the one shown
+    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics. Keeps
+    /// running after the scan ends and while Postgres is unreachable; shows the newest scan
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
 }

@@ -246,6 +246,19 @@ fn an_object_that_was_lost_before_the_backup_is_named_by_the_rows() {
 }
 
 #[test]
+fn a_database_whose_clients_use_another_encoding_is_backed_up() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = finished_scan(&internet, Stores::folders(&internet, dir));
+    database.psql("update everytab.pages set title = 'Ελλάδα'");
+    let latin = format!("alter database \"{}\" set client_encoding = 'LATIN1'", database.name);
+    database.psql(&latin);
+    let place = url_of(&dir.join("backup"));
+    run(database.owner(&["backup", "--to", &place])).expect_code(0);
+    verify(&database, &place).expect_code(0);
+}
+
+#[test]
 fn what_cannot_be_backed_up_or_restored_is_said_in_one_line() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();

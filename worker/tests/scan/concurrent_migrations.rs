@@ -1,10 +1,11 @@
-//! Machines that start at the same time all migrate the same database.
+//! Machines that start at the same time all migrate the same database; and migrating names the
+//! settings of roles that it resets.
 
 use std::collections::BTreeSet;
 
 use everytab_postgres::shared_for_tests;
 
-use crate::setup::{Running, worker};
+use crate::setup::{Running, run, worker};
 
 #[test]
 fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
@@ -21,4 +22,20 @@ fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
     assert_eq!(said.iter().filter(|text| text.contains("applied 0001")).count(), 1, "{said:?}");
     let psql = |sql: &str| shared_for_tests().psql(&name, sql).unwrap();
     assert_eq!(psql("select count(*) from everytab.scans").trim(), "0");
+}
+
+#[test]
+fn settings_of_roles_that_migrating_resets_are_named_once() {
+    let name = shared_for_tests().fresh_database(None);
+    let url = shared_for_tests().url(&name, "postgres");
+    let migrate = || run(worker(["migrate", "--database-url", &url])).expect_code(0).stderr;
+    migrate();
+    // Of this database alone, because roles belong to the whole server.
+    let set = format!("alter role everytab_worker_site in database \"{name}\" set work_mem = 64");
+    shared_for_tests().psql(&name, &set).unwrap();
+    let said = migrate();
+    for part in ["everytab_worker_site", "work_mem=64 in this database"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!migrate().contains("everytab_worker_site"));
 }

@@ -88,8 +88,8 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
 }
 
 /// The certificate of an authority, and of a server of that authority with its key, as PEM. The
-/// server's is valid in these years.
-fn certificates(from: i32, to: i32) -> [String; 3] {
+/// server's is for this name and valid in these years.
+fn certificates(name: &str, from: i32, to: i32) -> [String; 3] {
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
     authority.distinguished_name.push(rcgen::DnType::CommonName, "an authority");
     authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -97,7 +97,7 @@ fn certificates(from: i32, to: i32) -> [String; 3] {
     authority.not_after = rcgen::date_time_ymd(2090, 1, 1);
     let key = rcgen::KeyPair::generate().unwrap();
     let authority = rcgen::CertifiedIssuer::self_signed(authority, key).unwrap();
-    let mut server = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let mut server = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
     server.not_before = rcgen::date_time_ymd(from, 1, 1);
     server.not_after = rcgen::date_time_ymd(to, 1, 1);
     let key = rcgen::KeyPair::generate().unwrap();
@@ -106,7 +106,7 @@ fn certificates(from: i32, to: i32) -> [String; 3] {
 }
 
 #[test]
-fn a_certificate_that_is_expired_or_not_valid_yet_points_at_the_clock() {
+fn a_rejected_certificate_points_at_the_clock_or_at_the_name() {
     let folder = folder();
     in_own_namespaces(|has_network| {
         if !has_network {
@@ -121,12 +121,14 @@ fn a_certificate_that_is_expired_or_not_valid_yet_points_at_the_clock() {
             "postgres://everytab_owner:right@127.0.0.1/everytab?sslmode=verify-full&sslrootcert={}",
             authority.display()
         );
-        for (years, expected) in [
-            ((2020, 2090), "the database has no EveryTab schema"),
-            ((2020, 2021), "check this machine's clock, which shows 20"),
-            ((2080, 2090), "check this machine's clock, which shows 20"),
+        let own = "127.0.0.1";
+        for (name, years, expected) in [
+            (own, (2020, 2090), "the database has no EveryTab schema"),
+            (own, (2020, 2021), "check this machine's clock, which shows 20"),
+            (own, (2080, 2090), "check this machine's clock, which shows 20"),
+            ("db.example", (2020, 2090), "connect by a name that the certificate has"),
         ] {
-            let [ca, certificate, key] = certificates(years.0, years.1);
+            let [ca, certificate, key] = certificates(name, years.0, years.1);
             fs::write(&authority, ca).unwrap();
             // The server writes them itself, because the key must belong to its user alone.
             for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
@@ -143,7 +145,7 @@ fn a_certificate_that_is_expired_or_not_valid_yet_points_at_the_clock() {
                 let said = run(connects(&url, folder.path(), &[])).expect_code(1).stderr;
                 said.contains(expected).then_some(said)
             });
-            assert!(!said.contains("sslmode=require"), "{said}");
+            assert!(!said.contains("?sslrootcert"), "{said}");
         }
         postgres.erase().unwrap();
     });

@@ -178,6 +178,26 @@ fn tokens_remain_as_long_as_the_scans_rows() {
 }
 
 #[test]
+fn a_token_that_cannot_be_deleted_is_named_and_the_rest_of_the_scan_goes() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let first = finished_scan(&internet, &database);
+    finished_scan(&internet, &database);
+    // A directory with a file cannot be deleted as an object.
+    let token = dir.join("archive/.everytab").join(&first);
+    fs::remove_file(&token).unwrap();
+    fs::create_dir(&token).unwrap();
+    fs::write(token.join("file"), "").unwrap();
+    let gc = run(database.owner(&["scan", "gc", "--keep", "0", "--drop-rows"])).expect_code(0);
+    for part in ["remains", &format!(".everytab/{first}"), dir.join("archive").to_str().unwrap()] {
+        assert!(gc.stderr.contains(part), "{}", gc.stderr);
+    }
+    assert_eq!(with_token(dir, &first), ["archive"]);
+    assert_eq!(database.psql("select count(*) from everytab.scans").trim(), "1");
+}
+
+#[test]
 fn a_scan_that_does_not_start_leaves_no_token() {
     let internet = internet(20, Mix::none());
     let dir = internet.folder.path();

@@ -88,6 +88,8 @@ pub(super) fn dump_schema(
     let mut command = command("pg_dump", url, server)?;
     // Level 1 compresses rows to a quarter, and takes 1.5 s of a core for a million rows.
     command.args(["--format=custom", "--compress=1", "--no-owner", "--no-privileges"]);
+    // The settings of the database or of the URL may name an encoding that lacks characters.
+    command.arg("--encoding=UTF8");
     command.arg(format!("--schema={schema}")).arg(format!("--snapshot={snapshot}"));
     command.arg("--file").arg(to);
     run(command, "pg_dump", to)

@@ -80,7 +80,7 @@ impl Subject {
 /// Returns an error if the scan has not finished.
 async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
     let row = coordinator.backup_scan(number).await?;
-    let row = row.ok_or_else(|| OperationError::new("the scan was dropped meanwhile"))?;
+    let row = row.ok_or_else(|| OperationError::new("the scan was dropped during the backup"))?;
     let (id, state) = (&row["scan_id"], row["state"].as_str().unwrap_or_default());
     if state.parse::<ScanState>()?.is_open() {
         return Err(OperationError::new(format!(

@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(failed(&health(), user_agent)[0].check, "User-Agent");
         }
         assert_eq!(failed(&health(), "Bot/1.0 (me@bot.page)"), []);
-        // A machine that is being set up is not to blame for the fleet.
+        // A host that is being set up does not fail for problems of the fleet.
         let needs = RoleNeeds { is_crawler: true, ..RoleNeeds::default() };
         let idle = FrontierHealth { live_workers: 0, held_slots: 0, ..health() };
         let checks = checks_of(&idle, idle.server_time, USER_AGENT, Some(&needs));

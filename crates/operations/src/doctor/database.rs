@@ -11,6 +11,10 @@ use super::{
 const SCANS_AUDITED: usize = 10;
 /// The oldest Postgres that supports the functions, as a server_version_num.
 const OLDEST_VERSION: i32 = 150_000;
+/// SQLSTATE of a call, or of a kind of job, that the database role may not have.
+const DENIED: &str = "42501";
+/// The name of the check of a process's rights.
+const RIGHTS: &str = "rights";
 
 /// Returns the checks in order, and the newest scan with its stores. `needs` are those of the
 /// process that will use the database. `None` for an operator.
@@ -129,9 +133,8 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     }
 }
 
-/// Checks that the database role may do what the process does. Leases no job.
+/// Checks that the database role has the rights that the process needs. Leases no job.
 async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
-    const NAME: &str = "rights";
     let tried = match needs.is_api {
         true => coordinator.may_serve().await,
         false => {
@@ -143,13 +146,21 @@ async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
             leased.map(|_| true)
         }
     };
-    let wanted = needs.database_role();
+    rights_of_role(tried, needs.database_role())
+}
+
+/// Reports whether a call that the process needs was allowed. `wanted` names a database role that
+/// may make it.
+fn rights_of_role(tried: Result<bool, Error>, wanted: &str) -> Check {
     let found = match tried {
-        Ok(true) => return Check::ok(NAME, "this database role may do what the role does"),
+        Ok(true) => {
+            return Check::ok(RIGHTS, "this database role has the rights that --role needs");
+        }
         Ok(false) => "this database role may not serve the HTTP service".to_owned(),
-        Err(error) => error.to_string(),
+        Err(error) if error.sqlstate() == Some(DENIED) => error.to_string(),
+        Err(error) => return failed(RIGHTS, &error),
     };
-    Check::fail(NAME, found, format!("sign in as {wanted}, or name other roles with --role"))
+    Check::fail(RIGHTS, found, format!("sign in as {wanted}, or name other roles with --role"))
 }
 
 /// Compares counters with rows for the newest scans.
@@ -194,8 +205,21 @@ async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestS
         let drift: Vec<String> =
             drift.iter().map(|drift| serde_json::to_string(drift).unwrap_or_default()).collect();
         let found = format!("{id} is {state}, and counts disagree with rows: {}", drift.join(" "));
-        Check::fail("newest scan", found, "report it; `scan retry` counts the closing jobs anew")
+        Check::fail("newest scan", found, "report it; `scan retry` recounts the closing jobs")
     };
     let is_open = state.is_open();
     Ok((check, Some(NewestScan { crawl: info.crawl, settings, id, is_open })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_denied_call_is_a_matter_of_the_database_role() {
+        let wanted = "everytab_worker_crawl";
+        let remedy = |tried| rights_of_role(tried, wanted).remedy.unwrap();
+        assert!(remedy(Ok(false)).contains(wanted));
+        assert_eq!(remedy(Err(Error::TimedOut)), "see the server's log");
+    }
 }

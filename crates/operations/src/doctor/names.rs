@@ -9,7 +9,10 @@ pub(super) async fn known(fetcher: &Fetcher, who: &str) -> Check {
     const NAME: &str = "known names";
     let names = fetcher.known_names().join(", ");
     match fetcher.check_network().await {
-        Ok(()) => Check::ok(NAME, format!("{who} knows {names}, and invents no name")),
+        Ok(()) => Check::ok(
+            NAME,
+            format!("{who} resolves {names}, and returns NXDOMAIN for a made-up name"),
+        ),
         Err(trouble) => Check::fail(
             NAME,
             format!("{who}: {}", fetcher.resolver_fault().unwrap_or_else(|| trouble.to_string())),

@@ -1,10 +1,12 @@
 //! Checks the stores. An operator reads the crawl, and reads, writes and deletes in archive, site
 //! and private prefix. A worker's keys need to allow only what the jobs of its roles do.
 
+use std::path::{Path, PathBuf};
+
 use bytes::Bytes;
 use everytab_bundler::object_names::{BLOCKLIST, SCANS_PREFIX};
 use everytab_coordinator::JobKind;
-use everytab_jobs::store_tokens;
+use everytab_jobs::{scan_settings::ScanSettings, store_tokens};
 use everytab_storage::{
     Condition, PutIf, PutOptions, StorageError, StorageErrorKind, Store, StoreSettings,
 };
@@ -150,14 +152,12 @@ async fn usable(
     newest: Option<&NewestScan>,
 ) -> Check {
     let remedies = (format!("correct --{name}"), format!("check --{name} and the rights to it"));
+    // `can_be_used` reports a store that cannot be opened.
     if let Some(scan) = newest.filter(|scan| scan.is_open && scan.settings.has_store_tokens)
-        && (scan.settings.archive == url || scan.settings.site == url)
+        && let Ok(store) = everytab_storage::open(url, &StoreSettings::default()).await
+        && is_of_scan(&*store, &scan.settings).await
     {
-        let found = async {
-            let store = everytab_storage::open(url, &StoreSettings::default()).await?;
-            store_tokens::fault(&*store, scan.id).await
-        };
-        match found.await {
+        match store_tokens::fault(&*store, scan.id).await {
             Ok(None) => {}
             Ok(Some(fault)) => return Check::fail(name, fault, remedies.0),
             Err(error) => return Check::fail(name, error.to_string(), remedies.1),
@@ -166,9 +166,47 @@ async fn usable(
     can_be_used(name, url, access, remedies).await
 }
 
-/// Checks that a store of live crawls can be written, by an operator or by a worker.
+/// Returns whether a store is the scan's archive or site, regardless of the spelling of its URL.
+async fn is_of_scan(store: &dyn Store, settings: &ScanSettings) -> bool {
+    let place = place_of(store);
+    for url in [&settings.archive, &settings.site] {
+        let opened = everytab_storage::open(url, &StoreSettings::default()).await;
+        if opened.is_ok_and(|other| place_of(&*other) == place) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the place of a store, which is the same for all spellings of its URL.
+fn place_of(store: &dyn Store) -> PathBuf {
+    match store.url().strip_prefix("file://") {
+        Some(path) => real_path(Path::new(path)),
+        None => PathBuf::from(store.url().trim_end_matches('/')),
+    }
+}
+
+/// Resolves links and `..` of a path, whose last directories need not exist.
+fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let Some(parent) = path.parent() else { return path.to_path_buf() };
+    let mut real = real_path(parent);
+    match path.file_name() {
+        Some(name) => real.push(name),
+        // The last segment is `..`.
+        None => {
+            real.pop();
+        }
+    }
+    real
+}
+
+/// Checks that a store of live crawls can be written, by an operator or by a worker. An operator's
+/// check removes the probe that a worker's keys could not delete.
 pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
-    let remedy = "give this machine the rights to it; meanwhile nothing of its crawls is recorded";
+    let remedy = "give this machine the rights to it; until then no page of its crawls is recorded";
     let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
     can_be_used("crawl store", url, access, (remedy.to_owned(), remedy.to_owned())).await
 }
@@ -203,8 +241,13 @@ async fn can_be_used(
         }
         _ => try_store(&*store, &key).await,
     };
-    // Remove the probe even after an error. A worker's keys usually may not.
-    let removed = match store.delete(std::slice::from_ref(&key)).await {
+    // Remove the probe even after an error. A worker's keys usually may not. `scan gc` sweeps only
+    // archives and sites.
+    let mut probes = vec![key.clone()];
+    if access == Access::Full {
+        probes.push(format!("{CRAWL_PREFIX}{WORKER_PROBE}"));
+    }
+    let removed = match store.delete(&probes).await {
         Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
         removed => removed,
     };
@@ -252,6 +295,62 @@ mod tests {
         let check = usable("site", &url, Access::Full, None).await;
         assert!(check.ok, "{check:?}");
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        assert_eq!(store.list_all("").await.unwrap(), []);
+    }
+
+    /// An open scan with stores in the folder.
+    fn scan_in(folder: &Path) -> NewestScan {
+        let settings = serde_json::json!({
+            "source": "/source", "archive": format!("file://{}/archive", folder.display()),
+            "site": folder.join("site"), "limit": null, "entries_per_bundle": 120,
+            "obey_robots": true, "distribution": null, "has_store_tokens": true,
+        });
+        NewestScan {
+            crawl: "CC-MAIN-2026-05".into(),
+            settings: serde_json::from_value(settings).unwrap(),
+            id: Uuid::from_u128(1),
+            is_open: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_of_the_scan_needs_its_token_however_its_url_is_written() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path();
+        std::fs::create_dir(path.join("br")).unwrap();
+        std::os::unix::fs::symlink(path, path.join("link")).unwrap();
+        let scan = scan_in(path);
+        let check = async |url: String| usable("archive", &url, Access::Full, Some(&scan)).await;
+        let shown = path.display();
+        // First the archive does not exist, then it is another disk.
+        for _ in 0..2 {
+            for url in [
+                format!("file://{shown}/archive"),
+                format!("file://{shown}/archive/"),
+                format!("{shown}/archive"),
+                format!("file://{shown}/br/../archive"),
+                format!("{shown}/br/../archive"),
+                format!("{shown}/missing/../archive"),
+                format!("{shown}/link/archive"),
+                format!("file://{shown}/site/"),
+            ] {
+                let check = check(url.clone()).await;
+                assert!(check.found.contains("is not the scan's store"), "{url}: {check:?}");
+            }
+            std::fs::create_dir_all(path.join("archive")).unwrap();
+        }
+        let other = check(format!("{shown}/archive2")).await;
+        assert!(other.ok, "{other:?}");
+    }
+
+    #[tokio::test]
+    async fn an_operators_check_removes_the_probe_that_a_crawler_left() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = folder.path().display().to_string();
+        let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        let left = "crawl-data/.doctor-probe";
+        store.put(left, Bytes::from_static(PROBE), PutOptions::default()).await.unwrap();
+        assert!(crawl_store(&url, false).await.ok);
         assert_eq!(store.list_all("").await.unwrap(), []);
     }
 

@@ -13,7 +13,7 @@ use everytab_jobs::{
 use super::{
     objects::Objects,
     options::AfterScan,
-    prices::{Database, HOURS_PER_MONTH, Machine, Prices},
+    prices::{Database, HOUR, HOURS_PER_MONTH, Machine, Prices},
     rates::{
         BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST, DUMP_SHARE,
         FETCH_CPU, ICON_BYTES, ICON_LINE_BYTES, ICONS_A_HOST, INDEX_BYTES_A_HOST,
@@ -27,8 +27,6 @@ use super::{
     until_teardown::{UntilTeardown, backup_requests, stopped_day_dollars},
 };
 
-/// Seconds per hour.
-pub(super) const HOUR: f64 = 3_600.0;
 /// Hosts per shard, as divided by `coordinator.fan_out`.
 const HOSTS_PER_SHARD: f64 = 1_200.0;
 /// Bytes per gigabyte.

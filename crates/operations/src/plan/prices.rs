@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use crate::error::OperationError;
 
+/// Seconds per hour.
+pub(super) const HOUR: f64 = 3_600.0;
 /// Hours of an average month, from which providers compute monthly prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 

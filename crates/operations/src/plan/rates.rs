@@ -63,7 +63,7 @@ rates! {
     RESTART_DAYS 7.0 "days" "AWS: RDS starts a stopped instance again after 7 days";
     CONSOLE_DISK_GB 120.0 "GB" "terraform: console_volume_gb";
     ROW_BYTES_OF_A_PAGE 833.0 "bytes" "make bench-fleet: 25 GB of 30 million pages";
-    ROW_BYTES_OF_AN_ICON 243.0 "bytes" "make bench-fleet: 27 GB of 111 million icons";
+    ROW_BYTES_OF_AN_ICON 213.0 "bytes" "make bench-queue: table and index of a recorded icon";
     DUMP_SHARE 0.25 "" "assumed: a compressed dump of the rows";
     OTHER_ZONES 0.667 "" "workers are in three zones, Postgres is in one";
     LOG_GB 0.5 "GB" "assumed: what Postgres and the workers log in a scan";

@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     cost::{Fleet, FleetResource, Model, Stage},
+    prices::HOUR,
     rates::{
         CONNECTIONS_A_HOST, FETCH_SLOT, ICON_BYTES, ICONS_A_HOST, INDEX_BYTES_A_HOST,
         INDEX_RANGES_A_HOST, INDEX_ROWS_A_HOST, PAGE_BYTES, ROBOTS_A_HOST, TAB_BYTES,
     },
 };
 use crate::error::OperationError;
-
-const HOUR: f64 = 3_600.0;
 
 /// The stages of a scan by name, as in `stats.json`.
 #[derive(Debug, Clone, Default, Deserialize)]

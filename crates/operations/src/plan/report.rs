@@ -7,7 +7,7 @@ use super::{
     cost::{Fleet, FleetResource, Model, Stage, model},
     options::FleetToPlan,
     prices::Prices,
-    rates::{FETCH_SLOT, FETCH_SLOT_AT_MOST, RATES, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
+    rates::{FETCH_SLOT, FETCH_SLOT_AT_MOST, RATES, RESTART_DAYS, SPARE_HOURS},
     reconcile::{Comparison, MeasuredScan, compare},
     until_teardown::restarted_day_dollars,
 };
@@ -40,7 +40,7 @@ pub(super) fn print(
     let fleet = fleet_of(options, in_flight, &prices)?;
     let range = range_of(&fleet, &prices);
     if as_json {
-        sink.data(format_args!("{}", document(options, in_flight, &range, &prices)))?;
+        sink.data(format_args!("{}", document(options, &range, &fleet, &prices)))?;
     } else {
         for line in table(options, &range, &fleet, &prices) {
             sink.data(format_args!("{line}"))?;
@@ -199,18 +199,19 @@ fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4]
     let (least, most) = (&range.least, &range.most);
     let (until, longest) = (&least.until_teardown, &most.until_teardown);
     let days = fleet.after.days_until_teardown;
-    let late = least.further_day + restarted_day_dollars(fleet.database);
+    let late = restarted_day(least, fleet);
     [
         format!(
             "  assumes teardown {days} days after the scan; each further day costs {:.2} dollars",
-            least.further_day
+            further_day(least, fleet)
         ),
         format!(
             "  Postgres and console run {} h: {SPARE_HOURS} before the scan, {} of the scan, {:.2} \
-             of the backup, {STOP_HOURS} until both stop",
+             of the backup, {} until both stop",
             between(until.console_hours, longest.console_hours),
             between(least.hours, most.hours),
-            until.backup_hours
+            until.backup_hours,
+            rounded(until.stop_hours)
         ),
         format!(
             "  a backup takes {:.2} h to write, and {:.2} h to verify: {:.0} GB through the \
@@ -222,6 +223,20 @@ fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4]
              costs {late:.2} dollars"
         ),
     ]
+}
+
+/// Returns the dollars of a day once AWS has started Postgres again.
+fn restarted_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
+    model.further_day + restarted_day_dollars(fleet.database)
+}
+
+/// Returns the dollars of a further day before teardown, by which AWS may have started Postgres.
+fn further_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
+    if model.until_teardown.is_restarted() {
+        restarted_day(model, fleet)
+    } else {
+        model.further_day
+    }
 }
 
 impl Range {
@@ -246,7 +261,7 @@ fn share(stage: &Stage, model: &Model) -> (f64, f64) {
 }
 
 /// Creates the JSON document. Numbers without `at_most` are those of the shortest fetches.
-fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Prices) -> Value {
+fn document(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> Value {
     let model = &range.least;
     let costs: Vec<Value> = model
         .costs
@@ -269,7 +284,7 @@ fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Price
     let stages = model.stages.iter().zip(&range.most.stages);
     json!({
         "hosts": options.hosts, "workers": options.workers, "instance": options.instance,
-        "database_instance": options.database_instance, "in_flight": in_flight,
+        "database_instance": options.database_instance, "in_flight": fleet.in_flight as u64,
         "icon_urls": rounded(model.icons),
         "hours": rounded(model.hours), "dollars": rounded(model.dollars),
         "spot_dollars": rounded(model.spot_dollars),
@@ -279,7 +294,7 @@ fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Price
         "stages": stages.map(|(a, b)| stage_document(a, b, range)).collect::<Vec<_>>(),
         "costs": costs, "hosting_dollars_a_month": rounded(model.hosting_month),
         "days_until_teardown": options.after.days_until_teardown,
-        "dollars_a_further_day": rounded(model.further_day),
+        "dollars_a_further_day": rounded(further_day(model, fleet)),
         "backup_hours": rounded(model.until_teardown.backup_hours),
         "console_hours": rounded(model.until_teardown.console_hours),
         "database_hours": rounded(model.until_teardown.database_hours),

@@ -4,14 +4,12 @@
 
 use super::{
     options::{AfterScan, PlannedBackup},
-    prices::{Database, HOURS_PER_MONTH, Prices},
+    prices::{Database, HOUR, HOURS_PER_MONTH, Prices},
     rates::{CONSOLE_DISK_GB, DATABASE_GB, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
 };
 
 /// Hours of a day.
 const HOURS_PER_DAY: f64 = 24.0;
-/// Seconds of an hour.
-const SECONDS_PER_HOUR: f64 = 3_600.0;
 
 /// Hours for which Postgres and the console are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +18,9 @@ pub(super) struct UntilTeardown {
     pub(super) pass_hours: f64,
     /// Hours to write the backup, and to verify it.
     pub(super) backup_hours: f64,
+    /// Hours from the end of scan and backup until the console stops Postgres and itself, or until
+    /// teardown.
+    pub(super) stop_hours: f64,
     /// Hours for which the console runs.
     pub(super) console_hours: f64,
     /// Hours for which Postgres runs, including those after AWS has started it again.
@@ -32,7 +33,7 @@ impl UntilTeardown {
     /// Computes the hours of a scan of `scan_hours`, with a backup of `backup_gb`. Teardown waits
     /// for the backup.
     pub(super) fn new(after: AfterScan, scan_hours: f64, backup_gb: f64, prices: &Prices) -> Self {
-        let pass_hours = backup_gb * 8.0 / prices.console.network_gbit / SECONDS_PER_HOUR;
+        let pass_hours = backup_gb * 8.0 / prices.console.network_gbit / HOUR;
         let passes = match after.backup {
             PlannedBackup::None => 0.0,
             PlannedBackup::Written => 1.0,
@@ -40,12 +41,19 @@ impl UntilTeardown {
         };
         let backup_hours = passes * pass_hours;
         let scanned = SPARE_HOURS + scan_hours;
-        let disk_hours = scanned + backup_hours.max(after.days_until_teardown * HOURS_PER_DAY);
-        let console_hours = (scanned + backup_hours + STOP_HOURS).min(disk_hours);
+        let after_scan = backup_hours.max(after.days_until_teardown * HOURS_PER_DAY);
+        let disk_hours = scanned + after_scan;
+        let stop_hours = STOP_HOURS.min(after_scan - backup_hours);
+        let console_hours = scanned + backup_hours + stop_hours;
         let stopped = disk_hours - console_hours;
         let restarted = (stopped - RESTART_DAYS * HOURS_PER_DAY).max(0.0);
         let database_hours = console_hours + restarted;
-        Self { pass_hours, backup_hours, console_hours, database_hours, disk_hours }
+        Self { pass_hours, backup_hours, stop_hours, console_hours, database_hours, disk_hours }
+    }
+
+    /// Returns whether AWS has started the stopped Postgres again before teardown.
+    pub(super) fn is_restarted(&self) -> bool {
+        self.database_hours > self.console_hours
     }
 
     /// Returns the dollars of Postgres: its instance while it runs, and its disk.

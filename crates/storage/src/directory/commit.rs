@@ -56,6 +56,10 @@ impl Root {
             match self.move_to(&target, key, &mut unfinished, condition)? {
                 Ok(()) => break target,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    // No writer wrote this as an object, and no later write can succeed.
+                    if target.is_dir() {
+                        return Err(fault(ErrorKind::IsADirectory.into()));
+                    }
                     return Ok(PutIf::PreconditionFailed);
                 }
                 Err(error)

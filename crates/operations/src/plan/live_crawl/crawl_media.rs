@@ -13,8 +13,8 @@ use super::{
     figure::{Figure, bytes, counted, number, seconds},
 };
 use crate::plan::{
-    cost::{GB, HOUR},
-    prices::{HOURS_PER_MONTH, Prices},
+    cost::GB,
+    prices::{HOUR, HOURS_PER_MONTH, Prices},
     rates::{FETCH_CPU, OTHER_ZONES, REQUEST_BYTES_OUT, WORKER_DISK_GB},
 };
 

@@ -100,6 +100,30 @@ fn the_days_until_teardown_of_the_document_cost_what_plan_computes() {
 }
 
 #[test]
+fn the_hours_until_the_stop_and_the_price_of_a_further_day_are_those_of_the_teardown() {
+    let prices = Prices::read(PRICES).unwrap();
+    for (days_until_teardown, stop, further_day) in [
+        (0.0, "6.11 of the backup, 0 until both stop", "0.95"),
+        (0.1, "6.11 of the backup, 0 until both stop", "0.95"),
+        (5.0, "6.11 of the backup, 1 until both stop", "0.95"),
+        (8.0, "6.11 of the backup, 1 until both stop", "4.04"),
+    ] {
+        let after = AfterScan { days_until_teardown, backup: PlannedBackup::Verified };
+        with_range(&FleetToPlan { after, ..usual() }, |range, fleet| {
+            let text = assumptions(range, fleet, &prices).join("\n");
+            let further = format!("each further day costs {further_day} dollars");
+            assert!(text.contains(stop) && text.contains(&further), "{text}");
+            let sum = SPARE_HOURS + range.least.hours + range.least.until_teardown.backup_hours;
+            let document = document(&usual(), range, fleet, &prices);
+            let further = format!("{:.2}", document["dollars_a_further_day"].as_f64().unwrap());
+            assert_eq!(further, further_day);
+            let Model { until_teardown, .. } = &range.least;
+            assert!((until_teardown.console_hours - sum - until_teardown.stop_hours).abs() < 1e-9);
+        });
+    }
+}
+
+#[test]
 fn readme_and_runbook_say_what_the_scan_of_the_document_costs() {
     const README: &str = include_str!("../../../../../README.md");
     const OPERATIONS: &str = include_str!("../../../../../docs/operations.md");
@@ -165,7 +189,7 @@ fn what_is_kept_and_between_the_bounds_is_in_the_document_of_numbers() {
     // With fewer requests in flight the time of a fetch decides how long the scan takes.
     let options = FleetToPlan { in_flight: 512, ..usual() };
     let prices = Prices::read(PRICES).unwrap();
-    let document = with_range(&options, |range, _| document(&options, 512, range, &prices));
+    let document = with_range(&options, |range, fleet| document(&options, range, fleet, &prices));
     let number = |name: &str| document[name].as_f64().unwrap();
     assert!(number("hours") < number("hours_at_most"));
     assert!(number("dollars") < number("dollars_at_most"));
