@@ -1,5 +1,7 @@
 -- The fence of a slot. Locks its row and returns it while (slot, lease number, token) is the slot's
--- current lease; returns a row of nulls when the lease is lost.
+-- current lease; returns a row of nulls when the lease is lost. A lease ends with the timeline that
+-- its token begins with: an asynchronous standby that was promoted may lack checkpoints of its
+-- holder, and gives transaction ids anew that the holder's cursors contain.
 create or replace function coordinator.check_slot(
     p_slot smallint, p_lease_number integer, p_token uuid)
 returns everytab.slots language plpgsql set search_path = everytab, pg_temp as $$
@@ -8,6 +10,7 @@ declare
 begin
     select * into fenced from slots
      where slot = p_slot and lease_number = p_lease_number and lease_token = p_token
+       and left(lease_token::text, 8) = coordinator.timeline()
        for no key update;
     return fenced;
 end $$;

@@ -53,7 +53,10 @@ begin
         select coalesce(nullif(array(select f.slot from suspect f), '{}'),
                         array(select f.slot from free f)) as slots)
     update slots s
-       set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
+       set lease_number = s.lease_number + 1, checkpoint = 0,
+           -- check_slot compares the timeline.
+           lease_token = overlay(gen_random_uuid()::text placing coordinator.timeline()
+                                 from 1)::uuid,
            holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'
       from taken
      where s.slot = any (taken.slots) and s.lease_token is null

@@ -16,6 +16,8 @@ begin
           join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
             on s.slot = shown.slot and s.lease_number = shown.lease_number
            and s.lease_token = shown.token
+         -- As check_slot has it.
+         where left(s.lease_token::text, 8) = coordinator.timeline()
          order by s.slot for no key update of s),
     renewed as (
         update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'

@@ -63,6 +63,11 @@ impl Coordinator {
         // If the lease is not held, `complete` knows whether it was lost or the job was completed.
         let completion = complete_in(&transaction, fence, stats).await?;
         if completion == Completion::Recorded {
+            if !held {
+                // The lease is current, but Postgres lost an earlier chunk in a failover. The
+                // transaction is rolled back, and the job is performed again by another lease.
+                return Ok(Some(Completion::Lost));
+            }
             transaction.commit().await?;
         }
         Ok(Some(completion))

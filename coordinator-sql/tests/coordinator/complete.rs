@@ -54,13 +54,43 @@ async fn a_chunk_sent_twice_is_recorded_once() {
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
 }
 
+/// Undoes the first chunk of a lease, as a failover does to an asynchronous standby.
+const LOSE_FIRST_CHUNK: &str = "
+    create function everytab.lose() returns trigger language plpgsql as $$ begin
+        delete from everytab.pages;
+        update everytab.jobs set chunks = 0 where chunks = 1;
+        return null;
+    end $$;
+    create trigger lose after insert on everytab.pages
+        for each statement execute function everytab.lose()";
+
+#[tokio::test]
+async fn a_job_whose_first_chunk_was_lost_is_not_completed_by_the_next_ones() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.run(LOSE_FIRST_CHUNK).await;
+    let output = Output::Pages((0..10_001).map(|n| page(n, "a.example")).collect());
+    let lost = database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
+    assert_eq!(lost, Completion::Lost);
+    database.run("drop trigger lose on everytab.pages; drop function everytab.lose").await;
+    database.expire_leases().await;
+    database.owner.sweep(9).await.unwrap();
+    database.end_backoffs().await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let done = database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
+    assert_eq!(done, Completion::Recorded);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 10_001);
+    database.assert_audited(scan).await;
+}
+
 #[tokio::test]
 async fn the_chunks_of_a_new_lease_are_fresh_again() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let first = database.lease_one(JobKind::Warc).await;
     let session = database.session().await;
-    assert!(record_page(&session, &first, 7).await);
+    assert!(record_page(&session, &first, 1).await);
     database.worker.release(first, "leaving", soon()).await.unwrap();
     let second = database.lease_one(JobKind::Warc).await;
     assert!(record_page(&session, &second, 1).await);

@@ -232,9 +232,8 @@ async fn the_advice_after_the_maximum_wait_finds_the_session_of_a_locked_row() {
     let now = sessions.replace("interval '1 minute'", "interval '0'");
     let other = database.session().await;
     other.run("begin").await;
-    let pids: Vec<i32> = query(format!("select pid from ({now}) as listed"))
-        .column(&database.pool)
-        .await;
+    let pids: Vec<i32> =
+        query(format!("select pid from ({now}) as listed")).column(&database.pool).await;
     let pid: i32 = query("select pg_backend_pid()").value(&other).await;
     assert!(pids.contains(&pid), "{pids:?} {pid}");
 }

@@ -43,7 +43,7 @@ pub(crate) fn settings() -> ConnectSettings {
 }
 
 /// The template is migrated once a server, whatever the number of test processes.
-fn template(server: &TestServer) -> String {
+pub(crate) fn template(server: &TestServer) -> String {
     let name = format!("coordinator_{}", schema_digest());
     server.template(&name, |url| {
         std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     session::{Session, query},
-    setup::{Database, digests, output_of, soon},
+    setup::{Database, digests, output_of, soon, template},
 };
 
 const BEFORE_RUNS: &str = include_str!("../fixtures/before_runs.sql");
@@ -20,6 +20,9 @@ const RUNNING: i32 = 2;
 /// The fixture in a database of its own, as the older program left it.
 async fn before_runs() -> Database {
     let server = shared_for_tests();
+    // The older program created the roles, which belong to the server and are not in the fixture.
+    // Without a migrated database on the server there are none.
+    template(server);
     let name = server.fresh_database(None);
     let url = server.url(&name, ADMIN_USER);
     Session::connect(&url).await.run(BEFORE_RUNS).await;

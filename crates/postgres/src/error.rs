@@ -108,6 +108,9 @@ pub enum PostgresError {
     /// psql failed.
     #[error("psql: {0}")]
     Psql(String),
+    /// pg_basebackup failed.
+    #[error("pg_basebackup: {0}")]
+    Basebackup(String),
     /// The environment holds a test database URL that `with-postgres` did not write.
     #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
     TestUrl {

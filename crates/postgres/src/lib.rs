@@ -27,7 +27,8 @@
 //!
 //! # Tests
 //!
-//! With the feature `testing`, `shared_for_tests` returns one server without durability. Under
+//! With the feature `testing`, `shared_for_tests` returns one server without durability, and a
+//! private server can fail over to a `Standby` that lacks its last commits. Under
 //! `with-postgres -- cargo nextest run` (this package's program, used by `make test`) all test
 //! processes share one server, named by `EVERYTAB_TEST_DATABASE_URL`. Without that variable each
 //! test process starts its own, which takes about 0.7 s. The next test run removes the directories
@@ -45,6 +46,8 @@ mod psql;
 mod server;
 mod server_folders;
 mod settings;
+#[cfg(feature = "testing")]
+mod standby;
 mod temporary;
 #[cfg(feature = "testing")]
 mod testing;
@@ -53,6 +56,8 @@ pub use error::PostgresError;
 pub use names::{ADMIN_USER, TEST_URL_VARIABLE};
 pub use private_postgres::PrivatePostgres;
 pub use settings::PostgresSettings;
+#[cfg(feature = "testing")]
+pub use standby::Standby;
 #[cfg(feature = "testing")]
 pub use testing::{TestServer, shared_for_tests};
 

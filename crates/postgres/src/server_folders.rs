@@ -135,7 +135,8 @@ impl ServerFolders {
         self.give(path)
     }
 
-    fn give(&self, path: &Path) -> Result<(), PostgresError> {
+    /// Gives a file or directory to the server's user.
+    pub(crate) fn give(&self, path: &Path) -> Result<(), PostgresError> {
         if self.user == UnixUser::current() {
             return Ok(());
         }

@@ -95,6 +95,27 @@ fn data_survives_a_stop_and_a_start() {
 }
 
 #[test]
+fn a_promoted_standby_has_the_address_and_lacks_the_commits_since_it_was_made() {
+    let dir = open_folder();
+    let mut server = PrivatePostgres::start(settings(dir.path())).unwrap();
+    server.psql("postgres", "create table t (n int)").unwrap();
+    for round in 1..=2 {
+        let url = server.admin_url();
+        server.psql("postgres", &format!("insert into t values ({round})")).unwrap();
+        let standby = server.standby().unwrap();
+        server.psql("postgres", "insert into t values (99)").unwrap();
+        server = server.fail_over(standby, settings(dir.path())).unwrap();
+        assert_eq!(server.admin_url(), url);
+        let found = server.psql("postgres", "select max(n), count(*) from t").unwrap();
+        assert_eq!(found, format!("{round}|{round}"));
+    }
+    // A promotion begins a new timeline.
+    let sql = "select timeline_id > 1 from pg_control_checkpoint()";
+    assert_eq!(server.psql("postgres", sql).unwrap(), "t");
+    server.erase().unwrap();
+}
+
+#[test]
 fn dropping_stops_and_frees_the_folder() {
     let dir = open_folder();
     let server = PrivatePostgres::start(settings(dir.path())).unwrap();

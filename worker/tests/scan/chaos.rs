@@ -1,5 +1,6 @@
 //! Chaos tests: scans by four workers, with faults of every kind at random times drawn from a seed.
-//! The published bytes, the outcomes and the counters equal those of a scan without faults.
+//! The published bytes, the outcomes and the counters equal those of a scan without faults, also
+//! after failovers of Postgres to a standby that lacks commits which workers were told of.
 //!
 //! Each test runs in a thread with a network and mounts of its own (`netns`). Where the kernel does
 //! not allow that, links and disks stay as they are and a line says so. `CHAOS_SEED`, `FAULTS` and
@@ -8,6 +9,7 @@
 mod chaos_environment;
 mod chaos_workers;
 mod crawls;
+mod failover;
 pub(crate) mod fault_proxy;
 mod faults;
 mod report;
@@ -25,6 +27,7 @@ use crate::{
 };
 use chaos_environment::{ChaosEnvironment, ChaosSettings};
 use chaos_workers::ChaosWorker;
+use faults::Fault;
 
 /// The number in an environment variable, or `otherwise` if the variable is not set.
 pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
@@ -99,6 +102,9 @@ impl ChaosTest {
         println!("{} scans with faults in {:.0?}\n{table}", events.len(), began.elapsed());
         println!("{collected} objects of lost leases were collected");
         assert_eq!(report::count_in_logs(&environment, "panicked at"), 0, "a worker panicked");
+        if self.faults >= 2 * Fault::ALL.len() {
+            assert!(environment.lost.of_workers > 0, "no failover lost a commit of a worker");
+        }
         let folders: Vec<_> =
             environment.workers.iter().map(|worker| worker.temporary.clone()).collect();
         drop(environment);

@@ -16,6 +16,7 @@ use everytab_testbed::s3::S3Server;
 
 use super::{
     chaos_workers::{ChaosWorker, WorkerOptions},
+    failover::LostCommits,
     fault_proxy::{DnsProxy, FaultProxy, Upstream},
     faults::{Fault, Target},
 };
@@ -70,6 +71,8 @@ pub(crate) struct ChaosEnvironment {
     pub(crate) lease: Duration,
     pub(crate) few_files: u64,
     pub(crate) fault_counts: BTreeMap<Fault, usize>,
+    /// What the failovers of Postgres lost.
+    pub(crate) lost: LostCommits,
     options: WorkerOptions,
     stores: Stores,
     postgres: Option<PrivatePostgres>,
@@ -139,6 +142,7 @@ impl ChaosEnvironment {
             lease: settings.lease,
             few_files: settings.few_files,
             fault_counts: BTreeMap::new(),
+            lost: LostCommits::default(),
             options: WorkerOptions { arguments, database: database.to_owned(), s3: endpoint },
             stores: Stores::s3(&s3_server.endpoint),
             s3,
@@ -170,7 +174,6 @@ impl ChaosEnvironment {
         id
     }
 
-    /// How far the scan or crawl is.
     /// Ends Postgres by a signal to its postmaster and starts it again.
     pub(crate) fn restart_postgres(&mut self, signal: &str) {
         let Some(postgres) = self.postgres.take() else { return };
@@ -180,6 +183,13 @@ impl ChaosEnvironment {
         wait_for("the end of Postgres", || (!postgres.is_running()).then_some(()));
         drop(postgres);
         self.postgres = Some(start_postgres(&self.postgres_dir));
+    }
+
+    /// Replaces Postgres by an asynchronous standby that lacks the last commits.
+    pub(crate) fn fail_over_postgres(&mut self) {
+        let Some(postgres) = self.postgres.take() else { return };
+        let settings = postgres_settings(&self.postgres_dir);
+        self.postgres = Some(self.lost.fail_over(postgres, settings, &self.options.database));
     }
 
     pub(crate) fn terminate_backends(&self) {
@@ -295,14 +305,17 @@ impl ChaosEnvironment {
     }
 }
 
-/// Starts a Postgres that keeps all commits if its processes crash, but not if the machine does.
-fn start_postgres(dir: &Path) -> PrivatePostgres {
-    let settings = PostgresSettings {
+/// A Postgres that keeps all commits if its processes crash, but not if the machine does.
+fn postgres_settings(dir: &Path) -> PostgresSettings {
+    PostgresSettings {
         durable: false,
         extra: vec![("synchronous_commit".to_owned(), "on".to_owned())],
         ..PostgresSettings::new(dir)
-    };
-    PrivatePostgres::start(settings).unwrap()
+    }
+}
+
+fn start_postgres(dir: &Path) -> PrivatePostgres {
+    PrivatePostgres::start(postgres_settings(dir)).unwrap()
 }
 
 fn make_database(postgres: &PrivatePostgres, name: &str) {

@@ -18,6 +18,8 @@ pub(crate) enum Fault {
     PostgresRestart,
     /// Postgres crashes and recovers.
     PostgresCrash,
+    /// Postgres crashes, and an asynchronous standby without its last commits replaces it.
+    PostgresFailsOver,
     /// Every connection is ended by Postgres.
     BackendsTerminated,
     /// No byte passes between one worker and Postgres, and no error is reported.
@@ -60,12 +62,13 @@ pub(crate) enum Target {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Kill,
         Self::FreezePastLease,
         Self::FreezeWithinLease,
         Self::PostgresRestart,
         Self::PostgresCrash,
+        Self::PostgresFailsOver,
         Self::BackendsTerminated,
         Self::PostgresSilent,
         Self::PostgresBroken,
@@ -91,9 +94,10 @@ impl Fault {
     ) -> Option<Target> {
         let worker = environment.workers.get(worker_index)?;
         match self {
-            Self::PostgresRestart | Self::PostgresCrash | Self::BackendsTerminated => {
-                Some(Target::Postgres)
-            }
+            Self::PostgresRestart
+            | Self::PostgresCrash
+            | Self::PostgresFailsOver
+            | Self::BackendsTerminated => Some(Target::Postgres),
             Self::S3Errors | Self::S3SlowDown | Self::S3Slow | Self::S3Resets | Self::StoreFull => {
                 Some(Target::S3)
             }
@@ -126,6 +130,7 @@ impl Fault {
             }
             Self::PostgresRestart => environment.restart_postgres("INT"),
             Self::PostgresCrash => environment.restart_postgres("QUIT"),
+            Self::PostgresFailsOver => environment.fail_over_postgres(),
             Self::BackendsTerminated => environment.terminate_backends(),
             Self::PostgresSilent => worker.database.set(Mode::Silent),
             Self::PostgresBroken => worker.database.set(Mode::Broken),
@@ -156,8 +161,11 @@ impl Fault {
     pub(crate) fn end(self, environment: &mut ChaosEnvironment, worker_index: usize) {
         let Some(worker) = environment.workers.get_mut(worker_index) else { return };
         match self {
-            Self::Kill | Self::PostgresRestart | Self::PostgresCrash | Self::BackendsTerminated => {
-            }
+            Self::Kill
+            | Self::PostgresRestart
+            | Self::PostgresCrash
+            | Self::PostgresFailsOver
+            | Self::BackendsTerminated => {}
             Self::FreezePastLease | Self::FreezeWithinLease => worker.signal("CONT"),
             Self::PostgresSilent | Self::PostgresBroken => worker.database.set(Mode::Pass),
             Self::LinkCut => with_network(worker.network.as_ref(), |network| network.restore()),

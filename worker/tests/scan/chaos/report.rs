@@ -27,6 +27,10 @@ pub(crate) fn table(environment: &ChaosEnvironment, events: &[Value]) -> String 
     let sums: Vec<String> = sums.iter().map(|(event, sum)| format!("{event} {sum}")).collect();
     lines.push(format!("leases: {}", sums.join(", ")));
     lines.push(format!(
+        "commits that failovers lost: {} of the test, {} of workers",
+        environment.lost.marks, environment.lost.of_workers,
+    ));
+    lines.push(format!(
         "workers: {} refused commits, {} runs ended by a lost lease, {} started",
         count_in_logs(environment, "outcome=\"Lost\""),
         count_in_logs(environment, "the job was ended"),

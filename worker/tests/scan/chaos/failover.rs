@@ -1,0 +1,74 @@
+//! Failovers of Postgres that lose commits: counts the commits that clients were told of and that
+//! the promoted standby lacks.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use everytab_postgres::{PostgresSettings, PrivatePostgres};
+
+/// How far the standby is behind its primary.
+const LAG: Duration = Duration::from_secs(1);
+/// The lag grows up to this until a worker's commit is among those that the standby lacks.
+const MAX_LAG: Duration = Duration::from_secs(5);
+const MARK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Commits that clients were told of, and that the promoted standbys lacked.
+#[derive(Debug, Default)]
+pub(crate) struct LostCommits {
+    /// Commits of this test, one per row of a table.
+    pub(crate) marks: usize,
+    /// Leases that workers were given, jobs that they completed and fetches that they recorded.
+    pub(crate) of_workers: usize,
+}
+
+impl LostCommits {
+    /// Kills `postgres` and promotes an asynchronous standby at its address. Fails unless the
+    /// standby has all commits from before its connection to the primary broke, and none of those
+    /// that clients were told of since.
+    pub(crate) fn fail_over(
+        &mut self,
+        postgres: PrivatePostgres,
+        settings: PostgresSettings,
+        database: &str,
+    ) -> PrivatePostgres {
+        let before = mark(&postgres);
+        let standby = postgres.standby().unwrap();
+        let copied = Instant::now();
+        let work_before = work(&postgres, database);
+        let (mut confirmed, mut work_done) = (before, work_before);
+        while copied.elapsed() < LAG || (work_done == work_before && copied.elapsed() < MAX_LAG) {
+            confirmed = mark(&postgres);
+            work_done = work(&postgres, database);
+            thread::sleep(MARK_INTERVAL);
+        }
+        let postgres = postgres.fail_over(standby, settings).unwrap();
+        assert_eq!(marks(&postgres), before, "commits that the promoted standby has");
+        assert!(confirmed > before, "no commit was lost");
+        self.marks += confirmed - before;
+        // A scan that was dropped takes its rows with it.
+        self.of_workers += work_done.saturating_sub(work_before);
+        postgres
+    }
+}
+
+/// Commits one more row to a table. Returns the number of rows.
+fn mark(postgres: &PrivatePostgres) -> usize {
+    let sql = "create table if not exists marks (made timestamptz default clock_timestamp());
+               insert into marks default values;
+               select count(*) from marks";
+    postgres.psql("postgres", sql).unwrap().parse().unwrap()
+}
+
+fn marks(postgres: &PrivatePostgres) -> usize {
+    postgres.psql("postgres", "select count(*) from marks").unwrap().parse().unwrap()
+}
+
+/// The sum of what workers have committed so far.
+fn work(postgres: &PrivatePostgres, database: &str) -> usize {
+    let sql = "select (select coalesce(sum(lease_number), 0) from everytab.jobs)
+                    + (select count(*) from everytab.job_results)
+                    + (select count(*) from everytab.fetches)";
+    postgres.psql(database, sql).unwrap().parse().unwrap()
+}
