@@ -2159,7 +2159,7 @@ declare
     fenced jobs;
 begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
-    held := coalesce(fenced.kind = p_kind, false);
+    held := coalesce(fenced.kind = p_kind and p_chunk <= fenced.chunks + 1, false);
     fresh := held and p_chunk > fenced.chunks;
     run := fenced.run;
     part := fenced.part;
@@ -2227,7 +2227,10 @@ CREATE FUNCTION coordinator.bundled_shards(p_scan integer) RETURNS SETOF integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select j.part from jobs j
-     where j.run = p_scan and j.kind = 'bundle-shard' and j.state = 'completed' order by j.part;
+     where j.run = p_scan and j.kind = 'bundle-shard'
+       and (j.state = 'completed'
+            or exists (select from job_results r where r.job_id = j.job_id))
+     order by j.part;
 $$;
 
 -- Name: cancel_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2432,6 +2435,7 @@ declare
 begin
     select * into fenced from slots
      where slot = p_slot and lease_number = p_lease_number and lease_token = p_token
+       and left(lease_token::text, 8) = coordinator.timeline()
        for no key update;
     return fenced;
 end $$;
@@ -3419,7 +3423,10 @@ declare
     data_tables constant text[] := array['hosts', 'pages', 'icons'];
 begin
     perform 1 from scans s join runs r on r.run = s.scan
-      where s.scan = p_scan and r.state = 'cancelled' for update of r;
+      where s.scan = p_scan and r.state = 'cancelled'
+       and not exists (select from index_files f where f.scan = p_scan)
+       and not exists (select from bundles b where b.scan = p_scan)
+       for update of r;
     if not found then
         return false;
     end if;
@@ -3518,6 +3525,8 @@ CREATE FUNCTION coordinator.earlier_outcomes(p_scan integer) RETURNS jsonb
               join runs own on own.run = s.scan
               join runs r on r.started_at < own.started_at
                and r.state in ('finished', 'finished_with_discards')
+               and exists (select from jobs p where p.run = r.run and p.kind = 'publish'
+                                                and p.state = 'completed')
               join scans e on e.scan = r.run
              where s.scan = p_scan
              order by e.settings ->> 'site' = s.settings ->> 'site' desc, r.started_at desc
@@ -4506,7 +4515,10 @@ begin
         select coalesce(nullif(array(select f.slot from suspect f), '{}'),
                         array(select f.slot from free f)) as slots)
     update slots s
-       set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
+       set lease_number = s.lease_number + 1, checkpoint = 0,
+           -- check_slot compares the timeline.
+           lease_token = overlay(gen_random_uuid()::text placing coordinator.timeline()
+                                 from 1)::uuid,
            holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'
       from taken
      where s.slot = any (taken.slots) and s.lease_token is null
@@ -5128,10 +5140,11 @@ CREATE FUNCTION coordinator.most_tabs(p_scan integer) RETURNS integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select coalesce(max(ceil(b.tabs::numeric / greatest(b.bundles, 1))), 0)::integer
-      from bundles b
-      join jobs j on j.run = b.scan and j.kind = 'bundle-shard' and j.part = b.shard
-       and j.lease_number = b.lease_number and j.state = 'completed'
-     where b.scan = p_scan;
+      from (select distinct on (b.shard) b.tabs, b.bundles
+              from bundles b
+              join jobs j on j.run = b.scan and j.kind = 'bundle-shard' and j.part = b.shard
+              join job_results r on r.job_id = j.job_id and r.lease_number = b.lease_number
+             where b.scan = p_scan order by b.shard, b.lease_number desc) b;
 $$;
 
 -- Name: move_crawl(uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -5925,6 +5938,8 @@ begin
           join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
             on s.slot = shown.slot and s.lease_number = shown.lease_number
            and s.lease_token = shown.token
+         -- As check_slot has it.
+         where left(s.lease_token::text, 8) = coordinator.timeline()
          order by s.slot for no key update of s),
     renewed as (
         update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
@@ -6377,8 +6392,9 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- The stores that jobs were given back for, until a job of the kind is completed that was
-        -- leased afterwards: one that was leased before may have read all that it needs.
+        -- What jobs were released for: stores, resolvers and this database, until a job of the kind
+        -- is completed that was leased afterwards: one that was leased before may have read all
+        -- that it needs. A resolver is that of one worker, so another worker's job shows nothing.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
@@ -6388,7 +6404,12 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                    and r.state in ('running', 'paused')
                    and not exists (
                        select from job_results done
-                        where done.run = p_scan and done.kind = j.kind and done.leased_at > ev.at)
+                        where done.run = p_scan and done.kind = j.kind and done.leased_at > ev.at
+                          and (ev.message not like 'waiting for the resolver%'
+                               or done.worker_id = ev.worker_id))
+                   and exists (
+                       select from stages st
+                        where st.run = p_scan and st.kind = j.kind and st.outstanding > 0)
                  order by j.kind, ev.at desc) t), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
@@ -6887,6 +6908,16 @@ begin
         * case when p_kind in ('index', 'warc') then source_requests / p_archive_rate::float8
                when p_kind = 'icon' then icon_requests / p_rate::float8 end);
 end $$;
+
+-- Name: timeline(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.timeline() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select case when not pg_is_in_recovery()
+                then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end;
+$$;
 
 -- Name: unblock(text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -9367,6 +9398,10 @@ REVOKE ALL ON FUNCTION coordinator.tell_webhooks(p_owner text, p_type text, p_da
 -- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer) FROM PUBLIC;
+
+-- Name: FUNCTION timeline(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.timeline() FROM PUBLIC;
 
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,7 +1,13 @@
--- The shards whose bundles are written, in ascending order: the input of search and publish jobs.
+-- The shards whose bundles are written, in ascending order: the input of search, map and publish
+-- jobs. A job that is discarded when it is performed again leaves the bundles and parts of its last
+-- completed lease, which the site may show. Search files without their hosts would hide them from
+-- takedowns.
 create or replace function coordinator.bundled_shards(p_scan integer)
 returns setof integer language sql stable security definer
 set search_path = everytab, pg_temp as $$
     select j.part from jobs j
-     where j.run = p_scan and j.kind = 'bundle-shard' and j.state = 'completed' order by j.part;
+     where j.run = p_scan and j.kind = 'bundle-shard'
+       and (j.state = 'completed'
+            or exists (select from job_results r where r.job_id = j.job_id))
+     order by j.part;
 $$;

@@ -1,6 +1,7 @@
 -- The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
--- that ended by itself, of the same site if there is one, otherwise of any site. Null if there is
--- none. Apart from scan_status, because they do not change while a scan is watched.
+-- that ended by itself and whose publish job completed, of the same site if there is one, otherwise
+-- of any site: a scan that was refused is no measure for the next one. Null if there is none. Apart
+-- from scan_status, because they do not change while a scan is watched.
 create or replace function coordinator.earlier_outcomes(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((
@@ -13,6 +14,8 @@ returns jsonb language sql stable security definer set search_path = everytab, p
               join runs own on own.run = s.scan
               join runs r on r.started_at < own.started_at
                and r.state in ('finished', 'finished_with_discards')
+               and exists (select from jobs p where p.run = r.run and p.kind = 'publish'
+                                                and p.state = 'completed')
               join scans e on e.scan = r.run
              where s.scan = p_scan
              order by e.settings ->> 'site' = s.settings ->> 'site' desc, r.started_at desc

@@ -53,6 +53,24 @@ async fn a_discarded_icon_job_still_enqueues_its_bundle_shard_without_icons() {
 }
 
 #[tokio::test]
+async fn a_shard_that_is_discarded_when_it_is_bundled_again_keeps_its_bundles() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    database.work_on(&kinds_before(JobKind::BundleShard)).await;
+    discard_one(&database, JobKind::BundleShard).await;
+    database.work().await;
+    assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [1, 2]);
+    assert_eq!(database.owner.retry_jobs(scan, None, None, Some("ok")).await.unwrap(), 3);
+    database.work_on(&kinds_before(JobKind::BundleShard)).await;
+    for _ in 0..3 {
+        discard_one(&database, JobKind::BundleShard).await;
+    }
+    database.work().await;
+    assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [1, 2]);
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 1);
+}
+
+#[tokio::test]
 async fn icons_of_a_discarded_icon_job_are_never_read() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;

@@ -3,7 +3,7 @@
 use everytab_coordinator::{Completion, JobKind, Output, Progress, ScanStatus};
 use serde_json::{Value, json};
 
-use crate::setup::{Database, WORKER_ID, soon};
+use crate::setup::{Database, WORKER_ID, kinds_before, soon};
 
 /// The document that `scan status --json` prints.
 async fn status(database: &Database, scan: i32) -> Value {
@@ -70,7 +70,7 @@ async fn outcomes_are_summed_over_completed_jobs_alone() {
 }
 
 #[tokio::test]
-async fn a_scan_is_compared_with_the_last_one_of_its_site_that_ended_by_itself() {
+async fn a_scan_is_compared_with_the_last_one_of_its_site_that_was_published() {
     let database = Database::new().await;
     let scan_of = async |site: i32| {
         let scan = database.start_sharded(2).await;
@@ -101,6 +101,11 @@ async fn a_scan_is_compared_with_the_last_one_of_its_site_that_ended_by_itself()
     assert_eq!(compared(of_another_site).await, expected, "no other has ended");
     let cancelled = scan_of(1).await;
     database.owner.cancel_run(cancelled).await.unwrap();
+    let not_published = scan_of(1).await;
+    database.work_on(&kinds_before(JobKind::Publish)).await;
+    let lease = database.lease_one(JobKind::Publish).await;
+    database.worker.discard(lease, "publish refused", soon()).await.unwrap();
+    assert_eq!(database.state_of_scan(not_published).await, "finished_with_discards");
     let now = scan_of(1).await;
     assert_eq!(compared(now).await, expected);
     assert_eq!(compared(scan_of(3).await).await, as_earlier(of_another_site).await);

@@ -1,6 +1,8 @@
 //! `bundle-shard`: selects each host's best icon that decodes, and writes the shard's bundles,
 //! search part and map part.
 
+mod live_tabs;
+
 use std::{
     collections::{BTreeMap, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -31,6 +33,7 @@ use everytab_sandbox::{Sandbox, SandboxError};
 use everytab_storage::Store;
 use sha2::{Digest, Sha256};
 
+use self::live_tabs::{ShardCounts, check_loss};
 use crate::{
     context::Context,
     icon_processes::{self, CRASHED, ConvertedIcon, Reason},
@@ -72,6 +75,7 @@ impl Job for BundleShard {
     ) -> Result<PerformedJob, JobError> {
         let bundles = job.info.bundles_per_shard.unwrap_or(1);
         let first_bundle = job.part.saturating_mul(bundles);
+        let blocked = hosts.iter().filter(|host| host.blocked).count();
         let archive = ShardArchive::open(context, job, &hosts).await?;
         let converter = Converter {
             archive,
@@ -99,6 +103,9 @@ impl Job for BundleShard {
         stats.count(CountName::BundleBytes, bytes);
         let site = context.store(&job.settings.site).await?;
         let scan_id = job.info.scan_id;
+        let left = [tab_count, with_icon].map(|count| (count + blocked) as u64);
+        let left = ShardCounts { tabs: left[0], with_icon: left[1] };
+        check_loss(&*site, job, left).await?;
         let named = (first_bundle..)
             .zip(objects)
             .map(|(number, bundle)| (object_names::bundle(scan_id, number), bundle));

@@ -10,10 +10,7 @@ use everytab_sandbox::Sandbox;
 use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-use crate::{
-    icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings,
-    store_tokens::KnownStores,
-};
+use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
 /// Maximum attempts of one store request by a worker. Twelve attempts with their pauses take about
 /// 50 s on average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
@@ -34,8 +31,6 @@ pub struct Context {
     pub temporary: PathBuf,
     /// The sandbox in which icons are decoded.
     pub sandbox: Arc<Sandbox>,
-    /// The stores that hold their scan's token.
-    pub(crate) known_stores: Arc<KnownStores>,
 }
 
 /// Opened stores by URL and access, so that connections are shared.
@@ -68,7 +63,6 @@ impl Context {
             exclusions: Arc::default(),
             temporary,
             sandbox: Arc::new(icon_processes::sandbox()),
-            known_stores: Arc::default(),
         }
     }
 

@@ -175,13 +175,6 @@ impl StoreOutage {
         let options = PutOptions::new("text/plain", "no-store");
         Ok(store.put(&format!("{prefix}{CANARY}"), bytes::Bytes::new(), options).await?)
     }
-
-    /// Forgets that the store held the scan's token, so that it is looked for after the outage.
-    pub(crate) fn forget_store(&self, context: &Context) {
-        if let Some(url) = self.store.written_url(&self.settings) {
-            context.known_stores.forget(self.scan_id, url);
-        }
-    }
 }
 
 /// Why a store cannot be used.

@@ -163,17 +163,17 @@ async fn publish_and_compare(
     let mut numbers = scan_numbers::of(&request.outcomes, &request.status);
     let mut manifest = manifest(request, &numbers);
     manifest.search = search_kinds(&*site, &manifest.prefix).await?;
-    fill_gaps(&*site, request, heartbeat).await?;
-    if let Some(layout) = request.map {
-        manifest.map = Some(publish_map(&*site, &manifest.prefix, layout, heartbeat).await?);
-    }
     let before = site.get_tagged(MANIFEST).await?;
     let published = read_manifest(site.url(), before.as_ref(), request)?;
     let (excluded, published_by_now) = (&request.excluded, published.as_ref());
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
-    // Checked before any removal, so that a rejected publish leaves the tabs in place.
+    // Checked before anything is written, because the site may show this scan already.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
     replacement(site.url(), published_by_now, &left, request)?;
+    fill_gaps(&*site, request, heartbeat).await?;
+    if let Some(layout) = request.map {
+        manifest.map = Some(publish_map(&*site, &manifest.prefix, layout, heartbeat).await?);
+    }
     let trouble = excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat);
     if let Some(trouble) = trouble.await? {
         return Err(JobError::Discard(trouble));
@@ -292,7 +292,7 @@ fn bundles_per_shard(request: &PublishRequest) -> i32 {
     request.info.bundles_per_shard.unwrap_or(1)
 }
 
-/// Writes empty bundles for discarded shards, so that bundle numbers have no gap.
+/// Writes empty bundles for shards that were never bundled, so that bundle numbers have no gap.
 async fn fill_gaps(
     site: &dyn Store,
     request: &PublishRequest,
@@ -330,9 +330,9 @@ fn read_manifest(
 }
 
 /// Replaces the manifest, unless the site shows a scan that must not be replaced. `left` is the
-/// manifest with all exclusions subtracted from its tabs and from nothing else, because an exclusion is not a
-/// loss. `seen` is the published manifest that was read earlier, with the bundles that takedowns
-/// had rewritten until then.
+/// manifest with all exclusions subtracted from its tabs and from nothing else, because an
+/// exclusion is not a loss. `seen` is the published manifest that was read earlier, with the
+/// bundles that takedowns had rewritten until then.
 async fn replace_manifest(
     site: &dyn Store,
     (manifest, left): (&Manifest, &Manifest),

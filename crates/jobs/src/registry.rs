@@ -89,18 +89,11 @@ async fn perform_scan_job(
     context: &Context,
     job: &ScanAssignment,
 ) -> Result<PerformedJob, JobError> {
-    let performed = match recognise_stores(context, job).await {
-        Ok(()) => perform_in_its_stores(coordinator, context, job).await,
-        Err(error) => Err(error),
-    };
-    match performed {
+    match perform_in_its_stores(coordinator, context, job).await {
         Err(JobError::Store(failed)) => {
             let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
             Err(match outage.is_confirmed(&failed, context).await {
-                true => {
-                    outage.forget_store(context);
-                    JobError::Outage(Box::new(outage))
-                }
+                true => JobError::Outage(Box::new(outage)),
                 false => JobError::Retry(failed.reason),
             })
         }
@@ -108,32 +101,46 @@ async fn perform_scan_job(
     }
 }
 
-/// Checks that the stores that a job needs hold the scan's tokens. Each is checked once per scan,
-/// and again after an outage.
+/// Performs a job, and checks the scan's tokens before and afterwards. A disk may be unmounted
+/// meanwhile, and the job has then written to the directory below the mount point.
+async fn perform_in_its_stores(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &ScanAssignment,
+) -> Result<PerformedJob, JobError> {
+    recognise_stores(context, job, |_| true).await?;
+    let performed = perform_by_kind(coordinator, context, job).await?;
+    recognise_stores(context, job, |url| !url.starts_with("s3://")).await?;
+    Ok(performed)
+}
+
+/// Checks that the stores that a job needs, and whose URL `is_checked`, hold the scan's tokens.
 ///
 /// # Errors
 /// Returns an outage if a store has no token, and an error if it cannot be reached.
-async fn recognise_stores(context: &Context, job: &ScanAssignment) -> Result<(), JobError> {
+async fn recognise_stores(
+    context: &Context,
+    job: &ScanAssignment,
+    is_checked: impl Fn(&str) -> bool,
+) -> Result<(), JobError> {
     let ScanAssignment { kind, info, settings, .. } = job;
     if !settings.has_store_tokens {
         return Ok(());
     }
     for store in ScanStore::ALL.into_iter().filter(|store| store.kinds().contains(kind)) {
-        let Some(url) = store.written_url(settings) else { continue };
-        if context.known_stores.contains(info.scan_id, url) {
+        let Some(url) = store.written_url(settings).filter(|url| is_checked(url)) else {
             continue;
-        }
+        };
         let fault = store_tokens::fault(&*context.store(url).await?, info.scan_id).await?;
         if let Some(reason) = fault {
             let outage = StoreOutage::of_other_store(store, reason, info, settings);
             return Err(JobError::Outage(Box::new(outage)));
         }
-        context.known_stores.insert(info.scan_id, url);
     }
     Ok(())
 }
 
-async fn perform_in_its_stores(
+async fn perform_by_kind(
     coordinator: &Coordinator,
     context: &Context,
     job: &ScanAssignment,

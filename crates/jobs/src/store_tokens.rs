@@ -7,12 +7,9 @@
 //!
 //! Does not depend on Postgres, or on the scan's other objects.
 
-use std::collections::HashSet;
-
 use bytes::Bytes;
 use everytab_bundler::object_names::store_token;
 use everytab_storage::{PutOptions, StorageError, Store};
-use parking_lot::Mutex;
 use uuid::Uuid;
 
 /// The content, for an operator who finds the object.
@@ -51,25 +48,6 @@ pub async fn fault(store: &dyn Store, scan_id: Uuid) -> Result<Option<String>, S
              scan with stores that all machines reach, such as s3://"
         )
     }))
-}
-
-/// The stores that hold a scan's token, by the scan and the store's URL.
-#[derive(Debug, Default)]
-pub(crate) struct KnownStores(Mutex<HashSet<(Uuid, String)>>);
-
-impl KnownStores {
-    pub(crate) fn contains(&self, scan_id: Uuid, url: &str) -> bool {
-        self.0.lock().contains(&(scan_id, url.to_owned()))
-    }
-
-    pub(crate) fn insert(&self, scan_id: Uuid, url: &str) {
-        self.0.lock().insert((scan_id, url.to_owned()));
-    }
-
-    /// Forgets a store after an outage, because another disk may be mounted there since.
-    pub(crate) fn forget(&self, scan_id: Uuid, url: &str) {
-        self.0.lock().remove(&(scan_id, url.to_owned()));
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::{error::OperationError, line_sink::LineSink};
+use crate::{error::OperationError, line_sink::LineSink, scan_start::check_tokens};
 
 /// Tables that are read concurrently; with 20 ms per read, those of 25,000 shards take 16 s.
 const CONCURRENT_TABLES: usize = 32;
@@ -100,6 +100,7 @@ pub async fn of_host(
     let host = hostname(name).map_err(OperationError::usage)?;
     let info = coordinator.load_scan(scan).await?;
     let settings: ScanSettings = serde_json::from_value(info.settings)?;
+    check_tokens(&settings, [&settings.archive], info.scan_id).await?;
     let archive = everytab_storage::open(&settings.archive, &StoreSettings::default()).await?;
     let completed = coordinator.referenced_archives(scan).await?;
     let shards = u64::from(info.shards.unwrap_or(0).unsigned_abs());

@@ -317,6 +317,24 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
     Ok(())
 }
 
+/// Checks that stores hold a scan's token. A scan of an older version has none.
+///
+/// # Errors
+/// Returns an error if a store on this machine is not the scan's, or cannot be reached.
+pub(crate) async fn check_tokens<const N: usize>(
+    settings: &ScanSettings,
+    urls: [&str; N],
+    scan_id: Uuid,
+) -> Result<(), OperationError> {
+    for url in urls.into_iter().filter(|_| settings.has_store_tokens) {
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        if let Some(fault) = store_tokens::fault(&*store, scan_id).await? {
+            return Err(OperationError::new(fault));
+        }
+    }
+    Ok(())
+}
+
 /// Deletes a scan's tokens from its stores, from the second one even if the first one fails.
 ///
 /// # Errors

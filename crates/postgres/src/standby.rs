@@ -78,6 +78,8 @@ impl PrivatePostgres {
         fs::rename(&standby.data, &data).map_err(PostgresError::io("make", &data))?;
         // The archive of the write-ahead log has nothing, so that recovery ends with its own.
         settings.extra.push(("restore_command".to_owned(), "false".to_owned()));
+        // Until it is promoted, no session is accepted: it could only read.
+        settings.extra.push(("hot_standby".to_owned(), "off".to_owned()));
         Self::start(settings)
     }
 }

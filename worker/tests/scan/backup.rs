@@ -235,14 +235,31 @@ fn an_object_that_was_lost_before_the_backup_is_named_by_the_rows() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = finished_scan(&internet, Stores::folders(&internet, dir));
-    let archives = files(&dir.join("archive"));
-    let lost = archives.keys().find(|name| name.ends_with(".warc.gz")).unwrap();
-    fs::remove_file(dir.join("archive").join(lost)).unwrap();
     let place = url_of(&dir.join("backup"));
+    let first_of = |store: &str, end: &str| {
+        let names = files(&dir.join(store)).into_keys();
+        names.into_iter().find(|name| name.ends_with(end)).unwrap()
+    };
+    for (store, end, kind) in
+        [("archive", ".warc.gz", "--kind icon"), ("site", "tabs/1.json", "--kind bundle-shard")]
+    {
+        let name = first_of(store, end);
+        let path = dir.join(store).join(&name);
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let refused = run(database.owner(&["backup", "--to", &place])).expect_code(1).stderr;
+        for part in [name.as_str(), kind, "lacks 1 objects"] {
+            assert!(refused.contains(part), "{refused}");
+        }
+        assert!(!dir.join("backup").exists());
+        fs::write(&path, bytes).unwrap();
+    }
+    // As `scan gc` leaves an old scan.
+    fs::remove_dir_all(dir.join("site/scans")).unwrap();
+    fs::remove_file(dir.join("site/manifest.json")).unwrap();
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
     let found = verify(&database, &place).expect_code(1);
-    assert!(found.stdout.contains(lost.as_str()), "{}", found.stdout);
-    assert!(found.stdout.contains("was not there when"), "{}", found.stdout);
+    assert!(found.stdout.contains("tabs/1.json was not there when"), "{}", found.stdout);
 }
 
 #[test]

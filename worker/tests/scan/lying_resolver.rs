@@ -25,8 +25,8 @@ use crate::{
 };
 
 const HOSTS: u64 = 120;
-/// Questions that a resolver answers correctly before it lies in the middle of a scan: more than the
-/// first shard takes, and fewer than there are hosts.
+/// Questions that a resolver answers correctly before it lies in the middle of a scan: more than
+/// the first shard takes, and fewer than there are hosts.
 const RIGHT_ANSWERS: usize = 60;
 /// No lease may run out, even on a busy machine.
 const LEASE: &str = "10s";
@@ -57,8 +57,8 @@ impl Lie {
                 "waiting for the resolver: it returned a false result: everytab-"
             }
             Self::ServfailForHalf | Self::SlowForAll => {
-                "waiting for the resolver: no response for names that exist (example.com, iana.org, \
-                 wikipedia.org)"
+                "waiting for the resolver: no response for names that exist (example.com, \
+                 iana.org, wikipedia.org)"
             }
         }
     }

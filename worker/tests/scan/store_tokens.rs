@@ -7,7 +7,7 @@ use everytab_postgres::shared_for_tests;
 use everytab_testbed::Mix;
 
 use crate::{
-    environment::{Database, Internet, Stores, internet},
+    environment::{Database, Internet, Stores, internet, stage},
     setup::{Running, assert_same, files, published, run, wait_for},
 };
 
@@ -113,6 +113,80 @@ fn publish_writes_to_no_other_disk_at_the_sites_path() {
 }
 
 #[test]
+fn a_disk_that_is_lost_in_the_middle_of_a_scan_gets_nothing() {
+    let internet = internet(60, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan_with_lease(internet.crawl(), LEASE, &[]);
+    let stage_verb = |verb, kind| {
+        run(database.owner(&["scan", verb, "--kind", kind])).expect_code(0);
+    };
+    for kind in ["bundle-shard", "search", "map"] {
+        stage_verb("pause", kind);
+    }
+    // One worker, which has performed jobs in each store before its disk is lost.
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    for (store, done, next) in
+        [("archive", "icon", "bundle-shard"), ("site", "bundle-shard", "search")]
+    {
+        wait_for(&format!("all jobs of {done}"), || {
+            let status = database.status();
+            let of_kind = stage(&status, done);
+            (of_kind["done"].as_u64() > Some(0) && of_kind["outstanding"] == 0).then_some(())
+        });
+        let (here, away) = (dir.join(store), dir.join(format!("{store} elsewhere")));
+        fs::rename(&here, &away).unwrap();
+        fs::create_dir(&here).unwrap();
+        stage_verb("resume", next);
+        let said = trouble_of(&database, store);
+        assert!(said.contains("is not the scan's store"), "{said}");
+        let sql = format!("select count(*) from everytab.job_results where kind = '{next}'");
+        assert_eq!(database.psql(&sql).trim(), "0");
+        assert!(files(&here).is_empty(), "{:?}", files(&here).keys());
+        fs::remove_dir(&here).unwrap();
+        fs::rename(&away, &here).unwrap();
+    }
+    stage_verb("resume", "map");
+    worker.finish().expect_code(0);
+    assert_nothing_was_lost(&database);
+}
+
+#[test]
+fn a_machine_with_other_disks_backs_up_nothing_and_judges_no_requests() {
+    let internet = internet(40, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    finished_scan(&internet, &database);
+    let place = dir.join("backup");
+    let backup = ["backup", "--to", &format!("file://{}", place.display())];
+    run(database.owner(&backup)).expect_code(0);
+    let good = files(&place);
+    let host = database.psql("select min(hostname) from everytab.pages");
+    let requests = ["scan", "requests", host.trim()];
+    run(database.owner(&requests)).expect_code(0);
+    // A scan that is done again has another row, and its backup is made again.
+    run(database.owner(&["scan", "retry", "--kind", "publish"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    for store in ["archive", "site"] {
+        let (here, away) = (dir.join(store), dir.join("away"));
+        fs::rename(&here, &away).unwrap();
+        fs::create_dir(&here).unwrap();
+        let refused = run(database.owner(&backup)).expect_code(1).stderr;
+        for part in [here.to_str().unwrap(), "is not the scan's store", "mount"] {
+            assert!(refused.contains(part), "{refused}");
+        }
+        assert_same(&files(&place), &good, "the backup");
+        if store == "archive" {
+            let refused = run(database.owner(&requests)).expect_code(1).stderr;
+            assert!(refused.contains("is not the scan's store"), "{refused}");
+        }
+        fs::remove_dir(&here).unwrap();
+        fs::rename(&away, &here).unwrap();
+    }
+    run(database.owner(&backup)).expect_code(0);
+}
+
+#[test]
 fn a_bucket_that_is_not_the_scans_is_refused_too() {
     let internet = internet(40, Mix::none());
     let s3 = internet.s3();
@@ -184,11 +258,10 @@ fn a_token_that_cannot_be_deleted_is_named_and_the_rest_of_the_scan_goes() {
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     let first = finished_scan(&internet, &database);
     finished_scan(&internet, &database);
-    // A directory with a file cannot be deleted as an object.
-    let token = dir.join("archive/.everytab").join(&first);
-    fs::remove_file(&token).unwrap();
-    fs::create_dir(&token).unwrap();
-    fs::write(token.join("file"), "").unwrap();
+    // A store deletes nothing outside its directory.
+    let tokens = dir.join("archive/.everytab");
+    fs::rename(&tokens, dir.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(dir.join("elsewhere"), &tokens).unwrap();
     let gc = run(database.owner(&["scan", "gc", "--keep", "0", "--drop-rows"])).expect_code(0);
     for part in ["remains", &format!(".everytab/{first}"), dir.join("archive").to_str().unwrap()] {
         assert!(gc.stderr.contains(part), "{}", gc.stderr);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet, internet_with},
-    setup::{Ended, folder, manifest, run, worker},
+    setup::{Ended, assert_same, files, folder, manifest, run, worker},
 };
 
 const HOSTS: u64 = 150;
@@ -115,6 +115,49 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     fs::remove_file(site.join("stats.json")).unwrap();
     run(database.owner(&["publish"])).expect_code(0);
     assert_counted();
+}
+
+#[test]
+fn a_published_scan_that_is_done_again_with_worse_results_leaves_its_site_alone() {
+    let internet = internet(HOSTS, Mix::none());
+    let gone = internet_with(|scratch| Settings {
+        behaviours: Mix::only(Behaviour::Gone),
+        ..Settings::generated(7, HOSTS, scratch)
+    });
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &["--entries-per-bundle", "20"]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let scan = newest(&database);
+    let icons = manifest(&site)["with_icon"].as_u64().unwrap();
+    let published = files(&site);
+    let retry = |outcome| {
+        run(database.owner(&["scan", "retry", "--outcome", outcome])).expect_code(0);
+    };
+    let assert_refused = |parts: &[&str]| {
+        let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+        assert_says(&shown.replace("\n             ", " "), parts);
+        assert_same(&files(&site), &published, "the site");
+    };
+
+    // The icons are fetched again, and most of their servers have lost them.
+    retry("ok");
+    run(worker_in(&gone, &database)).expect_code(3);
+    let reason =
+        ["shows this scan, and shard ", " tabs with an icon instead of ", "more than 20 %"];
+    assert_refused(&[&reason[..], &["publish refused", "repeat the `scan retry`"]].concat());
+
+    // Mended, or accepted.
+    retry("http_404_410");
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(manifest(&site)["with_icon"], icons);
+    retry("ok");
+    run(worker_in(&gone, &database)).expect_code(3);
+    fs::remove_file(site.join("manifest.json")).unwrap();
+    run(database.owner(&["scan", "retry", "--kind", "bundle-shard"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let worse = manifest(&site);
+    assert_eq!(worse["scan"], scan.as_str());
+    assert!(worse["with_icon"].as_u64().unwrap() * 5 < icons, "{worse}");
 }
 
 #[test]

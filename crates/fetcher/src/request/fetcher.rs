@@ -195,8 +195,8 @@ impl Fetcher {
     }
 
     /// Checks whether the network works again: the resolver returns correct results for the known
-    /// names and for a made-up one, and addresses that were reached before can be reached. If so, closes the
-    /// circuit breaker.
+    /// names and for a made-up one, and addresses that were reached before can be reached. If so,
+    /// closes the circuit breaker.
     ///
     /// # Errors
     /// Returns the failure that remains.

@@ -1,12 +1,17 @@
 //! Makes a backup, or completes an interrupted one.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use everytab_bundler::{
     object_names,
     page_files::{HASHED_FOLDERS, changing_keys},
 };
-use everytab_coordinator::{Coordinator, ScanState, migrations};
+use everytab_coordinator::{Coordinator, JobKind, ScanState, migrations};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::ObjectInfo;
 use futures_util::{StreamExt, stream};
@@ -18,8 +23,9 @@ use super::{
     copy::{CONCURRENT_COPIES, Copier, Expected, open},
     format::{self, Backup, BackupObject, FIRST_CRAWL, Journal, StoreKind, settings_of},
     rows,
+    verify::bundles_of_rows,
 };
-use crate::{database, error::OperationError, line_sink::LineSink};
+use crate::{database, error::OperationError, line_sink::LineSink, scan_start::check_tokens};
 
 /// Maximum time before copied objects are noted, so that an interrupted backup loses a few seconds
 /// of work.
@@ -101,6 +107,10 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     let coordinator = database::connect(&database_url).await?;
     let subject = Subject::find(&coordinator, scan).await?;
     let row = subject.row(&coordinator).await?;
+    // Before anything is written, because `to` may hold a good backup of this scan.
+    if let Some(number) = subject.scan {
+        wanted_objects(&coordinator, number, &row, &settings_of(&row)?).await?;
+    }
     let to = open(&url).await?;
     let mut journal = Journal::open(Arc::clone(&to), &row).await?;
     let rows = rows::save(&coordinator, &database_url, &temporary, &mut journal, sink).await?;
@@ -133,6 +143,10 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
 
 /// Lists the objects of a scan in the site and the archive. The objects in the site's root belong
 /// to the scan only while the manifest names it.
+///
+/// # Errors
+/// Returns an error if a store on this machine is not the scan's, or an archive or bundle that the
+/// rows refer to is missing.
 async fn wanted_objects(
     coordinator: &Coordinator,
     number: i32,
@@ -140,17 +154,22 @@ async fn wanted_objects(
     settings: &ScanSettings,
 ) -> Result<Vec<(StoreKind, ObjectInfo)>, OperationError> {
     let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
+    check_tokens(settings, [&settings.archive, &settings.site], id).await?;
     let site = open(&settings.site).await?;
     let archive = open(&settings.archive).await?;
     let mut wanted = Vec::new();
     let mut add = |source, listed: Vec<ObjectInfo>| {
         wanted.extend(listed.into_iter().map(|object| (source, object)));
     };
-    add(StoreKind::Site, site.list_all(&object_names::scan_prefix(id)).await?);
+    let of_scan = site.list_all(&object_names::scan_prefix(id)).await?;
+    // `scan gc` removes the whole site of an old scan, and keeps its archives.
+    let mut has_site = !of_scan.is_empty();
+    add(StoreKind::Site, of_scan);
     let manifest = site.get_tagged(object_names::MANIFEST).await?;
     let is_live = manifest
         .and_then(|tagged| serde_json::from_slice::<Value>(&tagged.bytes).ok())
         .is_some_and(|manifest| manifest["scan"] == row["scan_id"]);
+    has_site |= is_live;
     if is_live {
         for folder in HASHED_FOLDERS {
             add(StoreKind::Site, site.list_all(folder).await?);
@@ -167,10 +186,35 @@ async fn wanted_objects(
         .into_iter()
         .map(|of| object_names::archive(id, of.shard, of.lease_number, of.token))
         .collect();
-    let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
+    let referenced: HashSet<String> = referenced.into_iter().collect();
     let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);
     add(StoreKind::Archive, listed.into_iter().filter(|object| is_wanted(&object.key)).collect());
+    let listed: HashSet<&str> = wanted.iter().map(|(_, object)| object.key.as_str()).collect();
+    let is_missing = |key: &String| !listed.contains(key.as_str());
+    let archives = referenced.into_iter().filter(is_missing).collect();
+    check_complete(&settings.archive, archives, JobKind::Icon)?;
+    if has_site {
+        let bundles = bundles_of_rows(coordinator, number, id, row).await?;
+        let bundles = bundles.into_iter().filter(is_missing).collect();
+        check_complete(&settings.site, bundles, JobKind::BundleShard)?;
+    }
     Ok(wanted)
+}
+
+/// Returns an error if objects that the rows refer to are missing in a store. `kind` is the kind of
+/// the jobs that write them.
+fn check_complete(
+    url: &str,
+    mut missing: Vec<String>,
+    kind: JobKind,
+) -> Result<(), OperationError> {
+    missing.sort_unstable();
+    let Some(first) = missing.first() else { return Ok(()) };
+    Err(OperationError::new(format!(
+        "{url} lacks {} objects to which the rows refer, such as {first}, so nothing was backed \
+         up; bring them back, or write them again with `scan retry --kind {kind}`",
+        missing.len()
+    )))
 }
 
 async fn save_objects(

@@ -5,9 +5,10 @@
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 use everytab_bundler::object_names;
-use everytab_coordinator::{ConnectSettings, Coordinator, ScanState};
+use everytab_coordinator::{ConnectSettings, Coordinator};
 use everytab_storage::Store;
 use futures_util::{StreamExt, stream};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -113,14 +114,8 @@ async fn missing_objects(
         .map(|of| object_names::archive(id, of.shard, of.lease_number, of.token))
         .map(|key| StoreKind::Archive.backup_key(&key))
         .collect();
-    let state = backup.scan["state"].as_str().and_then(|state| state.parse::<ScanState>().ok());
-    let is_finished = state.is_some_and(ScanState::is_publishable);
-    let number_of = |name: &str| backup.scan[name].as_i64().unwrap_or(0);
-    if is_finished {
-        let bundles = number_of("shards") * number_of("bundles_per_shard");
-        expected
-            .extend((0..bundles).map(|n| StoreKind::Site.backup_key(&object_names::bundle(id, n))));
-    }
+    let bundles = bundles_of_rows(coordinator, number, id, &backup.scan).await?;
+    expected.extend(bundles.iter().map(|key| StoreKind::Site.backup_key(key)));
     let listed: HashSet<&str> = backup.objects.iter().map(|entry| entry.key.as_str()).collect();
     let is_missing = |key: &String| !listed.contains(key.as_str());
     Ok(expected
@@ -128,4 +123,18 @@ async fn missing_objects(
         .filter(is_missing)
         .map(|key| format!("{key} was not there when the backup was made"))
         .collect())
+}
+
+/// Returns the names of the bundles that the jobs of a scan wrote. `row` is the scan's row.
+pub(super) async fn bundles_of_rows(
+    coordinator: &Coordinator,
+    number: i32,
+    id: Uuid,
+    row: &Value,
+) -> Result<Vec<String>, OperationError> {
+    let per_shard = row["bundles_per_shard"].as_i64().unwrap_or(1);
+    let shards = coordinator.bundled_shards(number).await?;
+    let first_of = |shard: i32| i64::from(shard) * per_shard;
+    let bundles = shards.into_iter().flat_map(|shard| first_of(shard)..first_of(shard) + per_shard);
+    Ok(bundles.map(|bundle| object_names::bundle(id, bundle)).collect())
 }

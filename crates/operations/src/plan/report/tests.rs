@@ -103,10 +103,10 @@ fn the_days_until_teardown_of_the_document_cost_what_plan_computes() {
 fn the_hours_until_the_stop_and_the_price_of_a_further_day_are_those_of_the_teardown() {
     let prices = Prices::read(PRICES).unwrap();
     for (days_until_teardown, stop, further_day) in [
-        (0.0, "6.11 of the backup, 0 until both stop", "0.95"),
-        (0.1, "6.11 of the backup, 0 until both stop", "0.95"),
-        (5.0, "6.11 of the backup, 1 until both stop", "0.95"),
-        (8.0, "6.11 of the backup, 1 until both stop", "4.04"),
+        (0.0, "6.10 of the backup, 0 until both stop", "0.95"),
+        (0.1, "6.10 of the backup, 0 until both stop", "0.95"),
+        (5.0, "6.10 of the backup, 1 until both stop", "0.95"),
+        (8.0, "6.10 of the backup, 1 until both stop", "4.04"),
     ] {
         let after = AfterScan { days_until_teardown, backup: PlannedBackup::Verified };
         with_range(&FleetToPlan { after, ..usual() }, |range, fleet| {

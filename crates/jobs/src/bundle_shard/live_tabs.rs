@@ -1,0 +1,67 @@
+//! Compares a shard that is bundled again with its bundles that the site shows.
+//!
+//! The objects of a shard have fixed names. If the site shows this very scan, writing them changes
+//! the site at once, before `publish` compares anything.
+
+use everytab_bundler::{Loss, Manifest, PublishedBundle, ReplaceRefusal, object_names::MANIFEST};
+use everytab_storage::Store;
+
+use crate::job::{JobError, ScanAssignment};
+
+/// Counts of a shard's tabs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ShardCounts {
+    pub(super) tabs: u64,
+    pub(super) with_icon: u64,
+}
+
+/// Checks that the site, if it shows this scan, does not lose too much by the shard's new bundles.
+/// Tabs that were excluded are no loss: the caller adds them to `left`.
+///
+/// # Errors
+/// Returns an error if the loss is larger than the scan allows, or the site cannot be read.
+pub(super) async fn check_loss(
+    site: &dyn Store,
+    job: &ScanAssignment,
+    left: ShardCounts,
+) -> Result<(), JobError> {
+    let scan = job.info.scan_id;
+    let Some(tagged) = site.get_tagged(MANIFEST).await? else { return Ok(()) };
+    // `publish` reports a malformed manifest. It shows no scan.
+    let Ok(manifest) = Manifest::read(&tagged.bytes) else { return Ok(()) };
+    if manifest.scan != scan {
+        return Ok(());
+    }
+    let bundles = job.info.bundles_per_shard.unwrap_or(1);
+    let first = job.part.saturating_mul(bundles);
+    let mut shown = ShardCounts::default();
+    for number in first..first.saturating_add(bundles) {
+        let found = site.get_tagged(&manifest.bundle_name(number)).await?;
+        let Some(bundle) = found.and_then(|found| PublishedBundle::read(&found.bytes).ok()) else {
+            continue;
+        };
+        for (_, _, has_icon) in bundle.tabs() {
+            shown.tabs += 1;
+            shown.with_icon += u64::from(has_icon);
+        }
+    }
+    let of = |counts: ShardCounts| Manifest {
+        hosts: counts.tabs,
+        with_icon: counts.with_icon,
+        ..manifest.clone()
+    };
+    let max_loss = job.settings.max_loss;
+    let Err(ReplaceRefusal::WouldLose(losses)) = of(left).may_replace(&of(shown), max_loss) else {
+        return Ok(());
+    };
+    let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
+    Err(JobError::Discard(format!(
+        "{} shows this scan, and shard {} would have {}, a loss of more than {max_loss} %, so its \
+         bundles stay; mend the cause and repeat the `scan retry`. To accept the loss, publish \
+         another scan or remove manifest.json, then `scan retry --kind bundle-shard` and `publish \
+         --scan {scan} --force`",
+        site.url(),
+        job.part,
+        losses.join(", ")
+    )))
+}
