@@ -162,6 +162,17 @@ export class Page {
     await this.call("Page.navigate", { url });
   }
 
+  /**
+   * Reloads the page by `start`, and resolves once the new document has replaced the old one.
+   * Without this wait an expression may be evaluated in the old document, which then goes away.
+   */
+  async reload(start = () => this.call("Page.reload")) {
+    let isReplaced = false;
+    this.on("Page.frameNavigated", ({ frame }) => (isReplaced ||= !frame.parentId));
+    await start();
+    await until("the reloaded document", () => isReplaced);
+  }
+
   /** The value of a JavaScript expression in the page, promises awaited. */
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.call("Runtime.evaluate", {

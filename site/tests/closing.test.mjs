@@ -156,7 +156,7 @@ describe("closing tabs", { skip, concurrency: false }, () => {
         await page.until("its end", `${BAR}?.startsWith('You have closed ${number}.')`);
       }
       const left = JSON.stringify(await page.evaluate(SHOWN));
-      await page.call("Page.reload");
+      await page.reload();
       await page.until("tabs", FILLED);
       await sameTabs(page, left);
       await page.until("the bar, to bring them back", `${BAR}?.startsWith('You have closed 2.')`);
@@ -182,8 +182,8 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     await page.click(x, y);
     await page.until("its end", `${BAR}?.startsWith('You have closed 1.')`);
     // At once, since the page writes its own address whenever it comes to rest.
-    await page.evaluate(`history.replaceState(null, "", "#seed=7&site=${host}");
-      location.reload()`);
+    await page.reload(() => page.evaluate(
+      `history.replaceState(null, "", "#seed=7&site=${host}"); location.reload()`));
     await page.until("the tab", `document.querySelector('.tab.found')?.href ===
       ${JSON.stringify(href)}`);
   });

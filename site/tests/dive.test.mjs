@@ -134,7 +134,7 @@ describe("diving", { skip, concurrency: false }, () => {
     const count = "JSON.stringify(history.state.tabs?.parts.length ?? 0)";
     await page.until("a step that keeps the tabs", `${count} > 0`);
     for (const path of server.asked) if (path.includes("/tabs/")) gone.add(path);
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the words", `document.querySelector('#notice').textContent
       .startsWith('Some tabs here are no longer where they were.')`);
     await page.until("the button", "!document.querySelector('#dive').disabled");
@@ -154,7 +154,7 @@ describe("diving", { skip, concurrency: false }, () => {
     await shown(page, "");
     await page.until("its number", "history.state.index >= 0");
     isGone = true;
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("an address without it", `document.querySelector('#notice').textContent &&
       !location.hash.includes('&open')`);
   });

@@ -139,7 +139,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       const { page, server } = await visits.visit(sample, { hash: "", view });
       assert.match(await hash(page), /^#seed=\d+$/);
       const top = await page.evaluate(SEEN);
-      await page.call("Page.reload");
+      await page.reload();
       await page.until("the same tabs", `${FILLED} && ${SEEN} === ${JSON.stringify(top)}`);
       for (let step = 0; step < 5; step += 1) {
         await scrollBy(page, 701);
@@ -150,7 +150,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       const link = await hash(page);
       assert.match(link, /^#seed=\d+&tab=\d+$/);
       const asked = server.asked.length;
-      await page.call("Page.reload");
+      await page.reload();
       await page.until("the same place", `${PAINTED} && ${SEEN} === ${JSON.stringify(below)}`);
       const bundles = server.asked.slice(asked).filter((path) => path.includes("/tabs/"));
       assert.ok(bundles.length < 12, `only what is seen and next is loaded: ${bundles}`);
@@ -179,7 +179,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       await page.until("its place", `${SEEN} === ${JSON.stringify(before)}`);
       await page.evaluate("history.forward()");
       await page.until("the site again", opened(site));
-      await page.call("Page.reload");
+      await page.reload();
       await page.until("the site after a reload", opened(site));
       await page.evaluate("document.querySelector('[data-part=close]').click()");
       await page.until("the wall", `${CLOSED} && /^#seed=7&tab=\\d+$/.test(location.hash)`);
@@ -247,7 +247,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       select.dispatchEvent(new Event('change'));
     })()`);
     await page.until("the address", "location.hash === '#seed=7&skin=safari'");
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the skin", `${FILLED} &&
       document.documentElement.dataset.skin === 'safari' &&
       document.querySelector('#skin').value === 'safari'`);
@@ -278,7 +278,8 @@ describe("the page's address", { skip, concurrency: false }, () => {
       })`);
       return place;
     };
-    const reloaded = await leave("location.reload()");
+    let reloaded;
+    await page.reload(async () => (reloaded = await leave("location.reload()")));
     await page.until("the place after a reload", `${PAINTED} && scrollY === ${reloaded}`);
     await page.until("tabs", FILLED);
     await atRest(page);
@@ -297,7 +298,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     await page.until("the words", `document.querySelector('#notice').textContent === '${words}'`);
     await atRest(page);
     assert.equal(await hash(page), "#seed=9&tab=7000");
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the words", `document.querySelector('#notice').textContent === '${words}'`);
     assert.equal(await hash(page), "#seed=9&tab=7000");
     await scrollBy(page, 500);

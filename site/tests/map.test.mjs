@@ -369,7 +369,7 @@ describe("the map", { skip, concurrency: false }, () => {
     })()`;
     await page.until("a coarser tile", `${shown} > 50`);
     status = 503;
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the words", `/did not answer/.test(${MESSAGE})`);
     const asked = server.asked.length;
     await atRest(page);

@@ -41,7 +41,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
       await page.until(`${seen.size} after ${px}`, `${COUNT} === ${seen.size}`);
       assert.equal(await atRest(page, COUNT), seen.size, `${px}`);
     }
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the same count", `${COMPLETE} && ${COUNT} === ${seen.size}`);
     assert.equal(await atRest(page, COUNT), seen.size);
     assert.deepEqual(page.troubles, []);
@@ -51,7 +51,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     const { page } = await visits.visit(sample);
     await page.until("the count", `${COUNT} > 80`);
     await page.evaluate("document.querySelector('#motion').click()");
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the tabs", FILLED);
     await page.until("the count", `${COUNT} > 80 &&
       document.querySelector('.seen-count').checkVisibility()`);
@@ -163,7 +163,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     await page.until("the count", `${COUNT} > 80`);
     await page.evaluate("document.querySelector('.seen-off').click()");
     assert.equal(await page.evaluate("document.querySelector('.seen')"), null);
-    await page.call("Page.reload");
+    await page.reload();
     await page.until("the tabs", FILLED);
     await scrollBy(page, 500);
     await atRest(page);
@@ -181,7 +181,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
           sessionStorage.setItem(key, window.garbage = ${JSON.stringify(text)});
         }`,
       });
-      await page.call("Page.reload");
+      await page.reload();
       await page.until(`the count after ${text}`,
         `window.garbage === ${JSON.stringify(text)} && ${COUNT} > 20`);
       await page.call("Page.removeScriptToEvaluateOnNewDocument", { identifier });

@@ -212,14 +212,14 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
     // What the visitor would have after days of scrolling: all but ten bundles are known.
     const tab = Math.floor((MAX_WALL_PX - 2_000) / rowHeight * perRow);
     await page.until("the address", "history.state.tabs");
-    await page.evaluate(`(() => {
+    await page.reload(() => page.evaluate(`(() => {
       const parts = Array.from({ length: 490 }, (_, i) => ({ start: 10000 * i, number: i }));
       const tabs = { parts, total: 4900000 };
       history.replaceState({ ...history.state, tabs, anchor: { tab: ${tab}, offsetPx: 0 } }, '');
       // The page that is left does not keep its own place.
       Storage.prototype.setItem = () => {};
       location.reload();
-    })()`);
+    })()`));
     await page.until("the rows far down", `${PAINTED} && ${NO_GAPS} &&
       scrollY > 4e6 && scrollY < 12e6`);
     const before = await page.evaluate(FIRST_ROW);
