@@ -93,9 +93,18 @@ impl Call {
 
 /// Runs one statement in its own transaction, with a worker's limits.
 pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
-    let limits = CallLimits::of_a_worker(pool.call_time);
+    run_within(pool, &CallLimits::of_a_worker(pool.call_time), sql, values).await
+}
+
+/// Runs one statement in its own transaction, with these limits.
+pub(crate) async fn run_within(
+    pool: &Pool,
+    limits: &CallLimits,
+    sql: &str,
+    values: &[Bound<'_>],
+) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, limits.statement).await?;
-    let rows = call.within(in_transaction(call.connection.client()?, &limits, sql, values)).await;
+    let rows = call.within(in_transaction(call.connection.client()?, limits, sql, values)).await;
     call.end(rows)
 }
 
@@ -113,18 +122,6 @@ pub(crate) async fn run_polled(
         Err(error) if error.is_lost_race() => run(pool, sql, values).await,
         other => other,
     }
-}
-
-/// Runs one statement in its own transaction, with an operator's limits.
-pub(crate) async fn run_long(
-    pool: &Pool,
-    sql: &str,
-    values: &[Bound<'_>],
-) -> Result<Vec<Row>, Error> {
-    let limits = CallLimits::of_an_operator();
-    let call = Call::new(pool, limits.statement).await?;
-    let rows = call.within(in_transaction(call.connection.client()?, &limits, sql, values)).await;
-    call.end(rows)
 }
 
 /// Runs two statements, each in its own transaction, without waiting between them. Calls `between`
@@ -176,7 +173,7 @@ async fn in_transaction(
 
 /// How long Postgres lets a transaction run a statement, wait for a lock, and be idle.
 #[derive(Debug)]
-struct CallLimits {
+pub(crate) struct CallLimits {
     statement: Duration,
     /// `None` if it may wait for as long as the statement may run.
     lock: Option<Duration>,
@@ -184,12 +181,12 @@ struct CallLimits {
 }
 
 impl CallLimits {
-    fn of_a_worker(statement: Duration) -> Self {
+    pub(crate) fn of_a_worker(statement: Duration) -> Self {
         let (lock, idle) = (Some(LOCK_TIME.min(statement)), IDLE_IN_TRANSACTION_TIME);
         Self { statement, lock, idle: idle.min(statement) }
     }
 
-    fn of_an_operator() -> Self {
+    pub(crate) fn of_an_operator() -> Self {
         Self { statement: OPERATOR_TIME, lock: None, idle: IDLE_IN_TRANSACTION_TIME }
     }
 
@@ -213,15 +210,8 @@ impl CallLimits {
 pub(crate) struct Transaction(Call);
 
 impl Transaction {
-    /// Begins a transaction for a worker's call.
-    pub(crate) async fn begin(pool: &Pool) -> Result<Self, Error> {
-        let limits = CallLimits::of_a_worker(pool.call_time);
-        Self::begin_by(pool, limits.statement, &limits.begin(READ_COMMITTED)).await
-    }
-
-    /// Begins a transaction for an operator's call.
-    pub(crate) async fn begin_long(pool: &Pool) -> Result<Self, Error> {
-        let limits = CallLimits::of_an_operator();
+    /// Begins a transaction with these limits.
+    pub(crate) async fn begin(pool: &Pool, limits: &CallLimits) -> Result<Self, Error> {
         Self::begin_by(pool, limits.statement, &limits.begin(READ_COMMITTED)).await
     }
 

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     bind::Bound,
-    call::{CALL_TIME, RENEWAL_TIME, Transaction, run, run_long},
+    call::{CALL_TIME, CallLimits, RENEWAL_TIME, Transaction, run, run_within},
     error::Error,
     group_commit::GroupCommit,
     pool::Pool,
@@ -145,12 +145,12 @@ impl Coordinator {
 
     /// Begins a transaction for a worker's call.
     pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.work).await
+        Transaction::begin(&self.work, &CallLimits::of_a_worker(self.work.call_time)).await
     }
 
     /// Begins a transaction for an operator's call, which may read or drop a whole scan.
     pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
-        Transaction::begin_long(&self.work).await
+        Transaction::begin(&self.work, &CallLimits::of_an_operator()).await
     }
 
     /// Returns the only value of a statement, in a worker's call.
@@ -168,7 +168,7 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
-        first(&run_long(&self.work, sql, parameters).await?)
+        first(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
     }
 
     /// Returns all rows of a statement, in an operator's transaction.
@@ -177,6 +177,6 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<Vec<T>, Error> {
-        values(&run_long(&self.work, sql, parameters).await?)
+        values(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
     }
 }
