@@ -101,8 +101,8 @@ async fn perform_scan_job(
     }
 }
 
-/// Performs a job, and checks the scan's tokens before and afterwards. A disk may be unmounted
-/// meanwhile, and the job has then written to the directory below the mount point.
+/// Performs a job, and checks the scan's tokens before and afterwards. If a disk is unmounted in
+/// between, the job has written to the directory below the mount point.
 async fn perform_in_its_stores(
     coordinator: &Coordinator,
     context: &Context,
@@ -124,15 +124,12 @@ async fn recognise_stores(
     is_checked: impl Fn(&str) -> bool,
 ) -> Result<(), JobError> {
     let ScanAssignment { kind, info, settings, .. } = job;
-    if !settings.has_store_tokens {
-        return Ok(());
-    }
     for store in ScanStore::ALL.into_iter().filter(|store| store.kinds().contains(kind)) {
         let Some(url) = store.written_url(settings).filter(|url| is_checked(url)) else {
             continue;
         };
-        let fault = store_tokens::fault(&*context.store(url).await?, info.scan_id).await?;
-        if let Some(reason) = fault {
+        let opened = context.store(url).await?;
+        if let Some(reason) = store_tokens::fault(&*opened, settings, info.scan_id).await? {
             let outage = StoreOutage::of_other_store(store, reason, info, settings);
             return Err(JobError::Outage(Box::new(outage)));
         }

@@ -326,9 +326,9 @@ pub(crate) async fn check_tokens<const N: usize>(
     urls: [&str; N],
     scan_id: Uuid,
 ) -> Result<(), OperationError> {
-    for url in urls.into_iter().filter(|_| settings.has_store_tokens) {
+    for url in urls {
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
-        if let Some(fault) = store_tokens::fault(&*store, scan_id).await? {
+        if let Some(fault) = store_tokens::fault(&*store, settings, scan_id).await? {
             return Err(OperationError::new(fault));
         }
     }

@@ -153,11 +153,11 @@ async fn usable(
 ) -> Check {
     let remedies = (format!("correct --{name}"), format!("check --{name} and the rights to it"));
     // `can_be_used` reports a store that cannot be opened.
-    if let Some(scan) = newest.filter(|scan| scan.is_open && scan.settings.has_store_tokens)
+    if let Some(scan) = newest.filter(|scan| scan.is_open)
         && let Ok(store) = everytab_storage::open(url, &StoreSettings::default()).await
         && is_of_scan(&*store, &scan.settings).await
     {
-        match store_tokens::fault(&*store, scan.id).await {
+        match store_tokens::fault(&*store, &scan.settings, scan.id).await {
             Ok(None) => {}
             Ok(Some(fault)) => return Check::fail(name, fault, remedies.0),
             Err(error) => return Check::fail(name, error.to_string(), remedies.1),
