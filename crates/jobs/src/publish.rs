@@ -15,7 +15,7 @@ use std::{
 use bytes::Bytes;
 use chrono::{SecondsFormat, Utc};
 use everytab_bundler::{
-    Manifest, ReplaceRefusal, SearchKinds, bundle, history,
+    Manifest, ManifestError, ReplaceRefusal, SearchKinds, bundle, history,
     map::{MapLayout, MapManifest},
     object_names::{
         self, HISTORY, MANIFEST, MAP_INDEX_PATH, PREVIEW, SEARCH_KINDS_PATH, STATS, scan_prefix,
@@ -320,11 +320,19 @@ fn read_manifest(
         Ok(manifest) => Ok(Some(manifest)),
         Err(_) if request.force => Ok(None),
         Err(error) => Err(JobError::Discard(format!(
-            "publish refused: {site_url}: {error}; the scan cannot be compared with it: put the \
-             right file back or remove it and publish again, or {} replaces it anyway",
+            "publish refused: {} and publish again, or {} replaces it anyway",
+            malformed_manifest(site_url, &error),
             force_command(request)
         ))),
     }
+}
+
+/// Says that a site's manifest cannot be parsed. Ends with the first part of the remedy.
+pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> String {
+    format!(
+        "{site_url}: {error}; the scan cannot be compared with it: put the right file back or \
+         remove it"
+    )
 }
 
 /// Replaces the manifest, unless the site shows a scan that must not be replaced. `left` is the

@@ -1,5 +1,5 @@
 //! A site is not replaced by a worse one in silence: one with fewer icons or tabs, or one whose
-//! manifest nobody can read.
+//! manifest cannot be read.
 
 use std::{fs, path::Path, process::Command};
 
@@ -99,7 +99,7 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_ne!(manifest(&site)["scan"], first.as_str());
-    // Publishing a scan again, by command or as a job, keeps what was counted the first time.
+    // Publishing a scan again, by command or as a job, keeps the counts of the first time.
     let assert_counted = || {
         let counted = stats(&site);
         assert_eq!(counted["icons_compared"], icons, "{counted}");
@@ -211,7 +211,74 @@ fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
     }
 }
 
-/// The icon lists of the published scan are only read to count what is unchanged.
+/// The site may show the scan, so its bundles are not written before `publish` is refused.
+#[test]
+fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_done_again() {
+    let internet = internet(60, Mix::none());
+    let gone = internet_with(|scratch| Settings {
+        behaviours: Mix::only(Behaviour::Gone),
+        ..Settings::generated(7, 60, scratch)
+    });
+    let (database, site) = database(&internet);
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let scan = newest(&database);
+    let path = site.join("manifest.json");
+    let whole = fs::read(&path).unwrap();
+    let icons = manifest(&site)["with_icon"].clone();
+    let changed = |change: fn(&mut serde_json::Map<String, Value>)| {
+        let mut changed: Value = serde_json::from_slice(&whole).unwrap();
+        change(changed.as_object_mut().unwrap());
+        changed.to_string().into_bytes()
+    };
+    let mut bundles = files(&site);
+    bundles.retain(|name, _| name.contains("/tabs/") || name.contains("/icons/"));
+    assert!(bundles.keys().any(|name| name.contains("/tabs/0.json")), "{:?}", bundles.keys());
+    let reason = "manifest.json is not understood";
+    let damages = [
+        (whole[..whole.len() / 2].to_vec(), reason),
+        (b"null".to_vec(), reason),
+        // Of another version, and without fields.
+        (changed(|manifest| drop(manifest.insert("bundles".into(), "all".into()))), reason),
+        (changed(|manifest| drop(manifest.remove("hosts"))), reason),
+        (changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))), "a slash"),
+    ];
+    let retry = |option, value| {
+        run(database.owner(&["scan", "retry", option, value])).expect_code(0);
+    };
+    for (damaged, reason) in damages {
+        fs::write(&path, &damaged).unwrap();
+        // The icons are fetched again, and all of their servers have lost them.
+        retry("--outcome", "ok");
+        run(worker_in(&gone, &database)).expect_code(3);
+        let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+        let remedy = "put the right file back or remove it and `scan retry --kind bundle-shard`";
+        let refused = [reason, remedy, "publish refused"];
+        assert_says(&shown.replace("\n             ", " "), &refused);
+        let mut left = files(&site);
+        left.retain(|name, _| bundles.contains_key(name));
+        assert_same(&left, &bundles, "the bundles");
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+
+        fs::write(&path, &whole).unwrap();
+        retry("--outcome", "http_404_410");
+        run(database.worker(&["--exit-when-done"])).expect_code(0);
+        assert_eq!(manifest(&site)["with_icon"], icons);
+    }
+
+    // A scan that no site shows is bundled, and published when the manifest is mended.
+    fs::write(&path, b"{").unwrap();
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(3);
+    fs::write(&path, &whole).unwrap();
+    retry("--kind", "publish");
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let later = manifest(&site);
+    assert_ne!(later["scan"], scan.as_str());
+    assert_eq!(later["with_icon"], icons);
+}
+
+/// The icon lists of the published scan are only read to count unchanged icons.
 #[test]
 fn a_damaged_icon_list_of_the_published_scan_does_not_keep_the_next_one_off_the_site() {
     let internet = internet(60, Mix::none());

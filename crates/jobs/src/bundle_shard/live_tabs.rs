@@ -3,10 +3,16 @@
 //! The objects of a shard have fixed names. If the site shows this very scan, writing them changes
 //! the site at once, before `publish` compares anything.
 
-use everytab_bundler::{Loss, Manifest, PublishedBundle, ReplaceRefusal, object_names::MANIFEST};
+use everytab_bundler::{
+    Loss, Manifest, PublishedBundle, ReplaceRefusal,
+    object_names::{self, MANIFEST},
+};
 use everytab_storage::Store;
 
-use crate::job::{JobError, ScanAssignment};
+use crate::{
+    job::{JobError, ScanAssignment},
+    publish::malformed_manifest,
+};
 
 /// Counts of a shard's tabs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,10 +22,12 @@ pub(super) struct ShardCounts {
 }
 
 /// Checks that the site, if it shows this scan, does not lose too much by the shard's new bundles.
-/// Tabs that were excluded are no loss: the caller adds them to `left`.
+/// Excluded tabs do not count as lost, because the caller adds them to `left`. A malformed manifest
+/// may be that of this scan if the site already has the shard's bundles.
 ///
 /// # Errors
-/// Returns an error if the loss is larger than the scan allows, or the site cannot be read.
+/// Returns an error if the loss is larger than the scan allows, if the manifest is malformed and
+/// the shard was bundled before, or if the site cannot be read.
 pub(super) async fn check_loss(
     site: &dyn Store,
     job: &ScanAssignment,
@@ -27,13 +35,24 @@ pub(super) async fn check_loss(
 ) -> Result<(), JobError> {
     let scan = job.info.scan_id;
     let Some(tagged) = site.get_tagged(MANIFEST).await? else { return Ok(()) };
-    // `publish` reports a malformed manifest. It shows no scan.
-    let Ok(manifest) = Manifest::read(&tagged.bytes) else { return Ok(()) };
-    if manifest.scan != scan {
-        return Ok(());
-    }
     let bundles = job.info.bundles_per_shard.unwrap_or(1);
     let first = job.part.saturating_mul(bundles);
+    let manifest = match Manifest::read(&tagged.bytes) {
+        Ok(manifest) if manifest.scan == scan => manifest,
+        Ok(_) => return Ok(()),
+        Err(error) => {
+            // The site cannot show a shard that was never bundled.
+            if site.head(&object_names::bundle(scan, first)).await?.is_none() {
+                return Ok(());
+            }
+            return Err(JobError::Discard(format!(
+                "{} and `scan retry --kind bundle-shard`; until then the bundles of shard {}, \
+                 which the site may show, stay",
+                malformed_manifest(site.url(), &error),
+                job.part
+            )));
+        }
+    };
     let mut shown = ShardCounts::default();
     for number in first..first.saturating_add(bundles) {
         let found = site.get_tagged(&manifest.bundle_name(number)).await?;
