@@ -85,7 +85,7 @@ variable "site_url" {
 }
 
 variable "contact" {
-  description = "Mail address of somebody who answers webmasters; bot.html shows it and every request names it. Needed while scanning or crawling."
+  description = "Mail address of a person who answers webmasters; bot.html shows it and every request names it. Needed while scanning or crawling."
   type        = string
   default     = null
 
@@ -432,7 +432,7 @@ variable "crawl_on_demand_base" {
 }
 
 variable "crawl_retention_days" {
-  description = "Days for which captured pages are kept; null for ever."
+  description = "Days for which captured pages are kept; null: forever."
   type        = number
   default     = null
 
@@ -652,7 +652,7 @@ variable "hsts_seconds" {
 }
 
 variable "hsts_subdomains" {
-  description = "True: that holds for every name below domain_name as well, whoever serves it."
+  description = "True: this also applies to every name below domain_name, whichever server it has."
   type        = bool
   default     = false
   nullable    = false

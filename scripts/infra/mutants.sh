@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows that `make infra-check` finds mistakes: each line of the list is one, made in a copy, and the
-# step that must find it. A mistake that nobody finds, or that changes nothing, is a failure.
+# step that must find it. A mistake that is not found, or that changes nothing, is a failure.
 #
 #   scripts/infra/mutants.sh [WORD]       only the mistakes whose line holds WORD
 # shellcheck source=scripts/lib.sh
@@ -75,7 +75,7 @@ phases   | terraform/modules/bucket/main.tf | s/restrict_public_buckets = true/r
 phases   | terraform/modules/fleet/iam.tf | s/Principal = { Service = "ec2.amazonaws.com" }/Principal = { AWS = "*" }/
 phases   | terraform/modules/fleet/iam.tf | s/^resource "aws_iam_instance_profile" "machine" {/resource "aws_iam_role_policy_attachment" "all" {\n  role = aws_iam_role.machine[var.workers.machine].name\n  policy_arn = "arn:aws:iam::aws:policy\/AmazonSSMManagedInstanceCore"\n}\n\n&/
 phases   | terraform/modules/scanning/iam.tf | s/"${local.kept}\/backups\/\*"/"${local.kept}\/*"/
-phases   | terraform/modules/fleet/iam.tf | s/dbuser:${aws_db_instance.this.resource_id}\/${each.value.user}/*/
+phases   | terraform/modules/fleet/iam.tf | s/dbuser:${aws_db_instance.this.resource_id}\/${process.user}/*/
 phases   | terraform/modules/scanning/user_data.tf | 0,/sslmode=verify-full/s//sslmode=require/
 phases   | terraform/modules/scanning/user_data.tf | s/everytab_owner@${local.database}.*"/everytab_owner@${local.database}"/
 phases   | terraform/modules/fleet/network.tf | s/resource "aws_security_group" "database" {/resource "aws_vpc_security_group_ingress_rule" "ssh" {\n  security_group_id = aws_security_group.worker.id\n  cidr_ipv4 = "0.0.0.0\/0"\n  ip_protocol = "tcp"\n  from_port = 22\n  to_port = 22\n}\n\n&/

@@ -4,7 +4,7 @@ obeys them: which alarm fires in which case, and that a fleet which was stopped 
 As AWS documents it: an alarm looks at its last periods; where some have no data, further ones back
 stand in for them, and what is still missing counts as treat_missing_data says. Most actions happen
 once, when the state changes. A policy of an Auto Scaling group is repeated each minute for as long as
-the state lasts. The counts are those of the real packaging/lib/publish-counts."""
+the state lasts. The real packaging/lib/publish-counts makes the counts."""
 import importlib.machinery
 import importlib.util
 import os

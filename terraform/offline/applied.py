@@ -34,7 +34,7 @@ def reader(state):
 
 
 def named(address):
-    """What a resource is called in its module: its key, if it has one, else its name."""
+    """The name of a resource in its module: its key, if it has one, else its name."""
     return re.search(r'([\w-]+)(?:\[\d+\])?(?:"\])?$', address)[1].replace("-", "_")
 
 
@@ -112,7 +112,7 @@ FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
 
 
 def in_bucket(resource):
-    """A resource as the kind of bucket and the path in it; None for what is no bucket of ours."""
+    """A resource as the kind of bucket and the path in it; None if the bucket is not ours."""
     found = re.fullmatch(r"arn:aws:s3:::\w+-(site|archive|kept)-\d+/(.*)", resource)
     return f"{found[1]}/{found[2]}" if found else None
 
@@ -159,12 +159,12 @@ def roles(of):
         yield f"scan gc can sweep only {sorted(filter(None, deleted))}"
 
 
-# What the console stops when the scan is done, and nobody else.
+# The rights to stop Postgres and the console, which only the console has.
 STOPPED = {"ec2:StopInstances", "rds:StopDBInstance", "rds:DescribeDBInstances", "sns:Publish"}
 
 
 def stopping(of):
-    """The console may stop itself and the scan's Postgres, and tell the operator; nobody may stop more."""
+    """The console may stop itself and the scan's Postgres, and tell the operator; no role may stop more."""
     databases = [value["arn"] for _, value in of("aws_db_instance")]
     topics = [value["arn"] for _, value in of("aws_sns_topic")]
     (console,) = [value["tags"]["Name"] for address, value in of("aws_instance")]
@@ -186,7 +186,7 @@ def stopping(of):
 
 
 def gateway(of):
-    """Through the gateway to S3 nobody writes to a bucket that is not ours."""
+    """The gateway to S3 lets no role write to a bucket that is not ours."""
     for address, endpoint in of("aws_vpc_endpoint"):
         for one in json.loads(endpoint["policy"])["Statement"]:
             reads = {"s3:GetObject", "s3:ListBucket"}
@@ -205,7 +205,7 @@ def latest(of):
         yield "the console cannot list s3://commoncrawl: `latest` names no crawl"
     for address, endpoint in of("aws_vpc_endpoint"):
         if not any(lists(one) for one in json.loads(endpoint["policy"])["Statement"]):
-            yield f"{address}: nobody can list s3://commoncrawl through it"
+            yield f"{address}: no role can list s3://commoncrawl through it"
 
 
 def settings(text):
@@ -240,7 +240,7 @@ def startup(of):
         asked = settings(text).get("scan.env", {"EVERYTAB_SITE_URL": "-", "EVERYTAB_CONTACT": "-"})
         for name in ("EVERYTAB_SITE_URL", "EVERYTAB_CONTACT"):
             if not asked.get(name) or ".example" in asked[name]:
-                yield f"{address}: nobody can be reached: no {name}"
+                yield f"{address}: it names no contact: no {name}"
 
 
 def user_data(of):
@@ -312,7 +312,7 @@ def money(of):
         told = [float(one["threshold"]) for one in budget["notification"]
                 if one["subscriber_email_addresses"]]
         if not any(threshold <= 50 for threshold in told):
-            yield f"{address}: nobody is told at half of it"
+            yield f"{address}: no mail is sent at half of it"
         if not any(one["notification_type"] == "FORECASTED" for one in budget["notification"]):
             yield f"{address}: the bill is hours late, and nothing looks ahead"
 

@@ -151,7 +151,7 @@ def settings(role, files, text):
     agent = {"crawl": "crawl.env", "api": "api.env", "console": "crawls.env"}[role]
     if not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
                                   files[agent].get("EVERYTAB_USER_AGENT", "")):
-        yield f"{role}: nobody can be reached: {files[agent].get('EVERYTAB_USER_AGENT')}"
+        yield f"{role}: it names no contact: {files[agent].get('EVERYTAB_USER_AGENT')}"
     if role == "api":
         fence = files.get("api-fence.env", {})
         ranges = " ".join(fence.values()).split()

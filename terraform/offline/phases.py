@@ -64,7 +64,7 @@ def expect(holds, what, changes):
 
 # What a machine of ours needs from its first minute to its last; terraform makes and destroys in this
 # order, and nothing of a resource's values shows it.
-NEEDED = {"aws_iam_role_policy.machine", "aws_iam_role_policy.process", "aws_route.internet",
+NEEDED = {"aws_iam_role_policy.this", "aws_route.internet",
           "aws_route_table_association.public", "aws_vpc_endpoint.s3",
           "aws_vpc_security_group_egress_rule.database",
           "aws_vpc_security_group_ingress_rule.database"}
@@ -85,33 +85,55 @@ def order(state, phase):
         expect(not missing, f"{address} comes after what it needs", sorted(missing))
 
 
-def comes_from_before(module, variables):
-    """An installation from before modules/fleet, which is this one with the addresses that
-    moved.tf.json names: a plan changes nothing of it."""
+def moves(module):
+    """The moves that a module declares: the former address of each resource."""
     with open(f"modules/{module}/moved.tf.json", encoding="utf-8") as file:
-        before = {one["to"]: one["from"] for one in json.load(file)["moved"]}
-    with open("terraform.tfstate", encoding="utf-8") as file:
-        text = file.read()
-    state, found = json.loads(text), {}
+        return {one["to"]: one["from"] for one in json.load(file)["moved"]}
+
+
+def former(address, before):
+    """The former address of an instance. A move of a resource is one of all of its instances."""
+    resource, bracket, key = address.partition("[")
+    if address in before:
+        return before[address]
+    return before[resource] + bracket + key if resource in before else None
+
+
+def at_former_addresses(state, module, depth):
+    """A state with the addresses of an installation from before: of the moves of modules/fleet (1),
+    and from before that module (2)."""
+    inner, outer, found = moves("fleet"), moves(module), {}
     here = f"module.{module}[0].module.fleet"
     for one in state["resources"]:
         for instance in one["instances"]:
-            place, key = f"{one['type']}.{one['name']}", instance.pop("index_key", None)
-            kept = {**one, "instances": []}
+            key, kept = instance.pop("index_key", None), {**one, "instances": []}
             if one.get("module") == here and one["mode"] == "managed":
-                own = f"module.fleet.{place}[{json.dumps(key)}]"
-                former = before.get(own) or before.get(f"module.fleet.{place}")
-                expect(former, f"moved.tf.json has {own}", sorted(before))
-                kept["module"] = f"module.{module}[0]"
-                kept["name"], its_key = re.fullmatch(r'\w+\.(\w+)(?:\["(.*)"\])?', former).groups()
-                key = its_key if own in before else key
+                address = f"{one['type']}.{one['name']}" + (
+                    "" if key is None else f"[{json.dumps(key)}]")
+                address = former(address, inner) or address
+                if depth == 2:
+                    own = former(f"module.fleet.{address}", outer)
+                    expect(own, f"moved.tf.json has {address}", sorted(outer))
+                    address, kept["module"] = own, f"module.{module}[0]"
+                kept["name"], its_key = re.fullmatch(r"\w+\.(\w+)(?:\[(.*)\])?", address).groups()
+                key = None if its_key is None else json.loads(its_key)
             place = (kept.get("module"), one["mode"], one["type"], kept["name"])
             found.setdefault(place, kept)["instances"].append(
                 instance if key is None else {**instance, "index_key": key})
-    with open("terraform.tfstate", "w", encoding="utf-8") as file:
-        json.dump({**state, "resources": list(found.values())}, file)
-    _, changes = plan(*variables)
-    expect(not changes, "an installation from before stays as it is", changes)
+    return {**state, "resources": list(found.values())}
+
+
+def comes_from_before(module, variables):
+    """An installation from before has the addresses that moved.tf.json names: a plan changes nothing
+    of it."""
+    with open("terraform.tfstate", encoding="utf-8") as file:
+        text = file.read()
+    for depth in (1, 2):
+        state = at_former_addresses(json.loads(text), module, depth)
+        with open("terraform.tfstate", "w", encoding="utf-8") as file:
+            json.dump(state, file)
+        _, changes = plan(*variables)
+        expect(not changes, "an installation from before stays as it is", changes)
     with open("terraform.tfstate", "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -78,7 +78,7 @@ run "fleet" {
   }
   assert {
     condition     = startswith(base64decode(aws_launch_template.worker.user_data), "#cloud-config\n") && yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files[0] == { content = "A=\"b\"\n", owner = "root:everytab", path = "/etc/everytab/group.env", permissions = "0640" }
-    error_message = "user data is cloud-config, and its files are not for everybody"
+    error_message = "user data is cloud-config, and its files are not readable by all users"
   }
   assert {
     condition     = aws_autoscaling_group.workers.capacity_rebalance && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].lifecycle_transition) == "autoscaling:EC2_INSTANCE_TERMINATING" && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].heartbeat_timeout) >= 120 && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].default_result) == "CONTINUE"

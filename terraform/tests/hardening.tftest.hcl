@@ -1,5 +1,5 @@
-# What must hold of each module, whatever the variables: read from a plan, so that nobody can take it
-# out unseen.
+# What must hold of each module, whatever the variables: read from a plan, so that its removal is
+# noticed.
 
 run "hosting" {
   command = plan

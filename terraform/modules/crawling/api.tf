@@ -40,7 +40,7 @@ resource "aws_instance" "api" {
   tags = { Name = "${var.name}-api" }
 }
 
-# An address that stays when the machine is made anew, for the operator's zone.
+# An address that stays when the machine is replaced, for the operator's zone.
 resource "aws_eip" "api" {
   count = var.api_machines
 

@@ -13,7 +13,7 @@ module "fleet" {
   alerts_topic_arn = var.alerts_topic_arn
   # The HTTP service and the console.
   other_cores = 2 * (var.api_machines + 1)
-  # Which addresses the HTTP service's process may ask is narrower (fence-api).
+  # The HTTP service's process may connect to fewer addresses (fence-api).
   other_groups = {
     api     = { name = "api", description = "HTTP service: AWS and Postgres out, HTTPS in where that is said" }
     console = { name = "crawl-console", description = "Console of the crawl service: AWS and Postgres out, nothing in" }
@@ -50,8 +50,8 @@ module "fleet" {
     termination_policies = ["OldestLaunchTemplate", "NewestInstance"]
   }
 
-  # Its own, for it lives for years and a scan's for days. It is backed up each day, and may be brought back to any
-  # second of two weeks, also after it was destroyed.
+  # Separate from a scan's, because it lives for years and a scan's for days. It is backed up each day, and can be
+  # restored to any second of the last two weeks, even after it was destroyed.
   database = {
     instance_class   = var.database_instance_class
     version          = var.database_version
@@ -79,7 +79,7 @@ module "fleet" {
   alarms          = local.alarms
 }
 
-# So many machines that each has about as many due hosts as it can ask. AWS adds machines after three minutes above
+# As many machines as the due hosts need. AWS adds machines after three minutes above
 # the target, and takes one away after fifteen below nine tenths of it; a machine counts five minutes after its start.
 resource "aws_autoscaling_policy" "follow" {
   name                      = "${local.fleet_name}-follow-due-hosts"

@@ -37,7 +37,7 @@ locals {
           Action   = "s3:ListBucket"
           Resource = local.pages
         },
-        # The index of a crawl, what is removed of it, doctor's probe.
+        # For crawl indexes, `crawl gc`, and the probe of `doctor`.
         {
           Sid      = "KeepTheCrawls"
           Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"]
@@ -48,20 +48,20 @@ locals {
   }
 
   processes = {
-    # The crawler, which reads what strangers wrote: it puts records, and can neither read those of pages nor delete any.
+    # The crawler, which parses untrusted pages: it uploads records, and can neither delete records nor read those of pages.
     crawler = {
       machine     = "crawl-machine"
       description = "EveryTab's crawlers"
       policy      = "crawl"
       user        = "everytab_worker"
       statements = [
-        # Records; and what a crawl leaves at its end: indexes, lists, the list of the bucket's crawls.
+        # Records, and at the end of a crawl its indexes, its lists and the list of the bucket's crawls.
         {
           Sid      = "PutRecords"
           Action   = ["s3:PutObject", "s3:AbortMultipartUpload"]
           Resource = ["${local.pages}/crawl-data/*", "${local.pages}/collinfo.json"]
         },
-        # What the indexes are made of beside rows of Postgres; and pages that have not changed, for the links in them.
+        # Input of the indexes, in addition to rows of Postgres; and unchanged pages, for their links.
         {
           Sid    = "ReadForIndexesAndCopies"
           Action = "s3:GetObject"
@@ -78,8 +78,8 @@ locals {
       ]
     }
 
-    # The HTTP service, which reads what anybody sends: it reads records by the places that Postgres names, and writes
-    # nothing to the store.
+    # The HTTP service, which parses untrusted requests: it reads records at the locations that Postgres names, and
+    # writes nothing to the store.
     api = {
       machine     = "api-machine"
       description = "EveryTab's HTTP service"

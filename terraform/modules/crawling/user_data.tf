@@ -30,7 +30,7 @@ locals {
     EVERYTAB_OWNER_SECRET = module.fleet.database.secret
     EVERYTAB_CRAWL_TO     = local.store
     EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
-    # The crawlers' own: doctor looks whether somebody can be reached.
+    # As on crawlers: doctor checks that it names a contact.
     EVERYTAB_USER_AGENT = local.user_agent
   }
   group_environment = {

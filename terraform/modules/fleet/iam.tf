@@ -1,11 +1,11 @@
-# The roles. Each machine has one of its own, and no program that reads a stranger's bytes holds it: a broker of
-# another user takes a second role with it, which has less, and hands that role's credentials to the program.
+# The roles. Each machine has its own, and no program that parses untrusted bytes holds it: a broker of another user
+# takes a second role with it, which has fewer rights, and hands that role's credentials to the program.
 # docs/decisions/0046-roles-apart.md and 0085-a-crawl-service.md say which role does what. Policies are JSON documents,
 # so that plans and tests can read them.
 
 locals {
-  # What every machine needs: a shell by Systems Manager (no open port, no key; of AWS's managed policy
-  # only what a session takes, which reads no parameter), its log, its counts.
+  # Rights of every machine: a shell by Systems Manager without an open port or key (of AWS's managed policy
+  # only the statements for sessions, which read no parameter), its log, its counts.
   of_every_machine = [
     {
       Sid    = "SessionManager"
@@ -53,27 +53,6 @@ resource "aws_iam_role" "machine" {
   })
 }
 
-resource "aws_iam_role_policy" "machine" {
-  for_each = var.machines
-
-  name = each.value.policy
-  role = aws_iam_role.machine[each.key].id
-
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = concat(
-      local.of_every_machine,
-      [for name, process in var.processes : {
-        Sid      = "HandOnAnotherRole"
-        Effect   = "Allow"
-        Action   = "sts:AssumeRole"
-        Resource = "arn:aws:iam::${local.account_id}:role/${var.name}-${name}"
-      } if process.machine == each.key],
-      [for one in each.value.statements : merge({ Effect = "Allow" }, one)],
-    )
-  })
-}
-
 resource "aws_iam_instance_profile" "machine" {
   for_each = var.machines
 
@@ -100,21 +79,41 @@ resource "aws_iam_role" "process" {
   })
 }
 
-resource "aws_iam_role_policy" "process" {
-  for_each = var.processes
+# The rights of each role: those of its kind, and its own.
+
+locals {
+  rights_of_kind = merge(
+    {
+      for machine, _ in var.machines : machine => concat(local.of_every_machine, [
+        for name, process in var.processes : {
+          Sid      = "HandOnAnotherRole"
+          Effect   = "Allow"
+          Action   = "sts:AssumeRole"
+          Resource = "arn:aws:iam::${local.account_id}:role/${var.name}-${name}"
+        } if process.machine == machine
+      ])
+    },
+    {
+      for name, process in var.processes : name => [{
+        Sid      = "SignInAs${title(trimprefix(process.user, "everytab_"))}"
+        Effect   = "Allow"
+        Action   = "rds-db:connect"
+        Resource = "arn:aws:rds-db:${var.region}:${local.account_id}:dbuser:${aws_db_instance.this.resource_id}/${process.user}"
+      }]
+    },
+  )
+}
+
+resource "aws_iam_role_policy" "this" {
+  for_each = merge(var.machines, var.processes)
 
   name = each.value.policy
-  role = aws_iam_role.process[each.key].id
+  role = merge(aws_iam_role.machine, aws_iam_role.process)[each.key].id
 
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = concat(
-      [{
-        Sid      = "SignInAs${title(trimprefix(each.value.user, "everytab_"))}"
-        Effect   = "Allow"
-        Action   = "rds-db:connect"
-        Resource = "arn:aws:rds-db:${var.region}:${local.account_id}:dbuser:${aws_db_instance.this.resource_id}/${each.value.user}"
-      }],
+      local.rights_of_kind[each.key],
       [for one in each.value.statements : merge({ Effect = "Allow" }, one)],
     )
   })

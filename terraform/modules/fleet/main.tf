@@ -1,6 +1,6 @@
 # What a scan and a crawl service have in common: a network, a Postgres, a group of machines that fetch from the
-# internet, the roles of all machines, what cloud-init writes on them, and a dashboard with alarms. What differs is
-# said by the two callers.
+# internet, the roles of all machines, what cloud-init writes on them, and a dashboard with alarms. The two callers
+# say what differs.
 
 data "aws_caller_identity" "current" {}
 

@@ -1,5 +1,5 @@
 # A network of its own: public subnets in up to five zones, no NAT (terabytes would go through it), a free gateway to
-# S3. Nothing comes in but what a caller adds.
+# S3. No port is open unless a caller adds it.
 
 resource "aws_vpc" "this" {
   #checkov:skip=CKV2_AWS_11:flow logs of each fetch cost as much as the machines; the outcomes are in Postgres
@@ -48,8 +48,8 @@ resource "aws_route_table_association" "public" {
   route_table_id = aws_route_table.public.id
 }
 
-# Whoever takes over a process may read through this gateway what anybody may (strangers keep pages and icons in S3,
-# too), but write to no bucket that is not ours.
+# An attacker in a process may read public objects through this gateway, because pages and icons of websites are in
+# S3, too, but can only write to our buckets.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = aws_vpc.this.id
   service_name      = "com.amazonaws.${var.region}.s3"

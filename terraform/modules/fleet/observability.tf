@@ -1,4 +1,4 @@
-# A dashboard, and the alarms that say themselves what they look at.
+# A dashboard, and alarms on the metrics that they name.
 
 resource "aws_cloudwatch_dashboard" "this" {
   dashboard_name = var.dashboard.name

@@ -3,7 +3,7 @@ output "subnet_ids" {
   value       = aws_subnet.public[*].id
 
   depends_on = [
-    aws_iam_role_policy.machine, aws_iam_role_policy.process, aws_route.internet,
+    aws_iam_role_policy.this, aws_route.internet,
     aws_route_table_association.public, aws_vpc_endpoint.s3,
     aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.aws,
     aws_vpc_security_group_egress_rule.database, aws_vpc_security_group_ingress_rule.database,

@@ -1,5 +1,5 @@
-# What cloud-init writes on each machine: the settings of its units, and what it starts. All have one image; the role
-# of a machine is which of these it gets.
+# The files that cloud-init writes on each machine, with the settings of its units, and the units that it starts. All
+# machines have one image, and their settings determine their role.
 
 locals {
   cloud_config = {

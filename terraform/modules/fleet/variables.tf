@@ -6,7 +6,7 @@ variable "name" {
 }
 
 variable "service" {
-  description = "Name of what is one of its kind here: network, Postgres, prefix of alarms."
+  description = "Name of the network and of Postgres, and prefix of the alarms."
   type        = string
 }
 
@@ -26,7 +26,7 @@ variable "network_cidr" {
 }
 
 variable "written" {
-  description = "Action and Resource of what may be written through the gateway to S3."
+  description = "Action and Resource that may be used to write through the gateway to S3."
   type        = object({ Action = list(string), Resource = any })
 }
 
@@ -95,7 +95,7 @@ variable "database" {
 }
 
 variable "machines" {
-  description = "Role of each kind of machine: description, name of its policy, statements beside those of every machine."
+  description = "Role of each kind of machine: description, name of its policy, statements in addition to every machine's."
   type        = any
 }
 
@@ -105,7 +105,7 @@ variable "processes" {
 }
 
 variable "settings" {
-  description = "What cloud-init does on each kind of machine: files (values and owner) and units to start."
+  description = "Settings of cloud-init for each kind of machine: files (values and owner) and units to start."
   type        = any
 }
 
@@ -115,7 +115,7 @@ variable "dashboard" {
 }
 
 variable "alarms" {
-  description = "Alarms on Postgres's metrics and on our counts, beside those of every fleet."
+  description = "Alarms on Postgres's metrics and on our counts, in addition to every fleet's."
   type = map(object({
     description = string
     namespace   = string

@@ -154,10 +154,10 @@ resource "aws_autoscaling_group" "workers" {
   }
 
   lifecycle {
-    # Without this the group would try for ever, and nobody would be told (wait_for_capacity_timeout).
+    # Without this the group would try forever without an error (wait_for_capacity_timeout).
     precondition {
       condition     = local.spot_cores <= data.aws_servicequotas_service_quota.cores["spot"].value && local.on_demand_cores <= data.aws_servicequotas_service_quota.cores["on_demand"].value
-      error_message = "The account's quotas are too small: ${var.group.max_size} machines of ${var.workers.name} and those beside them take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Ask for more in Service Quotas, or lower ${var.group.sized_by}."
+      error_message = "The account's quotas are too small: ${var.group.max_size} machines of ${var.workers.name} and the other machines take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Request more in Service Quotas, or lower ${var.group.sized_by}."
     }
     precondition {
       condition     = data.aws_ami.worker.architecture == var.workers.architecture
@@ -167,7 +167,7 @@ resource "aws_autoscaling_group" "workers" {
 
   # A machine needs its rights and its ways out as soon as it is up; and the network must not go before the machines.
   depends_on = [
-    aws_iam_role_policy.machine, aws_iam_role_policy.process, aws_route.internet,
+    aws_iam_role_policy.this, aws_route.internet,
     aws_route_table_association.public, aws_vpc_endpoint.s3,
     aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
     aws_vpc_security_group_ingress_rule.database,

@@ -71,7 +71,7 @@ locals {
           Action   = "s3:DeleteObject"
           Resource = ["${local.kept}/.doctor/*", "${local.kept}/backups/*/progress/*"]
         },
-        # takedown --everywhere: what the site's bucket keeps of objects that were changed or deleted.
+        # takedown --everywhere: old versions of changed and deleted objects.
         {
           Sid      = "FindOldVersions"
           Action   = "s3:ListBucketVersions"
@@ -88,7 +88,7 @@ locals {
           Resource = "arn:aws:cloudfront::${local.account_id}:distribution/${var.distribution_id}"
         },
         # An hour after the scan was published (packaging/lib/stop-when-done). The console's id is not known
-        # here, for the console needs this policy when it comes up.
+        # here, because the console needs this policy when it comes up.
         {
           Sid       = "StopItself"
           Action    = "ec2:StopInstances"
@@ -110,8 +110,8 @@ locals {
   }
 
   processes = {
-    # The worker's process, which reads what strangers wrote: icons go to the archive, bundles to the
-    # scan's own prefix of the site. It writes no page, reads no backup, deletes nothing.
+    # The worker's process, which parses untrusted files: icons go to the archive, bundles to the scan's
+    # prefix of the site. It writes no page, reads no backup, and deletes nothing.
     scanner = {
       machine     = "worker"
       description = "EveryTab's worker processes"

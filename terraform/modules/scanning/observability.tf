@@ -22,7 +22,7 @@ locals {
 
 # No alarm has ok_actions: at its creation each would send a mail that all is well.
 #
-# The rules of Prometheus that name a metric of CloudWatch; what they mean is there.
+# The rules of Prometheus that name a metric of CloudWatch; telemetry/alerts.yml explains them.
 locals {
   rules = flatten(yamldecode(file("${path.module}/../../../telemetry/alerts.yml")).groups[*].rules)
   alarms = { for rule in local.rules : rule.alert => merge(
@@ -79,7 +79,7 @@ resource "aws_cloudwatch_metric_alarm" "stop" {
   alarm_actions       = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn]
 }
 
-# Machines that cost money while a count is missing or 0. Without Watching nobody would be told that the
+# Machines that cost money while a count is missing or 0. Without Watching no alarm would tell that the
 # scan stops. Without Workers they have nothing to do: the scan did not start, is paused or has ended, or
 # none reaches Postgres; after half an hour a mail, after stop_after_hours the end of the fleet.
 locals {

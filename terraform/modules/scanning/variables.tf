@@ -26,7 +26,7 @@ variable "site_url" {
 }
 
 variable "contact" {
-  description = "Mail address of somebody who answers webmasters."
+  description = "Mail address of a person who answers webmasters."
   type        = string
 }
 
