@@ -50,7 +50,7 @@ grant execute on function
     coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches,
     coordinator.lease_webhooks, coordinator.record_webhook, coordinator.webhook_backlog
     to everytab_worker;
--- The HTTP service works for whoever shows a key, and each function checks it.
+-- The HTTP service works for every client with a key, and each function checks the key.
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
     coordinator.schema_digest, api.admit, api.admit_captures, api.admit_named, api.own_key,

@@ -37,6 +37,6 @@ validate everytab.deb everytab-local
 # Without its files it says so before it starts a machine.
 for files in "none.deb everytab-local" "everytab.deb none"; do
     # shellcheck disable=SC2086
-    ! said="$(validate $files 2>&1)" && grep -q "There is no such file" <<<"$said" ||
+    ! said="$(validate $files 2>&1)" && grep -q "File not found" <<<"$said" ||
         { echo "packer goes on without a file of: $files: $said"; exit 1; }
 done

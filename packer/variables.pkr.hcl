@@ -21,7 +21,7 @@ variable "package" {
   # Before anything is started: ansible would find out on a machine that runs.
   validation {
     condition     = fileexists(abspath(var.package))
-    error_message = "There is no such file: make dist prints the package's name, which has the commit in it."
+    error_message = "File not found: make dist prints the package's name, which has the commit in it."
   }
 }
 
@@ -31,7 +31,7 @@ variable "operator" {
 
   validation {
     condition     = fileexists(abspath(var.operator))
-    error_message = "There is no such file: make dist makes the operators' program beside the package."
+    error_message = "File not found: make dist makes the operators' program beside the package."
   }
 }
 

@@ -30,7 +30,7 @@ from site_checks import (check_cloud, check_headers, compare, expect, hosts_of, 
 from surroundings import Surroundings, run, wait_for
 
 MONTH = "A month, step by step"
-COMPLAINT = "When somebody asks to be left alone"
+COMPLAINT = "When a site asks to be left alone"
 ICONS_TO_RETRY = """select distinct hostname from everytab.icons i
 join everytab.pages p using (scan, shard, host_no) where i.outcome = 'http_404_410'
 and p.hostname = substring(i.url from '//([^/:]+)') order by hostname"""

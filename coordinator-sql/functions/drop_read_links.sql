@@ -1,5 +1,5 @@
--- Drops the partitions of links that every slot has read. A slot that nobody holds keeps them: its
--- next holder reads them. Returns how many were dropped; none while another transaction uses links.
+-- Drops the partitions of links that every slot has read. A slot without a holder keeps them for
+-- its next one. Returns how many were dropped, 0 while another transaction uses links.
 create or replace function coordinator.drop_read_links()
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

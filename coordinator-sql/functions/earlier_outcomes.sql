@@ -1,7 +1,7 @@
 -- The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
 -- that ended by itself and whose publish job completed, of the same site if there is one, otherwise
--- of any site: a scan that was refused is no measure for the next one. Null if there is none. Apart
--- from scan_status, because they do not change while a scan is watched.
+-- of any site: a refused scan would be a misleading baseline. Null if no scan qualifies. A function
+-- separate from scan_status, because the result does not change while a scan is watched.
 create or replace function coordinator.earlier_outcomes(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((

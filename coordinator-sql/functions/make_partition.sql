@@ -3,7 +3,8 @@ create or replace function coordinator.make_partition(p_table text, p_name text,
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
     perform coordinator.lock_partitions();
-    -- A session may remember that there was no such table, and taking this lock does not tell it.
+    -- Query the catalog: a session may have cached that the table does not exist, and taking this
+    -- lock does not invalidate that.
     if not exists (select from pg_class c
                     where c.relnamespace = 'everytab'::regnamespace and c.relname = p_name) then
         -- Attaching does not keep others from reading and writing; making it in place would.

@@ -1,4 +1,4 @@
--- The archive objects that rows of a scan refer to: those of the completed icon jobs. An object's
+-- The archive objects that rows of a scan refer to, one for each completed icon job. An object's
 -- name has the shard, the lease number and, unless token is null, a part of the lease's token.
 create or replace function coordinator.referenced_archives(p_scan integer)
 returns table (shard integer, lease_number integer, token uuid)

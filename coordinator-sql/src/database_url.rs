@@ -159,8 +159,8 @@ fn apply_own_parameters(
     Ok(())
 }
 
-/// Returns whether every server of the URL is on this host, where nobody can read or change the
-/// traffic.
+/// Returns whether every server of the URL is on this host, so that no other host can read or
+/// change the traffic.
 fn is_local(config: &Config) -> bool {
     let is_loopback = |host: &Host| match host {
         Host::Unix(_) => true,

@@ -88,7 +88,7 @@ impl Coordinator {
     }
 }
 
-/// Resets the settings of the project's roles to those of `roles.sql`, and names each in a warning.
+/// Resets the settings of the project's roles as in `roles.sql`, and names each role in a warning.
 async fn reset_role_settings(transaction: &Transaction) -> Result<(), Error> {
     let changed = transaction.rows(ROLE_SETTINGS, &[]).await?;
     for (role, found, statements) in values::<(String, String, String)>(&changed)? {

@@ -39,7 +39,7 @@ const NAMED: &str = "
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname || '.' || p.proname = $1 and p.prokind = 'f'";
 
-/// Those of the earlier functions that were not replaced.
+/// The earlier functions that were not replaced.
 const NOT_REPLACED: &str = "
     select p.oid::regprocedure::text
       from pg_proc p join unnest($1, $2) as earlier (oid, version)

@@ -110,7 +110,7 @@ impl Coordinator {
         crawl: Option<&str>,
     ) -> Result<Option<i32>, Error> {
         let transaction = self.begin_long().await?;
-        // Another key than that of lock_partitions, for which workers wait too.
+        // Not the key of lock_partitions, because workers wait for that lock too.
         let lock = "select pg_advisory_xact_lock(4937291846)";
         transaction.script(lock).await?;
         let exists = "select exists (select from coordinator.list_scans()

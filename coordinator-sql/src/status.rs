@@ -105,9 +105,9 @@ impl Timestamp {
     }
 }
 
-/// A store, this database or a worker's resolver, because of which jobs of a kind were released.
-/// No such job that was leased later has completed: by any worker, or by that worker if its
-/// resolver is the reason.
+/// A store, this database or a worker's resolver that made workers release jobs of a kind. It is
+/// reported until such a job that was leased later completes: by any worker, or by that worker if
+/// its resolver is the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
     /// Last release time.

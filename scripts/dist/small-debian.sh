@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the name of an archive of a small Debian, made by debootstrap the first time (root), for
-# what is booted or put into a container here: target/infra/base-SUITE.tar. SUITE is trixie, which
-# is Debian 13, or bookworm for the one before.
+# machines and containers made here: target/infra/base-SUITE.tar. SUITE is trixie (Debian 13) or
+# bookworm (Debian 12).
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -9,7 +9,7 @@
 # the same one with another remark in its schema, which makes it another program.
 #
 # The image: a small Debian 13 by debootstrap (kept in target/infra; SUITE=bookworm: 12), the
-# four roles by ansible, and once more: the second run must change nothing. The machines:
+# four roles by ansible, twice: the second run must change nothing. The machines:
 # systemd-nspawn with networks of their own, in namespaces that end with this script. What surrounds
 # them is in ansible/tests/boot.py.
 # shellcheck source=scripts/lib.sh

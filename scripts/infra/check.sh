@@ -19,7 +19,7 @@
 
 STEPS=(format validate test phases service lint policy page packer ansible units starting leaving
     stopping counting fence proxy lockout runbook)
-# What each service of ours has, whatever else it may do, from the one drop-in for all of them.
+# The sandbox of every service, from the one drop-in for all of them.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
     ProtectHostname=yes ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
@@ -188,7 +188,7 @@ check_leaving() {
     # Its own file: a machine that leaves also sends its journal.
     printf '#!/bin/sh\necho "$@" >>told\n' >"$work/fake/systemctl"
     chmod +x "$work/fake"/*
-    # A drain is no failure, a setting that makes no sense is not tried again, all else is.
+    # A drain is not a failure. Invalid settings are not retried, all else is.
     for line in SuccessExitStatus='3 4' RestartPreventExitStatus=2 Restart=on-failure \
         ExecStopPost=-+/usr/lib/everytab/leave-group; do
         grep -qxF "$line" "$worker" || { echo "$worker: no $line"; return 1; }

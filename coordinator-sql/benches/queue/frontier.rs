@@ -54,7 +54,7 @@ struct Bench {
 pub(crate) async fn run() {
     let urls: u32 = setting("URLS", 10_000_000);
     let fetches: u32 = setting("FETCHES", 300_000);
-    // As terraform/modules/fleet/database.tf has them: dead rows are a part of what is stored.
+    // As in terraform/modules/fleet/database.tf, because dead rows count as stored bytes.
     let settings = [("autovacuum_naptime", "15"), ("autovacuum_vacuum_cost_limit", "2000")];
     let server = Server::start(&settings);
     say("calibration", &server.calibration());

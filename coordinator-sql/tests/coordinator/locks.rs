@@ -23,7 +23,7 @@ use crate::{
 const LONGEST_WAIT: &str = "set lock_timeout = '2s'";
 /// Workers of the fleet.
 const WORKERS: usize = 3;
-/// Rounds of the fleet that show that it goes on. An operator's call locks several times meanwhile.
+/// Rounds of the fleet that show that it continues. An operator's call locks several times in them.
 const ROUNDS: u64 = 150;
 
 /// Locks every table as a dump does, until the transaction ends.
@@ -194,7 +194,7 @@ async fn a_scan_is_dropped_when_its_readers_end_and_the_fleet_does_not_notice() 
     reader.run(READ_ALL).await;
     let owner = database.owner.clone();
     let dropped = async move { owner.drop_scan(ended).await.unwrap() };
-    // What the fleet loads is the scan that is dropped.
+    // The fleet loads the scan that is dropped.
     assert!(beside(&mut fleet, &reader, true, dropped).await);
     let left = "select count(*) from pg_class where relname in
                     ('hosts_' || $1, 'pages_' || $1, 'icons_' || $1)";
@@ -330,7 +330,7 @@ async fn a_lock_that_is_not_free_is_given_up_with_the_session_that_holds_it() {
     assert!(error.message().ends_with("application a dump)"), "{}", error.message());
     reader.run("commit").await;
     operator.run(sql).await;
-    // The limit is that of this lock alone.
+    // The limit applies to this lock only.
     let limit: String = query("show lock_timeout").value(&operator).await;
     assert_eq!(limit, "0");
 }

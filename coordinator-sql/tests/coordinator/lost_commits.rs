@@ -66,7 +66,7 @@ async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_
     assert_eq!(done, Completion::Recorded);
     let late = worker.complete(lost, &icons(), &no_counts(), soon()).await.unwrap();
     assert_eq!(late, Completion::Lost);
-    // The archive that is read is that of the lease that completed the job.
+    // Readers use the archive of the lease that completed the job.
     let archives = database.owner.referenced_archives(scan).await.unwrap();
     assert_eq!(archives.iter().map(|of| of.token).collect::<Vec<_>>(), [Some(token)]);
     let hosts = worker.load_bundle_shard(scan, 0).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_lease_of_a_slot_ends_with_the_failover_and_its_holder_records_nothing
     let server = server.fail_over(standby, server_settings(folder.path())).unwrap();
     let database = database_of(&server).await;
     // The numbers of some of these are the next ones, but the holder's cursors contain transaction
-    // ids that this server gives anew.
+    // ids that this server reuses.
     for (slot, number) in [(3, 2), (3, 3), (4, 1), (4, 2), (5, 1)] {
         let next = checkpoint(&leases[slot], number);
         let answer = database.worker.checkpoint_slot(&next).await.unwrap();

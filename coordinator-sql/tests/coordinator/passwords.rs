@@ -1,5 +1,5 @@
 //! How a worker's role gets a password, as docs/operations.md says, on servers of several versions;
-//! and what a worker is told that has none or a wrong one.
+//! and the errors of a worker that has none or a wrong one.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::{
     session::Session,
 };
 
-/// The owner, who is no superuser, needs no password here.
+/// The owner, who is not a superuser, needs no password here.
 const RULES: &str = "local all rdsadmin trust\nlocal all everytab_owner trust\n\
                      local all all scram-sha-256\n";
 /// From this version on the owner changes the workers' roles through `everytab_roles.change`.

@@ -134,8 +134,8 @@ async fn a_completion_finds_its_job_by_its_id() {
     }
 }
 
-/// Postgres would plan their statements anew for each call, which takes more than half of the CPU
-/// time of a call. The plans above are good for any values.
+/// Otherwise Postgres would plan their statements for each call, which takes more than half of its
+/// CPU time. The plans above are good for any values.
 #[tokio::test]
 async fn the_verbs_of_each_job_plan_once_a_session() {
     let database = Database::new().await;

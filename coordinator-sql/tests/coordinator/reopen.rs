@@ -74,7 +74,7 @@ async fn only_what_was_asked_for_is_reopened() {
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
-/// A tile that was damaged after it was drawn is no job's failure.
+/// No job failed if a tile was damaged after it was drawn.
 #[tokio::test]
 async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
     let database = Database::new().await;
@@ -89,7 +89,7 @@ async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
     database.assert_closes_again(scan).await;
 }
 
-/// A manifest that was lost after it was published is no job's failure.
+/// No job failed if the manifest was lost after it was published.
 #[tokio::test]
 async fn a_scan_is_published_again_when_that_kind_is_asked_for() {
     let database = Database::new().await;

@@ -69,7 +69,7 @@ impl Database {
         Self::at(url(ADMIN_USER), url("everytab_worker"), name.clone()).await
     }
 
-    /// A database of a server that nobody else uses; it must be migrated already.
+    /// A database of a server that only this test uses. It must be migrated already.
     pub(crate) async fn at(owner_url: String, worker_url: String, name: String) -> Self {
         let owner = Coordinator::connect(&owner_url, &settings()).await.unwrap();
         let worker = Coordinator::connect(&worker_url, &settings()).await.unwrap();
@@ -299,7 +299,7 @@ impl Database {
         assert_eq!(drift, [], "(kind, outstanding, unfinished)");
         let sql = "select count(*) from everytab.jobs j join everytab.stages s using (run, kind)
                     where j.run = $1 and s.outstanding = 0 and j.state = 'leased'";
-        assert_eq!(self.value::<i64>(sql, scan).await, 0, "a leased job that nobody waits for");
+        assert_eq!(self.value::<i64>(sql, scan).await, 0, "a leased job of a stage that has ended");
     }
 }
 

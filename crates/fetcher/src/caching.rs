@@ -14,8 +14,8 @@ use http::{
 const MAX_SECONDS: i64 = 1 << 31;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
-/// The obsolete forms of a date that receivers must accept (RFC 9110 5.6.7): the form of RFC 850
-/// and that of C's asctime.
+/// The obsolete forms of a date that receivers must accept (RFC 9110 5.6.7): as in RFC 850, and as
+/// C's asctime writes it.
 const OBSOLETE_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
 /// The fields of a response that matter for the next request for it.
@@ -91,7 +91,7 @@ fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
 }
 
 /// Splits a directive into its name, in lower case, and its value without quotation marks. The
-/// value is empty if there is none.
+/// value is empty if the directive has none.
 fn directive(text: &str) -> (String, &str) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'))

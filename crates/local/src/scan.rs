@@ -288,7 +288,7 @@ async fn find_or_start(
         if is_running && !is_same && !options.again {
             return Err(OperationError::new(format!(
                 "{} holds an unfinished scan of {} with other settings: run the command that \
-                 began it, choose another --dir, or give --again to cancel it and begin anew",
+                 began it, choose another --dir, or give --again to cancel it and start another",
                 dir.display(),
                 info.crawl
             )));

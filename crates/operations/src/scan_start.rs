@@ -63,12 +63,12 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
         return Ok(place);
     }
     let path = std::path::absolute(&place).map_err(|error| {
-        OperationError::usage(format!("{place:?} is no folder's path: {error}"))
+        OperationError::usage(format!("{place:?} is not a directory's path: {error}"))
     })?;
     // A path may hold spaces and percent signs, which a URL escapes.
     Url::from_file_path(&path)
         .map(String::from)
-        .map_err(|()| OperationError::usage(format!("{place:?} is no folder's path")))
+        .map_err(|()| OperationError::usage(format!("{place:?} is not a directory's path")))
 }
 
 /// The options of a scan, in addition to its stores.
@@ -125,8 +125,8 @@ pub struct StartedScan {
 /// Returns the settings of a scan with these stores and options, as they are frozen at its start.
 ///
 /// # Errors
-/// Returns an error if the scan would send requests to the public internet and nobody could find
-/// out who sends them.
+/// Returns an error if the scan would send requests to the public internet without identifying its
+/// operator.
 pub fn settings(
     stores: &ScanStores,
     options: &ScanOptions,
@@ -317,7 +317,7 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
     Ok(())
 }
 
-/// Checks that stores hold a scan's token. A scan of an older version has none.
+/// Checks that stores hold a scan's token.
 ///
 /// # Errors
 /// Returns an error if a store on this machine is not the scan's, or cannot be reached.

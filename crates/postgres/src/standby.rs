@@ -58,7 +58,7 @@ impl PrivatePostgres {
     }
 
     /// Kills the server and promotes the standby at the same address. All commits since
-    /// [`standby`](Self::standby) are lost. `settings` are those of the server.
+    /// [`standby`](Self::standby) are lost. `settings` are the server's.
     ///
     /// # Errors
     ///

@@ -337,7 +337,7 @@ fn under_a_folder_that_the_servers_user_cannot_enter_the_cluster_goes_elsewhere(
     assert_eq!(server.psql("postgres", "select count(*) from t").unwrap(), "0");
     drop(server);
 
-    // A person who deletes the folder wants to begin anew.
+    // A person who deletes the folder wants to start from scratch.
     fs::remove_dir_all(&dir).unwrap();
     let server = PrivatePostgres::start(settings(&dir)).unwrap();
     assert!(server.psql("postgres", "select count(*) from t").is_err());

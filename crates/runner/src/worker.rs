@@ -34,7 +34,7 @@ use crate::{
 /// Maximum time of a drain, unless the settings set another: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
 /// How long a job may make no progress before its lease is no longer renewed. This exceeds any
-/// single wait in a job, of which the longest is a server's Retry-After of a minute.
+/// single wait in a job. The longest is a server's Retry-After of a minute.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 

@@ -68,7 +68,7 @@ struct AccountArgs {
     #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     workers: u64,
-    /// Workers that are no spot instances
+    /// Workers on demand instead of on spot
     #[arg(long, env = "EVERYTAB_ON_DEMAND", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(0..=100_000))]
     on_demand: u64,

@@ -99,7 +99,7 @@ struct FleetArgs {
         value_name = "TYPE"
     )]
     database_instance: String,
-    /// Requests in flight of a worker; the default is that of terraform's requests_in_flight
+    /// Requests in flight of a worker; the default is the same as terraform's requests_in_flight
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = plan::IN_FLIGHT,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     in_flight: u64,

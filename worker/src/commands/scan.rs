@@ -133,7 +133,7 @@ struct StatusArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
-    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics. Keeps
+    /// Serve the same data as metrics for Prometheus, at http://ADDR/metrics. Keeps
     /// running after the scan ends and while Postgres is unreachable; shows the newest scan
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
@@ -349,7 +349,7 @@ async fn retry(args: RetryArgs) -> CliResult {
     if let Some(outcome) = outcome
         && everytab_fetcher::Outcome::parse(outcome).is_none()
     {
-        return Err(CliError::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
+        return Err(CliError::usage(format!("--outcome {outcome:?} is not an outcome of an icon")));
     }
     let reopened = coordinator.retry_jobs(number, args.kind, args.job, outcome).await?;
     if let (Some(job), 0) = (args.job, reopened) {

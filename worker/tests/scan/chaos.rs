@@ -1,6 +1,6 @@
 //! Chaos tests: scans by four workers, with faults of every kind at random times drawn from a seed.
 //! The published bytes, the outcomes and the counters equal those of a scan without faults, also
-//! after failovers of Postgres to a standby that lacks commits which workers were told of.
+//! after failovers of Postgres to a standby that lacks commits that workers saw succeed.
 //!
 //! Each test runs in a thread with a network and mounts of its own (`netns`). Where the kernel does
 //! not allow that, links and disks stay as they are and a line says so. `CHAOS_SEED`, `FAULTS` and

@@ -35,7 +35,7 @@ const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 251, 0, 1);
 /// Longer than the worker waits for both attempts of a question.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// What a resolver does instead of answering correctly.
+/// A resolver's false behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
     NxdomainForAll,
@@ -46,7 +46,7 @@ enum Lie {
 }
 
 impl Lie {
-    /// What the worker says of it.
+    /// Returns the worker's message about it.
     fn named(self) -> &'static str {
         match self {
             Self::NxdomainForAll => {
@@ -96,7 +96,7 @@ impl LyingResolver {
                             relayed(&question, upstream)
                         }
                     };
-                    // If there is no answer, the worker gets none.
+                    // Without an answer the worker gets no response.
                     let _ = answer.map(|answer| socket.send_to(&answer, peer));
                 });
             }
@@ -139,7 +139,7 @@ fn relayed(question: &[u8], upstream: SocketAddr) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// An internet in which some names do not exist.
+/// An internet where some names do not exist.
 fn some_names_missing() -> Internet {
     let mix = Mix::none().with(Behaviour::DnsNxdomain, 100_000);
     internet(HOSTS, mix.with(Behaviour::NotFound, 100_000))

@@ -3,9 +3,9 @@
 //!
 //! Indented commands are performed here, in a folder of their own, with a small internet, Postgres
 //! and an S3 endpoint. Placeholders of the texts, such as the name of a crawl, are replaced. Fenced
-//! blocks are performed as a whole: those of docs/api.md by `service_setup.rs` and
-//! `api_walkthrough.rs`, those of docs/operations.md by `make infra-boot`, which has its own list
-//! of reasons.
+//! blocks are performed as a whole: in docs/api.md by `service_setup.rs` and
+//! `api_walkthrough.rs`, in docs/operations.md by `make infra-boot`, which has its own list of
+//! reasons.
 
 use std::{
     collections::BTreeSet,
@@ -244,7 +244,7 @@ fn is_performed_elsewhere(printed: &Printed) -> bool {
     let Printed { document, place, .. } = printed;
     match *document {
         "README.md" => [SERVICE, CLOUD].contains(&place.as_str()),
-        // service_setup.rs and api_walkthrough.rs. A block in Python is no command.
+        // service_setup.rs and api_walkthrough.rs. A block in Python is not a command.
         "docs/api.md" => {
             ["```sh", "```sh setup", "```sh start", "```python"].contains(&place.as_str())
         }

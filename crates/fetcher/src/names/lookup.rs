@@ -47,7 +47,7 @@ pub(crate) enum DnsAnswer {
     NoSuchRecord,
     /// The resolver reported a failure.
     Failure,
-    /// There was no response in time.
+    /// No response arrived in time.
     Silence,
     /// A local failure prevented the query.
     Trouble(Trouble),

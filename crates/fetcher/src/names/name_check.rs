@@ -85,7 +85,7 @@ impl Unanswered {
         Self { by_name: vec![0; known_names + 1], rounds: 0 }
     }
 
-    /// Adds the missing answers of a round, in which no answer was false. Returns the result of the
+    /// Adds the missing answers of a round without false answers. Returns the result of the
     /// check if another round would not change it.
     pub(crate) fn add_round(&mut self, missing: &[bool]) -> Option<NameCheck> {
         self.rounds += 1;
@@ -108,7 +108,7 @@ impl Unanswered {
     }
 }
 
-/// Returns a hostname that nobody has registered: one of 2^64 below `com`.
+/// Returns a hostname that does not exist: a random one of 2^64 below `com`.
 pub(crate) fn made_up_name() -> String {
     // Each state has random keys of its own.
     format!("everytab-{:016x}.com", RandomState::new().hash_one(()))
@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(suspicions, 3);
     }
 
-    /// The result of a check of three known names and a made-up one, of which those in `missing`
-    /// have no answer in any round, and how many rounds it takes.
+    /// Checks three known names and a made-up one. Those in `missing` have no answer in any round.
+    /// Returns the result and the number of rounds.
     fn check_without(missing: [bool; 4]) -> (NameCheck, usize) {
         let mut unanswered = Unanswered::new(3);
         let mut rounds = (1..=CHECK_ROUNDS).map(|round| (unanswered.add_round(&missing), round));

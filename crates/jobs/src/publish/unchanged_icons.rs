@@ -38,7 +38,7 @@ pub(super) struct UnchangedIcons {
 
 impl UnchangedIcons {
     /// Compares the icons of a scan with those of the published one. If the scan is published
-    /// already, returns what was counted when it was published first. `None` if nothing is known.
+    /// already, returns the counts of its first publishing. `None` if they are unknown.
     ///
     /// # Errors
     /// Returns an error if the store fails or a list is malformed.

@@ -28,7 +28,7 @@ pub(super) async fn read_bundle(
     key: &str,
 ) -> Result<PublishedBundle, RemovalError> {
     PublishedBundle::read(&site.get(key).await?)
-        .map_err(|error| RemovalError::NotUnderstood(format!("{key}: it is no bundle: {error}")))
+        .map_err(|error| RemovalError::NotUnderstood(format!("{key}: invalid bundle: {error}")))
 }
 
 /// The numbers of a scan's bundles.

@@ -26,7 +26,7 @@ pub struct FleetSize {
 pub async fn check(fleet: &FleetSize) -> Vec<Check> {
     let settings = AwsSettings::default();
     let Some(cores) = cores(&fleet.instance) else {
-        let found = format!("{} is no instance type with a known number of cores", fleet.instance);
+        let found = format!("unknown instance type {}", fleet.instance);
         return vec![Check::fail("account", found, "give --instance, such as c7g.large")];
     };
     let mut checks = Vec::new();

@@ -19,8 +19,8 @@ const STORES_TRIED: usize = 16;
 /// SQLSTATE of a function that the database role may not execute.
 const DENIED: &str = "42501";
 
-/// Checks what live crawls need, if any is open. `user_agent` is the worker's; `needs` are those of
-/// the process that will run here, `None` for an operator.
+/// Checks what live crawls need, if any is open. `user_agent` is the worker's. `needs` says what
+/// the process that will run here needs. `None` for an operator.
 pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Vec<Check> {
     // If these fail, the database checks have reported it.
     let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
@@ -54,8 +54,8 @@ pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Ve
     }
 }
 
-/// Returns the checks of the health data, without the stores. Those of the fleet, such as whether
-/// it holds all slots, are an operator's.
+/// Returns the checks of the health data, without the stores. Only an operator checks the fleet,
+/// such as whether it holds all slots.
 fn checks_of(
     health: &FrontierHealth,
     now: DateTime<Utc>,

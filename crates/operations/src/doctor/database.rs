@@ -16,8 +16,8 @@ const DENIED: &str = "42501";
 /// The name of the check of a process's rights.
 const RIGHTS: &str = "rights";
 
-/// Returns the checks in order, and the newest scan with its stores. `needs` are those of the
-/// process that will use the database. `None` for an operator.
+/// Returns the checks in order, and the newest scan with its stores. `needs` says what the process
+/// that will use the database needs. `None` for an operator.
 pub async fn check(url: &str, needs: Option<&RoleNeeds>) -> (Vec<Check>, Option<NewestScan>) {
     let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
         Ok(coordinator) => coordinator,
@@ -77,8 +77,8 @@ async fn version(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Reports the isolation level of sessions that name none. EveryTab's always name theirs; those of
-/// other programs and of psql do not.
+/// Reports the isolation level of sessions that name none. EveryTab's sessions always name theirs;
+/// other programs, such as psql, do not.
 async fn isolation(coordinator: &Coordinator) -> Check {
     let check = "database isolation";
     match coordinator.default_isolation().await {
@@ -91,7 +91,7 @@ async fn isolation(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Checks that nobody can read or change traffic to the server.
+/// Checks that the connection to the server is private and authenticated.
 fn transport(url: &str) -> Check {
     match everytab_coordinator::transport(url) {
         Ok(Transport::Local) => Check::ok("database TLS", "the server is on this machine"),

@@ -1,9 +1,9 @@
-//! What a process of given roles needs, so that `doctor --role` checks nothing else. Its keys and
-//! its database role may allow no more than its jobs do.
+//! The needs of a process with given roles, so that `doctor --role` checks nothing else. Its keys
+//! and its database role may allow only what its jobs do.
 
 use everytab_coordinator::JobKind;
 
-/// What a process of given roles needs.
+/// The needs of a process with given roles.
 #[derive(Debug, Clone, Default)]
 pub struct RoleNeeds {
     /// The kinds of jobs that it performs.

@@ -55,7 +55,7 @@ pub struct FleetToPlan {
     pub after: AfterScan,
 }
 
-/// The time after a scan, in which its Postgres, console and archive are paid.
+/// The time after a scan during which its Postgres, console and archive are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AfterScan {
     /// Days from the end of the scan to teardown.
@@ -67,7 +67,7 @@ pub struct AfterScan {
 /// How often the bytes of a backup pass through the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedBackup {
-    /// There is no backup.
+    /// No backup is written.
     None,
     /// The backup is written.
     Written,

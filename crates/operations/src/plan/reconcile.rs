@@ -42,7 +42,7 @@ impl MeasuredScan {
     pub fn of_stats(stats: &[u8]) -> Result<Self, OperationError> {
         let wrong = |what: &str| OperationError::new(format!("--reconcile: {what}"));
         let scan: Self = serde_json::from_slice(stats)
-            .map_err(|error| wrong(&format!("it is no stats.json of a scan: {error}")))?;
+            .map_err(|error| wrong(&format!("it is not a scan's stats.json: {error}")))?;
         scan.checked()
     }
 

@@ -194,7 +194,7 @@ fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Price
     lines
 }
 
-/// Describes what the bill assumes about the time after the scan.
+/// Describes the bill's assumptions about the time after the scan.
 fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4] {
     let (least, most) = (&range.least, &range.most);
     let (until, longest) = (&least.until_teardown, &most.until_teardown);

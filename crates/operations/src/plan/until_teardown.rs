@@ -14,7 +14,7 @@ const HOURS_PER_DAY: f64 = 24.0;
 /// Hours for which Postgres and the console are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct UntilTeardown {
-    /// Hours in which all bytes of a backup pass once through the console.
+    /// Hours for all bytes of a backup to pass through the console once.
     pub(super) pass_hours: f64,
     /// Hours to write the backup, and to verify it.
     pub(super) backup_hours: f64,

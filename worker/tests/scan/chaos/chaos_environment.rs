@@ -71,7 +71,7 @@ pub(crate) struct ChaosEnvironment {
     pub(crate) lease: Duration,
     pub(crate) few_files: u64,
     pub(crate) fault_counts: BTreeMap<Fault, usize>,
-    /// What the failovers of Postgres lost.
+    /// Losses of the failovers of Postgres.
     pub(crate) lost: LostCommits,
     options: WorkerOptions,
     stores: Stores,

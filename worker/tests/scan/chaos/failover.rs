@@ -1,4 +1,4 @@
-//! Failovers of Postgres that lose commits: counts the commits that clients were told of and that
+//! Failovers of Postgres that lose commits: counts the commits that clients saw succeed and that
 //! the promoted standby lacks.
 
 use std::{
@@ -14,7 +14,7 @@ const LAG: Duration = Duration::from_secs(1);
 const MAX_LAG: Duration = Duration::from_secs(5);
 const MARK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Commits that clients were told of, and that the promoted standbys lacked.
+/// Commits that clients saw succeed, and that the promoted standbys lacked.
 #[derive(Debug, Default)]
 pub(crate) struct LostCommits {
     /// Commits of this test, one per row of a table.
@@ -26,7 +26,7 @@ pub(crate) struct LostCommits {
 impl LostCommits {
     /// Kills `postgres` and promotes an asynchronous standby at its address. Fails unless the
     /// standby has all commits from before its connection to the primary broke, and none of those
-    /// that clients were told of since.
+    /// that clients saw succeed since.
     pub(crate) fn fail_over(
         &mut self,
         postgres: PrivatePostgres,
