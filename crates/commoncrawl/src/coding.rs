@@ -1,27 +1,30 @@
-//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error.
+//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error. All
+//! content codings of icons, pages and archives are decoded here.
 //!
 //! Decodes what browsers display: gzip with a missing or wrong trailer, gzip with several members,
-//! and `deflate` with and without a zlib header. Ignores bytes after the end of a coding.
-//! Invariant: the output never exceeds the limit.
+//! and `deflate` with and without a zlib header. Ignores bytes after the end of a coding, and
+//! checksums. Invariant: the output never exceeds the limit.
 //!
-//! Does not depend on headers, or on the source of the bytes.
+//! Does not depend on the source of the bytes.
 
 use std::io::{self, ErrorKind, Write};
 
 use brotli_decompressor::{
     BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, DecompressorWriter as BrotliWriter,
 };
-use flate2::write::{DeflateDecoder, GzDecoder};
+use flate2::write::DeflateDecoder;
 use zstd::stream::{
     raw::{DParameter, Decoder as ZstdFrames},
     zio::Writer as ZstdWriter,
 };
 
-/// Maximum content codings that are decoded. More than one occurs only by mistake.
-pub const MAX_LAYERS: usize = 3;
+/// Maximum content codings that are decoded, as in Chromium. More than one occurs only by mistake.
+pub const MAX_LAYERS: usize = 10;
 /// Maximum members of a gzip body. Each costs a decoder, and an empty one has 20 bytes. Servers
 /// that compress in pieces send a member for some kilobytes.
 pub const MAX_GZIP_MEMBERS: usize = 1_000;
+/// Bytes of a gzip member's trailer: a checksum and a length.
+const GZIP_TRAILER_BYTES: usize = 8;
 /// Bytes of the buffer between the Brotli decoder and the body.
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
 /// Logarithm of Zstandard's maximum window, 8 MiB: the limit for the web (RFC 9659 3).
@@ -61,6 +64,18 @@ impl Coding {
     pub fn has_magic_number(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
     }
+}
+
+/// Iterates over the tokens of `Content-Encoding` or `Transfer-Encoding` fields, in lower case.
+/// An empty list element or value is an empty token.
+pub fn tokens<'a>(
+    values: impl IntoIterator<Item = &'a [u8], IntoIter: 'a>,
+) -> impl Iterator<Item = String> + 'a {
+    let words = values.into_iter().flat_map(|value| value.split(|byte| *byte == b','));
+    words.map(|word| {
+        let word = word.trim_ascii().iter();
+        word.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+    })
 }
 
 /// How far bytes were decoded.
@@ -153,7 +168,11 @@ impl Decoder {
 
 fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Output> {
     Ok(match coding {
-        Coding::Gzip => Box::new(GzipMembers { member: GzDecoder::new(output), earlier: 0 }),
+        Coding::Gzip => Box::new(GzipMembers {
+            part: GzipPart::Head(GzipHead::default()),
+            raw: DeflateDecoder::new(output),
+            earlier: 0,
+        }),
         Coding::Deflate => {
             Box::new(Deflate { start: Vec::new(), raw: DeflateDecoder::new(output) })
         }
@@ -190,49 +209,129 @@ trait Unpack: Write {
 
 /// Consecutive gzip members.
 struct GzipMembers {
-    member: GzDecoder<Output>,
+    part: GzipPart,
+    raw: DeflateDecoder<Output>,
     /// Number of members before this one.
     earlier: usize,
 }
 
+/// The part of a member that follows.
+enum GzipPart {
+    Head(GzipHead),
+    Data,
+    /// The trailer, with the number of its bytes so far. Its content is ignored.
+    Trailer(usize),
+}
+
 impl Write for GzipMembers {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.member.write(bytes) {
-            Ok(0) if self.earlier + 1 >= MAX_GZIP_MEMBERS => Err(ErrorKind::InvalidData.into()),
-            Ok(0) => {
-                let output = std::mem::take(self.member.get_mut());
-                self.member = GzDecoder::new(output);
-                self.earlier += 1;
-                self.write(bytes)
+        let Some(first) = bytes.first() else { return Ok(0) };
+        match &mut self.part {
+            GzipPart::Head(_) if self.earlier >= MAX_GZIP_MEMBERS => {
+                return Err(ErrorKind::InvalidData.into());
             }
-            // The following bytes are not a member.
-            Err(_) if self.earlier > 0 && self.member.header().is_none() => Ok(0),
-            other => other,
+            GzipPart::Head(head) => match head.push(*first) {
+                Some(true) => self.part = GzipPart::Data,
+                Some(false) => {}
+                // The following bytes are not a member.
+                None if self.earlier > 0 => return Ok(0),
+                None => return Err(ErrorKind::InvalidData.into()),
+            },
+            GzipPart::Data => match self.raw.write(bytes)? {
+                0 => self.part = GzipPart::Trailer(1),
+                taken => return Ok(taken),
+            },
+            GzipPart::Trailer(seen) => *seen += 1,
         }
+        if matches!(self.part, GzipPart::Trailer(GZIP_TRAILER_BYTES)) {
+            let output = self.raw.reset(Output::default())?;
+            *self.raw.get_mut() = output;
+            self.part = GzipPart::Head(GzipHead::default());
+            self.earlier += 1;
+        }
+        Ok(1)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.member.flush()
+        self.raw.flush()
     }
 }
 
 impl Unpack for GzipMembers {
     fn end(&mut self) -> io::Result<bool> {
-        if self.member.header().is_none() {
-            return Ok(self.earlier > 0);
-        }
-        self.member.flush()?;
-        let ended = self.member.try_finish();
-        // Any other error concerns the trailer.
-        Ok(!ended.is_err_and(|error| error.kind() == ErrorKind::UnexpectedEof))
+        self.raw.flush()?;
+        Ok(match self.part {
+            GzipPart::Head(_) => self.earlier > 0,
+            GzipPart::Data => self.raw.try_finish().is_ok(),
+            GzipPart::Trailer(_) => true,
+        })
     }
 
     fn output(&mut self) -> &mut Output {
-        self.member.get_mut()
+        self.raw.get_mut()
     }
 
     fn has_magic_number(&self) -> bool {
         true
+    }
+}
+
+/// A gzip header (RFC 1952 2.3). Like browsers, ignores its checksum and reserved flags.
+#[derive(Default)]
+struct GzipHead {
+    /// Number of bytes of the fixed part.
+    fixed: usize,
+    /// Flags of the optional fields that have not ended yet.
+    flags: u8,
+    /// Number of bytes of the current optional field.
+    seen: usize,
+    /// Length of the extra field.
+    extra: usize,
+}
+
+impl GzipHead {
+    const CHECKSUM: u8 = 1 << 1;
+    const EXTRA: u8 = 1 << 2;
+    const NAME: u8 = 1 << 3;
+    const COMMENT: u8 = 1 << 4;
+    /// The optional fields in their order.
+    const FIELDS: [u8; 4] = [Self::EXTRA, Self::NAME, Self::COMMENT, Self::CHECKSUM];
+
+    /// Adds a byte. Returns whether the header is complete. `None` if it is not a gzip header.
+    fn push(&mut self, byte: u8) -> Option<bool> {
+        const START: [u8; 3] = [0x1f, 0x8b, 8];
+        if self.fixed < 10 {
+            if START.get(self.fixed).is_some_and(|expected| *expected != byte) {
+                return None;
+            }
+            if self.fixed == 3 {
+                self.flags = byte;
+            }
+            self.fixed += 1;
+        } else if let Some(field) = self.field() {
+            self.seen += 1;
+            let is_over = match field {
+                Self::EXTRA => {
+                    // The length of the field precedes it.
+                    if self.seen <= 2 {
+                        self.extra |= usize::from(byte) << (8 * (self.seen - 1));
+                    }
+                    self.seen == self.extra + 2
+                }
+                Self::CHECKSUM => self.seen == 2,
+                _ => byte == 0,
+            };
+            if is_over {
+                self.flags &= !field;
+                self.seen = 0;
+            }
+        }
+        Some(self.fixed == 10 && self.field().is_none())
+    }
+
+    /// Returns the flag of the optional field that follows.
+    fn field(&self) -> Option<u8> {
+        Self::FIELDS.into_iter().find(|field| self.flags & field != 0)
     }
 }
 
@@ -278,7 +377,7 @@ impl Unpack for Deflate {
 /// Returns true if the bytes are a zlib header (RFC 1950 2.2).
 fn is_zlib_head(bytes: &[u8]) -> bool {
     let [method, flags] = *bytes else { return false };
-    method & 0x0f == 8 && u16::from_be_bytes([method, flags]).is_multiple_of(31)
+    method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([method, flags]).is_multiple_of(31)
 }
 
 impl Unpack for BrotliWriter<Output> {

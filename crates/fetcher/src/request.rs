@@ -13,6 +13,7 @@ pub(crate) mod dial_errors;
 pub(crate) mod fetcher;
 pub(crate) mod head;
 pub(crate) mod hop;
+pub(crate) mod lenient_heads;
 pub(crate) mod message;
 pub(crate) mod page_chain;
 pub(crate) mod pool;

@@ -8,8 +8,8 @@
 //! could not decode the body (its `WarcRecordWriter` since 2018). A coding in that header is only
 //! removed if the body starts with the coding's magic number.
 
-use super::headers::{Headers, isomorphic};
-use crate::coding::{Coding, Decoder, Extent, MAX_LAYERS};
+use super::headers::Headers;
+use crate::coding::{self, Coding, Decoder, Extent, MAX_LAYERS};
 
 /// Maximum length in bytes of the line before a chunk, with extensions (RFC 9112 7.1.1).
 const MAX_CHUNK_LINE_BYTES: usize = 4_096;
@@ -72,11 +72,9 @@ fn undo(
     is_believed.then_some((bytes, extent))
 }
 
-/// Iterates over the comma-separated tokens of all headers `name`, in lower case.
+/// Iterates over the tokens of all headers `name`, without empty ones.
 fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = String> + 'a {
-    let words = headers.get_all(name).flat_map(|value| value.split(|byte| *byte == b','));
-    let words = words.map(|word| isomorphic(word.trim_ascii()).to_ascii_lowercase());
-    words.filter(|word| !word.is_empty())
+    coding::tokens(headers.get_all(name)).filter(|token| !token.is_empty())
 }
 
 /// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. After a first

@@ -65,6 +65,7 @@ impl Record {
         let (status_line, fields) = head.split_at(line_end);
         let status = status(without_line_end(status_line))?;
         let headers = Headers::parse(fields.strip_prefix(b"\n").unwrap_or_default());
+        let body = without_extra_line(&headers, body);
         let is_truncated = self.truncation.is_some();
         let Decoded { body, remaining_coding, is_cut } =
             coding::remove_codings(&headers, body, is_truncated, MAX_BODY_BYTES);
@@ -90,6 +91,26 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
         line_start = line_end + 1;
     }
     (message, &[])
+}
+
+/// Removes the empty line with which the crawl of August 2018 starts each body (commoncrawl/nutch
+/// 5). It hides the magic number of a coding or encoding.
+///
+/// A body may also start with an empty line of its own. If `Content-Length` does not say which, the
+/// line is only removed if a magic number or an XML declaration follows, which must be the first
+/// bytes of a body.
+fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
+    const FIRST_BYTES: [&[u8]; 6] =
+        [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"<?xml"];
+    let after = body.strip_prefix(b"\r\n").or_else(|| body.strip_prefix(b"\n"));
+    let Some(rest) = after else { return body };
+    let declared = headers.get("content-length").and_then(|value| std::str::from_utf8(value).ok());
+    match declared.and_then(|value| value.parse::<usize>().ok()) {
+        Some(bytes) if bytes == body.len() => body,
+        Some(bytes) if bytes == rest.len() => rest,
+        _ if FIRST_BYTES.iter().any(|first| rest.starts_with(first)) => rest,
+        _ => body,
+    }
 }
 
 /// Parses the status in a status line. The reason after it is optional.
@@ -140,6 +161,41 @@ mod tests {
         }
         assert!(matches!(response(b"<html>"), Err(HttpError::NotHttp(_))));
         assert!(matches!(response(b""), Err(HttpError::NotHttp(_))));
+    }
+
+    #[test]
+    fn an_extra_line_before_a_body_is_removed_if_the_length_or_a_magic_number_shows_it() {
+        let utf16: Vec<u8> = "\u{feff}<title>x".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16_big: Vec<u8> =
+            "\u{feff}<title>x".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let plain = b"<title>x".to_vec();
+        for (body, has_first_bytes) in [
+            (utf16, true),
+            (utf16_big, true),
+            ("\u{feff}<title>x".into(), true),
+            (b"<?xml version='1.0'?>".to_vec(), true),
+            (plain, false),
+            (Vec::new(), false),
+        ] {
+            for line in ["\r\n", "\n"] {
+                let stored = [line.as_bytes(), &body].concat();
+                let of = |field: &str| {
+                    let head = format!("HTTP/1.1 200 OK\r\n{field}\r\n");
+                    response(&[head.as_bytes(), &stored].concat()).unwrap().body
+                };
+                let (shorter, equal) = (body.len(), stored.len());
+                assert_eq!(of(&format!("Content-Length: {shorter}\r\n")), body);
+                assert_eq!(of(&format!("Content-Length: {equal}\r\n")), stored);
+                let expected = if has_first_bytes { &body } else { &stored };
+                for field in ["", "Content-Length: -1\r\n", "Content-Length: 999\r\n"] {
+                    assert_eq!(of(field), *expected, "{field}");
+                }
+            }
+        }
+        // Gzip, of a stored block.
+        let packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x01\0\xfe\xffx";
+        let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\r\n";
+        assert_eq!(response(&[&head[..], packed].concat()).unwrap().body, b"x");
     }
 
     #[test]

@@ -80,6 +80,42 @@ fn gzip_is_whole_at_the_end_of_its_data_whatever_its_trailer_says() {
 }
 
 #[test]
+fn a_gzip_header_may_have_any_fields() {
+    let page = noise(3_000);
+    let whole = gzip(&page);
+    let of = |flags: u8, fields: &[u8]| {
+        [b"\x1f\x8b\x08", &[flags][..], b"\0\0\0\0\0\x03", fields, &whole[10..]].concat()
+    };
+    for (flags, fields) in [
+        (0x01, &b""[..]),
+        (0x02, b"no"),
+        (0x04, b"\x03\0abc"),
+        (0x04, b"\0\0"),
+        (0x08, b"a name\0"),
+        (0x10, b"a comment\0"),
+        (0x10, b"\0"),
+        (0x1f, b"\x03\0abcname\0comment\0no"),
+        (0x20, b""),
+        (0xe0, b""),
+    ] {
+        let wire = of(flags, fields);
+        assert_decodes(Coding::Gzip, &wire, &page, Extent::Whole);
+        let twice = [wire.as_slice(), &wire].concat();
+        assert_decodes(Coding::Gzip, &twice, &[page.as_slice(), &page].concat(), Extent::Whole);
+        assert_decodes(Coding::Gzip, &wire[..10 + fields.len()], b"", Extent::Short);
+    }
+    let long = [[b'x'; 70_000].as_slice(), b"\0"].concat();
+    assert_decodes(Coding::Gzip, &of(0x08, &long), &page, Extent::Whole);
+    let extra = [b"\xff\xff", [7; 65_535].as_slice()].concat();
+    assert_decodes(Coding::Gzip, &of(0x04, &extra), &page, Extent::Whole);
+    for (at, byte) in [(0, 0x1e), (1, 0x8c), (2, 7)] {
+        let mut wire = whole.clone();
+        wire[at] = byte;
+        assert_decodes(Coding::Gzip, &wire, b"", Extent::Broken);
+    }
+}
+
+#[test]
 fn gzip_of_several_members_is_their_sum() {
     let pages = [noise(30_000), Vec::new(), b"end".to_vec()];
     let mut members: Vec<Vec<u8>> = pages.iter().map(|page| gzip(page)).collect();

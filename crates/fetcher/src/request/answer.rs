@@ -20,7 +20,7 @@ use crate::{
     permits::{politeness::Politeness, request_permits::RequestPermits},
     purpose::AtLimit,
     request::{
-        body::{self, ReadBody},
+        body::{self, Codings, ReadBody},
         connection::Connection,
         head::{NextStep, judge_head, retry_after},
         hop::RequestChain,
@@ -125,15 +125,14 @@ impl RequestChain<'_> {
         headers: &HeaderMap,
     ) -> Result<(ReadBody, OwnedSemaphorePermit), Stop> {
         let (max_bytes, at_limit) = (self.purpose.max_bytes, self.purpose.at_limit);
-        let codings = body::codings(headers);
+        let codings = Codings::of(headers);
         let declared = body::declared_bytes(headers);
         let is_over = declared.is_some_and(|bytes| bytes > max_bytes as u64);
         if is_over && at_limit == AtLimit::Refuse {
             return Err(Outcome::BodyTooLarge.into());
         }
-        let is_plain = codings.as_ref().is_some_and(Vec::is_empty);
         let expected = match declared.and_then(|bytes| usize::try_from(bytes).ok()) {
-            Some(bytes) if is_plain => bytes.min(max_bytes),
+            Some(bytes) if codings.is_plain() => bytes.min(max_bytes),
             _ => max_bytes,
         };
         let memory = self.shared.politeness.acquire_memory(expected);
@@ -153,7 +152,7 @@ impl RequestChain<'_> {
     ) -> Result<bool, Trouble> {
         let memory = self.shared.politeness.acquire_memory(MAX_DRAINED_BYTES);
         let mut memory = self.clock.wait(memory).await?;
-        let (codings, clock) = (body::codings(headers), self.clock.at_most(DRAIN_TIMEOUT));
+        let (codings, clock) = (Codings::of(headers), self.clock.at_most(DRAIN_TIMEOUT));
         let read = body::read(incoming, codings, MAX_DRAINED_BYTES, AtLimit::Cut, &clock);
         let body = read.await?;
         Politeness::shrink_memory(&mut memory, body.bytes.len());

@@ -8,10 +8,10 @@
 use std::{error::Error, io};
 
 use bytes::Bytes;
-use everytab_commoncrawl::coding::{Coding, Decoder, Extent, MAX_LAYERS};
+use everytab_commoncrawl::coding::{self, Coding, Decoder, Extent, MAX_LAYERS};
 use http::{
-    HeaderMap,
-    header::{CONTENT_ENCODING, CONTENT_LENGTH},
+    HeaderMap, HeaderValue,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -21,26 +21,52 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The content codings of a body, outermost first. `None` if one of them is not supported.
-type Codings = Option<Vec<Coding>>;
+/// Maximum codings with a window of several MiB that are decoded.
+const MAX_LARGE_WINDOWS: usize = 3;
 
-/// Returns the codings in the head. Unknown names count as no coding, as in browsers.
-pub(crate) fn codings(headers: &HeaderMap) -> Codings {
-    let mut codings = Vec::new();
-    let values = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    for token in values.flat_map(|value| value.split(',')) {
-        match token.trim().to_ascii_lowercase().as_str() {
-            "compress" | "x-compress" | "dcb" | "dcz" => return None,
-            token => codings.extend(Coding::parse(token)),
-        }
-    }
-    codings.reverse();
-    Some(codings).filter(|codings| codings.len() <= MAX_LAYERS)
+/// First bytes of codings that no decoder here supports: LZW (`compress`), and Brotli and Zstandard
+/// with a dictionary (`dcb`, `dcz`).
+const UNSUPPORTED: [&[u8]; 3] = [b"\x1f\x9d", b"\xff\x44\x43\x42", b"\x5e\x2a\x4d\x18"];
+
+/// The content codings of a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Codings {
+    /// Outermost first.
+    Known(Vec<Coding>),
+    /// A name is unknown, so none is decoded, as in Chromium.
+    Unknown,
+    /// More than are decoded.
+    TooMany,
 }
 
-/// Returns the declared length on the wire in bytes. `None` if there is none.
+impl Codings {
+    /// Returns the codings in the head.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let values = headers.get_all(CONTENT_ENCODING).into_iter().map(HeaderValue::as_bytes);
+        let known: Option<Vec<Coding>> =
+            coding::tokens(values).map(|token| Coding::parse(&token)).collect();
+        let Some(mut codings) = known else { return Self::Unknown };
+        codings.reverse();
+        let has_large_window = |coding: &&Coding| matches!(coding, Coding::Brotli | Coding::Zstd);
+        let large = codings.iter().filter(has_large_window).count();
+        let is_supported = codings.len() <= MAX_LAYERS && large <= MAX_LARGE_WINDOWS;
+        if is_supported { Self::Known(codings) } else { Self::TooMany }
+    }
+
+    /// Returns true if the body is not decoded.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Self::Unknown) || matches!(self, Self::Known(codings) if codings.is_empty())
+    }
+}
+
+/// Returns the declared length on the wire in bytes. `None` if there is none, or if it is invalid.
 pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+    if headers.contains_key(TRANSFER_ENCODING) {
+        return None;
+    }
+    let value = headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim();
+    let length: i64 = value.parse().ok().filter(|_| !value.starts_with('+'))?;
+    u64::try_from(length).ok()
 }
 
 /// The part of a body that arrived and was needed.
@@ -119,8 +145,10 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, Trouble> {
 
 /// The part of a body that was read.
 struct Gathered {
-    /// One decoder per coding, outermost first. `None` if one coding is not supported.
+    /// One decoder per coding, outermost first. `None` if there are too many.
     decoders: Option<Vec<Decoder>>,
+    /// Whether the head names an unknown coding.
+    has_unknown: bool,
     /// The bytes as received, until it is certain that they have the declared codings.
     wire: Vec<u8>,
     decoded: Vec<u8>,
@@ -133,7 +161,12 @@ impl Gathered {
     fn new(codings: Codings, max_bytes: usize) -> Self {
         let decoder = |coding| Decoder::new(coding, max_bytes);
         Self {
-            decoders: codings.map(|codings| codings.into_iter().map(decoder).collect()),
+            has_unknown: codings == Codings::Unknown,
+            decoders: match codings {
+                Codings::Known(codings) => Some(codings.into_iter().map(decoder).collect()),
+                Codings::Unknown => Some(Vec::new()),
+                Codings::TooMany => None,
+            },
             wire: Vec::new(),
             decoded: Vec::new(),
             wire_left: max_bytes,
@@ -171,6 +204,10 @@ impl Gathered {
         let Some(decoders) = self.decoders.as_deref_mut() else {
             return (self.is_empty, Extent::Whole);
         };
+        if self.has_unknown && UNSUPPORTED.iter().any(|first| self.decoded.starts_with(first)) {
+            self.wire = std::mem::take(&mut self.decoded);
+            return (false, Extent::Whole);
+        }
         let mut found = (true, Extent::Whole);
         for index in 0..decoders.len() {
             let (_, rest) = decoders.split_at_mut(index);

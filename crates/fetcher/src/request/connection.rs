@@ -26,13 +26,12 @@ use tokio::{
 
 use crate::{
     certificate::Certificate,
+    request::lenient_heads::{Heads, LenientHeads, MAX_HEAD_BYTES},
     signing::{RequestSignature, RequestSigner},
 };
 
 /// Maximum number of fields in a head. Real servers send a few dozen.
 const MAX_HEADER_FIELDS: usize = 256;
-/// Maximum size of a head in bytes. Browsers accept more, real servers send a few KiB.
-const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Maximum bytes that a peer may send on one stream before the body has its memory permit. Nothing
 /// else limits them.
 const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
@@ -60,7 +59,7 @@ where
 }
 
 enum Sender {
-    Http1(http1::SendRequest<Full<Bytes>>),
+    Http1(http1::SendRequest<Full<Bytes>>, Arc<Heads>),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
@@ -89,27 +88,28 @@ impl Connection {
     {
         let tasks: Arc<Tasks> = Arc::default();
         let owner = TaskOwner(Arc::downgrade(&tasks));
-        let stream = TokioIo::new(stream);
         let sender = if speaks_http2 {
             let (sender, driver) = http2::Builder::new(owner.clone())
                 .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
                 .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
                 .max_header_list_size(MAX_HEAD_BYTES as u32)
-                .handshake(stream)
+                .handshake(TokioIo::new(stream))
                 .await?;
             hyper::rt::Executor::execute(&owner, driver);
             Sender::Http2(sender)
         } else {
+            let heads: Arc<Heads> = Arc::default();
+            let stream = LenientHeads::new(stream, Arc::clone(&heads));
             let (sender, driver) = http1::Builder::new()
                 .max_headers(MAX_HEADER_FIELDS)
                 .max_buf_size(MAX_HEAD_BYTES)
                 .ignore_invalid_headers_in_responses(true)
                 .allow_spaces_after_header_name_in_responses(true)
                 .allow_obsolete_multiline_headers_in_responses(true)
-                .handshake(stream)
+                .handshake(TokioIo::new(stream))
                 .await?;
             hyper::rt::Executor::execute(&owner, driver);
-            Sender::Http1(sender)
+            Sender::Http1(sender, heads)
         };
         Ok(Self { sender, endpoint, certificate, signature: None, _tasks: tasks })
     }
@@ -140,9 +140,13 @@ impl Connection {
         request: Request<Full<Bytes>>,
     ) -> hyper::Result<Response<Incoming>> {
         match &mut self.sender {
-            Sender::Http1(sender) => {
+            Sender::Http1(sender, heads) => {
                 sender.ready().await?;
-                sender.send_request(request).await
+                // The connection is idle now, so the next bytes are the response.
+                heads.expect();
+                let mut response = sender.send_request(request).await?;
+                heads.restore(response.headers_mut());
+                Ok(response)
             }
             Sender::Http2(sender) => {
                 sender.ready().await?;
@@ -153,7 +157,7 @@ impl Connection {
 
     pub(crate) fn is_closed(&self) -> bool {
         match &self.sender {
-            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http1(sender, _) => sender.is_closed(),
             Sender::Http2(sender) => sender.is_closed(),
         }
     }

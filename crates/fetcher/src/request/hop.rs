@@ -6,6 +6,7 @@
 
 use std::{
     net::IpAddr,
+    pin::pin,
     time::{Duration, Instant},
 };
 
@@ -219,12 +220,15 @@ impl RequestChain<'_> {
         let began = Instant::now();
         let step = self.purpose.times.first_byte;
         let sending = async {
-            tokio::select! {
-                sent = connection.send(request) => {
-                    sent.map_err(|error| of_head_error(&error, speaks_http2))
-                }
-                () = too_many_interim.notified() => Err(Outcome::HeaderTooLarge.into()),
+            let sent = tokio::select! {
+                sent = connection.send(request) => sent,
+                () = too_many_interim.notified() => return Err(Outcome::HeaderTooLarge.into()),
+            };
+            // If both have happened, the outcome must not depend on which was polled first.
+            if pin!(too_many_interim.notified()).enable() {
+                return Err(Outcome::HeaderTooLarge.into());
             }
+            sent.map_err(|error| of_head_error(&error, speaks_http2))
         };
         let sent = self.clock.within(step, Outcome::FirstByteTimeout, sending).await;
         add_ms(&mut self.fetched.timings.first_byte, began.elapsed());

@@ -95,6 +95,21 @@ async fn endless_heads_end() {
     assert_eq!(outcome_of(long).await, Outcome::HeaderTooLarge);
 }
 
+/// The bytes decide, and not whether the last head arrives together with the others.
+#[tokio::test]
+async fn too_many_interim_heads_are_refused_even_if_a_response_follows() {
+    let after = |interim: usize| {
+        move || {
+            let heads = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(interim);
+            Reply::Send([heads, answer_with("200 OK", &[], b"an icon")].concat())
+        }
+    };
+    assert_eq!(outcome_of(after(8)).await, Outcome::Ok);
+    for _ in 0..30 {
+        assert_eq!(outcome_of(after(9)).await, Outcome::HeaderTooLarge);
+    }
+}
+
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_with_and_without_a_length() {
     let declared =

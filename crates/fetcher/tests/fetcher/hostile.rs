@@ -128,7 +128,9 @@ async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome)
 async fn drops_of_a_head_or_body_do_not_put_the_deadline_off() {
     for (attack, outcome) in [
         (dripping("HTTP/1.1 200 OK\r\nx: ", "y"), Outcome::FirstByteTimeout),
-        (dripping("", "H"), Outcome::FirstByteTimeout),
+        (dripping("HTTP/1.1 ", "2"), Outcome::FirstByteTimeout),
+        // The second byte is not HTTP.
+        (dripping("", "H"), Outcome::H1Parse),
         (dripping("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n", "y"), Outcome::TotalTimeout),
         (dripping("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\ny\r\n"), {
             Outcome::TotalTimeout
@@ -166,10 +168,6 @@ async fn lengths_and_chunks_that_lie_are_no_bodies() {
             &[Outcome::H1Parse]
         }),
         ("HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nyyyyy".into(), {
-            &[Outcome::H1Parse]
-        }),
-        ("HTTP/1.1 200 OK\r\ncontent-length: -4\r\n\r\nyyyy".into(), &[Outcome::H1Parse]),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\nyyyy".into(), {
             &[Outcome::H1Parse]
         }),
         ("HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\nyyyy".into(), &[Outcome::BodyTruncated]),

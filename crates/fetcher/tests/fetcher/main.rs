@@ -10,6 +10,7 @@ mod hostile;
 mod hostile_dns;
 mod hostile_http2;
 mod isolation;
+mod lengths;
 mod mangled;
 mod page_answers;
 mod page_redirects;

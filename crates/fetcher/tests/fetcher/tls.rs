@@ -29,13 +29,12 @@ pub(super) fn authority() -> Authority {
     Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
 }
 
-/// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
-/// protocols.
-pub(super) async fn serve(
+/// Returns a server's side of TLS with these protocols.
+fn acceptor(
     authority: &Authority,
     protocols: &[&[u8]],
     versions: &[&'static rustls::SupportedProtocolVersion],
-) -> (SocketAddr, AbortOnDropHandle<()>) {
+) -> TlsAcceptor {
     let key = rcgen::KeyPair::generate().expect("a key");
     let parameters = rcgen::CertificateParams::new(vec!["a.test".to_owned()]).expect("a name");
     let certificate = parameters.signed_by(&key, &authority.issuer).expect("signed");
@@ -50,7 +49,17 @@ pub(super) async fn serve(
         )
         .expect("a pair");
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
+/// protocols.
+pub(super) async fn serve(
+    authority: &Authority,
+    protocols: &[&[u8]],
+    versions: &[&'static rustls::SupportedProtocolVersion],
+) -> (SocketAddr, AbortOnDropHandle<()>) {
+    let acceptor = acceptor(authority, protocols, versions);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let task = tokio::spawn(async move {
@@ -127,6 +136,43 @@ async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
         let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
         // Each name has a session of its own, so no name can be linked with another.
         assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
+    }
+}
+
+/// Each outcome is as in Chromium, which ignores that the closing message of TLS is missing.
+#[tokio::test]
+async fn a_body_without_length_ends_where_the_connection_does() {
+    let (authority, dns) = (authority(), TestDns::start().await);
+    for (fields, outcome) in [
+        ("x: y", Outcome::Ok),
+        ("content-length: -1", Outcome::Ok),
+        ("content-length: 4", Outcome::Ok),
+        ("content-length: 5", Outcome::BodyTruncated),
+        ("transfer-encoding: chunked", Outcome::H1Parse),
+    ] {
+        let acceptor = acceptor(&authority, &[b"http/1.1"], rustls::ALL_VERSIONS);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let server = tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            loop {
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+                let _ = stream.read(&mut [0; 4_096]).await;
+                let reply = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nicon");
+                let _ = stream.write_all(reply.as_bytes()).await;
+                let _ = stream.flush().await;
+                // The end of TCP alone.
+                let _ = stream.into_inner().0.shutdown().await;
+            }
+        });
+        let _server = AbortOnDropHandle::new(server);
+        let fetcher = everytab_fetcher::Fetcher::new(settings_for(&dns, address).await);
+        let fetched = fetch_one(&fetcher.expect("settings"), "https://a.test/icon").await;
+        assert_eq!(fetched.outcome, outcome, "{fields}");
+        if outcome == Outcome::Ok {
+            assert_eq!(fetched.body, "icon", "{fields}");
+        }
     }
 }
 

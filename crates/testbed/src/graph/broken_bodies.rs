@@ -18,6 +18,9 @@ use crate::dice::Dice;
 /// Label that separates the draws of these pages from others.
 const BROKEN_BODY_DRAW: u64 = 61;
 
+/// The first bytes of Brotli with a dictionary.
+const DICTIONARY_START: &[u8] = b"\xff\x44\x43\x42";
+
 /// The part of a body that a client can decode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BodyLeft {
@@ -178,7 +181,8 @@ impl BrokenBody {
                 packed.truncate(packed.len() / 2);
                 return packed;
             }
-            Self::LengthTooLong | Self::Unended | Self::NotGzip | Self::Dictionary => return page,
+            Self::Dictionary => return [DICTIONARY_START, &page].concat(),
+            Self::LengthTooLong | Self::Unended | Self::NotGzip => return page,
         }
         gzipped
     }
