@@ -158,13 +158,14 @@ check-features: ## Check the programs of the fleet, of operators and of the demo
 	scripts/lint/features.sh
 
 .PHONY: test-scripts
-test-scripts: ## Show that the lints find mistakes, and that what make dist lists is valid
+test-scripts: ## Show that the lints and the icons' oracle find mistakes, and check what make dist lists
 	scripts/lint/self-test
 	scripts/git/self-test
 	scripts/docs/check --self-test
 	scripts/docs/openapi.sh --self-test
 	scripts/dist/self-test
 	scripts/demo/self-test
+	node --test --test-reporter spec scripts/oracle/*.test.mjs
 
 .PHONY: fmt
 fmt: ## Format the Rust code
@@ -267,9 +268,14 @@ icons-sheet: ## Draw icons beside their originals, to look at; compare with Pill
 	@scripts/oracle/icons-sheet.sh $(ARGS)
 
 .PHONY: icons-oracle
-icons-oracle: ## Compare icons with what Chromium shows of them (needs the corpus; ARGS=FOLDER)
+icons-oracle: ## Compare icons with what Chromium shows (ARGS="--sets all --sample 500 --seed 1 FOLDER")
 	@scripts/install/icons-oracle.sh
 	@scripts/oracle/icons.sh $(ARGS)
+
+.PHONY: jpeg-oracle
+jpeg-oracle: ## Compare JPEGs of every kind, whole and damaged, with libjpeg-turbo
+	@scripts/install/jpeg-oracle.sh
+	@scripts/oracle/jpeg.sh
 
 .PHONY: soak-icons
 soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
@@ -291,6 +297,7 @@ bench-warc: ## Time a warc job's way from a folder, and from S3 on loopback (RUN
 .PHONY: oracle
 oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)
 	@scripts/install/test.sh
+	@scripts/oracle/framing.sh
 	@scripts/oracle/pages.sh $(ARGS)
 
 .PHONY: bench-queue

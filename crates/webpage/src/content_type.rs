@@ -41,7 +41,7 @@ pub(crate) fn parse(value: &str) -> Option<ContentType> {
     let value = value.trim_matches(is_http_whitespace);
     let (essence, mut rest) = value.split_once(';').unwrap_or((value, ""));
     let (kind, subtype) = essence.trim_end_matches(is_http_whitespace).split_once('/')?;
-    if !is_token(kind) || !is_token(subtype) {
+    if ![kind, subtype].into_iter().all(header_values::is_token) {
         return None;
     }
     let essence = format!("{kind}/{subtype}").to_ascii_lowercase();
@@ -88,11 +88,6 @@ fn parameter_value(after: &str) -> (String, &str) {
 
 fn is_http_whitespace(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' ')
-}
-
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 #[cfg(test)]

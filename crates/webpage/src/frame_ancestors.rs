@@ -2,7 +2,9 @@
 //! show a page in a frame.
 //!
 //! Sources are matched with the viewer's origin as in CSP3 6.7.2 ("does url match expression in
-//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing.
+//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing. Where
+//! Chromium differs from the standard, this follows Chromium: a query after a path is ignored, and
+//! a source of http matches an https viewer only on the ports to which it can be upgraded.
 
 use url::{Host, Url};
 
@@ -21,19 +23,21 @@ pub(crate) struct ViewerMatch<'a> {
 }
 
 /// Returns the `frame-ancestors` lists of a `Content-Security-Policy` header, one for each policy
-/// that has one. Commas separate policies. If a policy repeats a directive, the first one counts.
+/// that has one. Commas separate policies. If a policy repeats a directive, the first one counts,
+/// even if it is invalid; then the policy has no list.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
     value.split(',').filter_map(list).collect()
 }
 
 fn list(policy: &str) -> Option<AncestorList> {
-    let directives = policy.split(';').filter(|directive| directive.is_ascii());
-    let mut words = directives.map(str::split_ascii_whitespace).find_map(|mut words| {
-        words.next().filter(|name| name.eq_ignore_ascii_case("frame-ancestors")).map(|_| words)
+    let (directive, words) = policy.split(';').find_map(|directive| {
+        let mut words = directive.split_ascii_whitespace();
+        let name = words.next()?;
+        name.eq_ignore_ascii_case("frame-ancestors").then_some((directive, words))
     })?;
-    let mut sources: Vec<String> = Vec::new();
-    words.by_ref().take(MAX_SOURCES).for_each(|word| sources.push(word.to_owned()));
-    Some(AncestorList { sources })
+    let is_valid = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let sources = words.take(MAX_SOURCES).map(str::to_owned).collect();
+    directive.bytes().all(is_valid).then_some(AncestorList { sources })
 }
 
 /// Maximum number of sources that are read from one list. Real lists have up to a few dozen.
@@ -100,6 +104,7 @@ impl ViewerMatch<'_> {
     fn matches_host(&self, source: &HostSource<'_>) -> bool {
         let page_scheme = self.page.map_or("https", Url::scheme);
         let scheme = source.scheme.unwrap_or(page_scheme);
+        let is_upgraded = !scheme.eq_ignore_ascii_case(self.viewer_scheme());
         if !scheme_matches(scheme, self.viewer_scheme()) || !source.path_is_root() {
             return false;
         }
@@ -110,7 +115,12 @@ impl ViewerMatch<'_> {
             Some(_) => false,
         };
         let port = self.viewer.and_then(Url::port);
-        host_matches && port_part_matches(source.port, port, self.viewer_scheme())
+        let default = match self.viewer_scheme() {
+            "https" if is_upgraded => None,
+            "https" => Some(443),
+            _ => Some(80),
+        };
+        host_matches && port_part_matches(source.port, port, default)
     }
 }
 
@@ -135,12 +145,14 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-fn port_part_matches(pattern: Option<&str>, port: Option<u16>, scheme: &str) -> bool {
-    let default = if scheme == "https" { 443 } else { 80 };
-    match pattern {
-        None => port.is_none(),
-        Some("*") => true,
-        Some(digits) => digits.parse() == Ok(port.unwrap_or(default)),
+/// Matches a port. `default` is that of the viewer's scheme. `None` if the source's scheme was
+/// upgraded: then its port 80 stands for 443, and no other number matches.
+fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u16>) -> bool {
+    match (pattern, default) {
+        (None, _) => port.is_none(),
+        (Some("*"), _) => true,
+        (Some(digits), Some(default)) => digits.parse() == Ok(port.unwrap_or(default)),
+        (Some(digits), None) => digits.parse() == Ok(80) && port.is_none(),
     }
 }
 
@@ -149,6 +161,7 @@ struct HostSource<'a> {
     scheme: Option<&'a str>,
     host: &'a str,
     port: Option<&'a str>,
+    /// The path without query and fragment.
     path: &'a str,
 }
 
@@ -167,8 +180,8 @@ impl<'a> HostSource<'a> {
         let port_is_good = port.is_none_or(|port| {
             port == "*" || (!port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
         });
-        let path_is_good = !path.contains(['?', '#']);
-        (is_host(host) && port_is_good && path_is_good).then_some(Self { scheme, host, port, path })
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        (is_host(host) && port_is_good).then_some(Self { scheme, host, port, path })
     }
 
     /// Returns true if the path can match a viewer, which is an origin with the path "/".
@@ -226,6 +239,12 @@ mod tests {
             ("https://v.example:*", true),
             ("https://v.example:8443", false),
             ("https://v.example:80", false),
+            ("http://v.example:80", true),
+            ("http://v.example:443", false),
+            ("http://v.example:*", true),
+            ("v.example:80", false),
+            ("v.example:443", true),
+            ("v.example/?q", true),
             ("v.example?q", false),
             ("*.v.example", false),
             ("*.example", true),
@@ -259,6 +278,11 @@ mod tests {
         assert!(allows("frame-ancestors http:", "http://p.example/", "http://v.example"));
         assert!(!allows("frame-ancestors v.example", "https://p.example/", "http://v.example"));
         assert!(allows("frame-ancestors v.example", "http://p.example/", "https://v.example"));
+        let on_8443 = "https://v.example:8443";
+        assert!(allows("frame-ancestors https://*:8443", "https://p.example/", on_8443));
+        assert!(!allows("frame-ancestors http://*:8443", "https://p.example/", on_8443));
+        assert!(!allows("frame-ancestors http://*:80", "https://p.example/", on_8443));
+        assert!(allows("frame-ancestors http://*:*", "https://p.example/", on_8443));
     }
 
     #[test]
@@ -283,7 +307,9 @@ mod tests {
         assert_eq!(count("frame-ancestorsx *; xframe-ancestors *"), 0);
         assert_eq!(count("frame-ancestors\u{e9} *"), 0);
         assert_eq!(lists("Frame-Ancestors a ; frame-ancestors b")[0].text(), "a");
-        assert_eq!(lists("frame-ancestors \u{e9}; frame-ancestors b")[0].text(), "b");
+        assert_eq!(count("frame-ancestors \u{e9}; frame-ancestors b"), 0);
+        assert_eq!(count("frame-ancestors 'none'\u{b}"), 0);
+        assert_eq!(lists("img-src \u{e9}; frame-ancestors b")[0].text(), "b");
         assert_eq!(lists(";; frame-ancestors\ta\t b ;")[0].text(), "a b");
         let (page, viewer) = ("https://p.example/", "https://v.example");
         assert!(!allows("frame-ancestors *, frame-ancestors 'none'", page, viewer));

@@ -19,6 +19,8 @@ use crate::{
 /// Maximum number of bytes that are kept of the deciding header, for people who read reports.
 const MAX_VALUE_BYTES: usize = 1024;
 
+const FRAME_OPTIONS: &str = "x-frame-options";
+
 /// Whether a page of another origin may show the page in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,11 +104,11 @@ pub(crate) fn evaluate(
         return Framing::new(Verdict::Blocked, "not_html")
             .decided_by("content-type", &found.essence);
     }
-    let disposition = header_values::combined(headers, "content-disposition").unwrap_or_default();
-    let kind = disposition.split(';').next().unwrap_or_default().trim();
-    if kind.eq_ignore_ascii_case("attachment") {
-        return Framing::new(Verdict::Blocked, "attachment")
-            .decided_by("content-disposition", kind);
+    const DISPOSITION: &str = "content-disposition";
+    let dispositions = header_values::values(headers, DISPOSITION);
+    if is_download(&dispositions) {
+        let text = dispositions.join(", ");
+        return Framing::new(Verdict::Blocked, "attachment").decided_by(DISPOSITION, &text);
     }
     const POLICY: &str = "content-security-policy";
     let lists: Vec<AncestorList> = header_values::lines(headers, POLICY)
@@ -115,10 +117,22 @@ pub(crate) fn evaluate(
     if !lists.is_empty() {
         return by_ancestors(lists, page, POLICY);
     }
-    match header_values::combined(headers, "x-frame-options") {
-        Some(value) => by_frame_options(&value),
-        None => Framing::new(Verdict::Allowed, "none"),
+    let options = header_values::values(headers, FRAME_OPTIONS);
+    if options.is_empty() {
+        return Framing::new(Verdict::Allowed, "none");
     }
+    by_frame_options(&options)
+}
+
+/// Returns true if a browser saves the page instead of showing it, by its `Content-Disposition`.
+///
+/// Any type but `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a token
+/// counts as missing, which is `inline`, and a response with values that differ is an error.
+fn is_download(values: &[String]) -> bool {
+    let Some(first) = values.first() else { return false };
+    let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
+    let is_type = header_values::is_token(kind) && !kind.eq_ignore_ascii_case("inline");
+    is_type || values.iter().any(|value| value != first)
 }
 
 /// Evaluates `frame-ancestors` lists.
@@ -143,9 +157,8 @@ fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static s
 
 /// Evaluates X-Frame-Options for a viewer of another origin (HTML, "check a navigation response's
 /// adherence to X-Frame-Options").
-fn by_frame_options(joined: &str) -> Framing {
-    let mut values: Vec<String> =
-        header_values::split(joined).into_iter().map(str::to_ascii_lowercase).collect();
+fn by_frame_options(given: &[String]) -> Framing {
+    let mut values: Vec<String> = given.iter().map(|value| frame_option(value)).collect();
     values.sort_unstable();
     values.dedup();
     let blocks = |value: &String| matches!(value.as_str(), "deny" | "allowall" | "sameorigin");
@@ -156,7 +169,13 @@ fn by_frame_options(joined: &str) -> Framing {
         several if several.iter().any(blocks) => (Verdict::Blocked, "x_frame_options_conflict"),
         _ => (Verdict::Allowed, "x_frame_options_invalid"),
     };
-    Framing::new(verdict, rule).decided_by("x-frame-options", joined)
+    Framing::new(verdict, rule).decided_by(FRAME_OPTIONS, &given.join(", "))
+}
+
+/// Returns a value in lower case, without the whitespace that Chromium ignores around it.
+fn frame_option(value: &str) -> String {
+    let is_space = |c: char| c.is_ascii_whitespace() || c == '\u{b}';
+    value.trim_matches(is_space).to_ascii_lowercase()
 }
 
 #[cfg(test)]

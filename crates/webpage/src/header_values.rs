@@ -29,6 +29,13 @@ pub(crate) fn lines<'a>(headers: &'a HeaderList, name: &'a str) -> impl Iterator
         .map(|(_, value)| value.as_slice())
 }
 
+/// Returns all values of the header `name`: each line split at commas outside quoted strings. As in
+/// Chromium, and unlike in Fetch, a quoted string ends with its line.
+pub(crate) fn values(headers: &HeaderList, name: &str) -> Vec<String> {
+    let lines = lines(headers, name).map(isomorphic);
+    lines.flat_map(|line| split(&line).into_iter().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
 /// Splits a value at commas outside quoted strings.
 pub(crate) fn split(joined: &str) -> Vec<&str> {
     let bytes = joined.as_bytes();
@@ -53,6 +60,12 @@ pub(crate) fn split(joined: &str) -> Vec<&str> {
 /// Decodes each byte to the code point with the same number.
 pub(crate) fn isomorphic(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// Returns true if the text is a token of RFC 9110, as types and names of parameters are.
+pub(crate) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 fn trimmed(value: &str) -> &str {
@@ -84,5 +97,8 @@ mod tests {
         assert_eq!(combined(&headers, "x-a").as_deref(), Some("1, é"));
         assert_eq!(combined(&headers, "x-b").as_deref(), Some(""));
         assert_eq!(combined(&headers, "x-c"), None);
+        assert_eq!(values(&headers, "x-a"), ["1", "\u{e9}"]);
+        assert_eq!(values(&headers, "x-b"), [""]);
+        assert!(values(&headers, "x-c").is_empty());
     }
 }

@@ -123,6 +123,8 @@ fn what_is_no_page_is_not_framed_and_silence_is_unknown() {
     assert_eq!(rule(&[("content-type", "junk")]), "none");
     assert_eq!(rule(&[("content-disposition", "Attachment; filename=a")]), "attachment");
     assert_eq!(rule(&[("content-disposition", "inline")]), "none");
+    assert_eq!(rule(&[("content-disposition", "form-data; name=f")]), "attachment");
+    assert_eq!(rule(&[("content-disposition", "inline, x")]), "attachment");
     let unknown = evaluate(None, &[], None);
     assert_eq!((unknown.verdict, unknown.rule), (Verdict::Unknown, "no_headers"));
     assert!(unknown.frameable(None));

@@ -62,6 +62,34 @@ fn rewritten_fields_and_wrong_lengths_change_nothing() {
     }
 }
 
+/// The crawl of August 2018 has an empty line before each body (commoncrawl/nutch 5).
+#[test]
+fn an_extra_line_before_a_body_hides_nothing() {
+    let text = format!("\u{feff}{PAGE}");
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let bodies = [
+        ("utf-16le", "", little),
+        ("utf-16be", "", big),
+        ("utf-8", "", text.into_bytes()),
+        ("gzip", "Content-Encoding: gzip\r\n", gzip(PAGE.as_bytes())),
+        ("windows-1252", "", PAGE.into()),
+    ];
+    for (what, coding, body) in bodies {
+        let stored = [b"\r\n", body.as_slice()].concat();
+        // With the body's length, without, and with that of another form of the body.
+        for length in [format!("Content-Length: {}\r\n", body.len()), String::new(), {
+            "Content-Length: 1\r\n".into()
+        }] {
+            let page = page(&format!("{length}{coding}"), &stored);
+            assert_is_the_page(&page, what);
+            if what.starts_with("utf") {
+                assert_eq!(page.charset_source, CharsetSource::Bom, "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn codings_that_an_archive_kept_are_removed() {
     let chunks = |body: &[u8]| {

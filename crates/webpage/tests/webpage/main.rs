@@ -11,6 +11,7 @@
 mod any_bytes;
 mod as_archived;
 mod corpus;
+mod framing;
 mod links;
 mod links_oracle;
 mod pages;
