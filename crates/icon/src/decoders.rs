@@ -16,7 +16,6 @@ mod dib_rows;
 pub(crate) mod gif;
 pub(crate) mod ico;
 pub(crate) mod jpeg;
-mod jpeg_header;
 mod orientation;
 pub(crate) mod png;
 pub(crate) mod png_fast;

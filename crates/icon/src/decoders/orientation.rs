@@ -8,14 +8,17 @@ use crate::pixels::Pixels;
 
 /// The tag of the orientation.
 const TAG: u16 = 0x0112;
-/// Maximum number of directory entries that are read. Cameras write about twenty.
-const MAX_ENTRIES: u16 = 256;
+/// The type of a number of 16 bits.
+const SHORT: u16 = 3;
+/// Length of a directory entry in bytes: tag, type, number of values, and the value.
+const ENTRY_BYTES: usize = 12;
 
 /// Reads the orientation, 1..=8, from EXIF data (a TIFF file). Returns 1, which means upright, if
-/// there is none.
+/// there is none. As in Chromium, only a single number of 16 bits counts, and of several
+/// orientations the first valid one.
 pub(crate) fn read(exif: &[u8]) -> u8 {
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
-    find(exif).filter(|orientation| (1..=8).contains(orientation)).unwrap_or(1)
+    find(exif).unwrap_or(1)
 }
 
 fn find(tiff: &[u8]) -> Option<u8> {
@@ -24,17 +27,22 @@ fn find(tiff: &[u8]) -> Option<u8> {
         b"MM\0\x2a" => true,
         _ => return None,
     };
-    let u16_at = |at: usize| -> Option<u16> {
-        let bytes = *tiff.get(at..)?.first_chunk()?;
+    let u16_at = |bytes: &[u8], at: usize| -> Option<u16> {
+        let bytes = *bytes.get(at..)?.first_chunk()?;
         Some(if big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
     };
-    let (high, low) = if big_endian { (4, 6) } else { (6, 4) };
-    let directory = usize::from(u16_at(high)?) << 16 | usize::from(u16_at(low)?);
-    let entries = u16_at(directory)?.min(MAX_ENTRIES);
-    let mut offsets = (0..usize::from(entries)).map(|entry| directory + 2 + entry * 12);
-    let offset = offsets.find(|&at| u16_at(at) == Some(TAG))?;
-    // The entry contains the value itself, which has 16 bits.
-    u8::try_from(u16_at(offset + 8)?).ok()
+    let u32_at = |bytes: &[u8], at: usize| -> Option<u32> {
+        let bytes = *bytes.get(at..)?.first_chunk()?;
+        Some(if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    };
+    let directory = tiff.get(u32_at(tiff, 4)? as usize..)?;
+    let entries = directory.get(2..)?.chunks_exact(ENTRY_BYTES);
+    entries.take(usize::from(u16_at(directory, 0)?)).find_map(|entry| {
+        let head = (u16_at(entry, 0)?, u16_at(entry, 2)?, u32_at(entry, 4)?);
+        // The entry contains the value itself.
+        let orientation = u8::try_from(u16_at(entry, 8)?).ok()?;
+        (head == (TAG, SHORT, 1) && (1..=8).contains(&orientation)).then_some(orientation)
+    })
 }
 
 /// Rotates and mirrors `pixels` so that they are upright.
@@ -97,10 +105,29 @@ mod tests {
         assert_eq!(read(little), 6);
         let big = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x08\0\0";
         assert_eq!(read(big), 8);
-        for cut in 0..big.len() - 2 {
+        for cut in 0..big.len() {
             assert_eq!(read(&big[..cut]), 1);
         }
         assert_eq!(read(b"MM\0\x2a\xff\xff\xff\xff"), 1);
-        assert_eq!(read(b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x09\0\0"), 1);
+    }
+
+    #[test]
+    fn the_first_single_valid_number_of_16_bits_is_the_orientation() {
+        let with = |entries: &[[u8; 12]]| {
+            let directory = [b"MM\0\x2a\0\0\0\x08", &[0, entries.len() as u8][..]].concat();
+            read(&[directory, entries.concat()].concat())
+        };
+        let entry =
+            |kind: u8, count: u8, value: u8| [1, 0x12, 0, kind, 0, 0, 0, count, 0, value, 0, 0];
+        assert_eq!(with(&[entry(3, 1, 6)]), 6);
+        // A signed number of 32 bits, as one camera's file has it (gdk-pixbuf bug143608), and others.
+        for unlike in [entry(9, 1, 6), entry(4, 1, 6), entry(3, 2, 6), entry(3, 0, 6)] {
+            assert_eq!(with(&[unlike]), 1);
+            assert_eq!(with(&[unlike, entry(3, 1, 3)]), 3);
+        }
+        assert_eq!(with(&[entry(3, 1, 9), entry(3, 1, 0), entry(3, 1, 5), entry(3, 1, 6)]), 5);
+        let mut many = vec![[0, 1, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0]; 254];
+        many.push(entry(3, 1, 8));
+        assert_eq!(with(&many), 8);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Every family, weight and style uses this face, so that text looks the same on every machine;
 //! system fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1).
+//! It contains no emoji font (docs/decisions/0140).
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,5 +26,19 @@ pub(crate) fn options() -> Options<'static> {
         },
         fontdb: Arc::clone(&FONTS),
         ..Options::default()
+    }
+}
+
+/// Returns the reason why an SVG with this text is refused, if the font has no glyph for it.
+pub(crate) fn missing_glyph(text: &str) -> &'static str {
+    // Emoji, the blocks of symbols that have some, and what makes emoji of digits.
+    let is_emoji = |c| {
+        matches!(c, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}')
+            || matches!(c, '\u{fe0f}' | '\u{20e3}')
+    };
+    if text.chars().any(is_emoji) {
+        "an emoji or symbol that the font lacks"
+    } else {
+        "text that the font lacks"
     }
 }

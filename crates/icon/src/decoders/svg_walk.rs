@@ -16,6 +16,7 @@ use resvg::{
 use super::{
     svg_edges::{Canvas, hairlines, length_from_above, scan},
     svg_filters::primitive_work,
+    svg_font,
     svg_work::{SvgWork, exceeds, refuse_approximate, refused},
 };
 use crate::error::IconError;
@@ -365,8 +366,8 @@ fn near(bounds: Rect) -> Result<(), IconError> {
 /// Rejects text for which the bundled font has no glyph, because empty boxes are not an icon.
 fn check_glyphs(text: &Text) -> Result<(), IconError> {
     let mut glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
-    if glyphs.any(|glyph| glyph.id.0 == 0) {
-        return Err(refused("text that the font lacks"));
+    if let Some(glyph) = glyphs.find(|glyph| glyph.id.0 == 0) {
+        return Err(refused(svg_font::missing_glyph(&glyph.text)));
     }
     Ok(())
 }

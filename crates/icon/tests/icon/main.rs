@@ -14,6 +14,7 @@ mod corpus;
 mod cost;
 mod hostile_svg;
 mod ico_variants;
+mod jpeg;
 mod orientation;
 mod properties;
 mod svg_cost;

@@ -15,6 +15,25 @@ fn turned(orientation: u8) -> Vec<u8> {
     [&UPRIGHT[..2], b"\xff\xe1", &length, &exif, &UPRIGHT[2..]].concat()
 }
 
+#[test]
+fn the_first_exif_segment_before_the_first_scan_decides() {
+    let segment = |orientation: u8| {
+        let file = turned(orientation);
+        file[2..file.len() - UPRIGHT.len() + 2].to_vec()
+    };
+    let with = |segments: &[u8]| pixels(&[&UPRIGHT[..2], segments, &UPRIGHT[2..]].concat());
+    let (plain, turned) = (pixels(UPRIGHT), pixels(&turned(6)));
+    assert_eq!(with(&[segment(6), segment(1)].concat()), turned);
+    assert_eq!(with(&[segment(1), segment(6)].concat()), plain);
+    let before: [&[u8]; 3] =
+        [b"\xff\xfe\0\x06abcd", b"\xff\xe1\0\x08Exif\0\0", b"\xff\xe1\0\x06http"];
+    for before in before {
+        assert_eq!(with(&[before, &segment(6)].concat()), turned, "{before:x?}");
+    }
+    let end = UPRIGHT.len() - 2;
+    assert_eq!(pixels(&[&UPRIGHT[..end], &segment(6), b"\xff\xd9"].concat()), plain);
+}
+
 fn pixels(bytes: &[u8]) -> Pixels {
     decode(bytes).unwrap().1
 }

@@ -170,7 +170,10 @@ fn text_has_the_shapes_of_the_bundled_font() {
     let stroked = letter(r#" stroke="blue" stroke-width="2""#);
     assert!(stroked.iter().any(|pixel| pixel == BLUE));
     assert_eq!(refusal("<text>\u{4e2d}</text>"), "svg refused: text that the font lacks");
-    assert_eq!(refusal("<text>\u{1f525}</text>"), "svg refused: text that the font lacks");
+    for emoji in ["\u{1f525}", "\u{26a1}", "\u{2764}\u{fe0f}", "1\u{fe0f}\u{20e3}", "\u{1f1e9}"] {
+        let reason = "svg refused: an emoji or symbol that the font lacks";
+        assert_eq!(refusal(&format!("<text>a{emoji}</text>")), reason, "{emoji}");
+    }
 }
 
 #[test]

@@ -1,0 +1,115 @@
+//! Reads the bytes and markers of a JPEG, as libjpeg does (ITU-T T.81, annex B).
+
+/// The reason why decoding stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The file ends here, without its end marker.
+    Cut,
+    /// The file is damaged beyond repair.
+    Fault(&'static str),
+}
+
+impl From<Stop> for String {
+    /// Converts the reason, because decoders return their reasons as text.
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Cut => "the file ends early".to_owned(),
+            Stop::Fault(reason) => reason.to_owned(),
+        }
+    }
+}
+
+/// A position in a file.
+#[derive(Debug)]
+pub(super) struct Input<'a> {
+    rest: &'a [u8],
+    /// The marker that was found and not yet handled. The data of a scan end in front of it.
+    pub(super) marker: Option<u8>,
+    /// True if a marker came too early in a scan, so that data are missing.
+    pub(super) starved: bool,
+}
+
+impl<'a> Input<'a> {
+    /// Creates an input that starts with `bytes`.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, marker: None, starved: false }
+    }
+
+    /// Returns the bytes that were not yet read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Skips `count` bytes, or all if there are fewer.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.rest = self.rest.get(count..).unwrap_or_default();
+    }
+
+    /// Reads one byte.
+    pub(super) fn byte(&mut self) -> Result<u8, Stop> {
+        let (&byte, rest) = self.rest.split_first().ok_or(Stop::Cut)?;
+        self.rest = rest;
+        Ok(byte)
+    }
+
+    /// Skips bytes up to the next marker and returns it. Stuffed bytes of a scan are not markers.
+    pub(super) fn next_marker(&mut self) -> Result<u8, Stop> {
+        loop {
+            while self.byte()? != 0xFF {}
+            let mut code = 0xFF;
+            while code == 0xFF {
+                code = self.byte()?;
+            }
+            if code != 0 {
+                self.marker = Some(code);
+                return Ok(code);
+            }
+        }
+    }
+
+    /// Reads `count` bytes.
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Stop> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Stop::Cut)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    /// Reads the length of a segment's contents.
+    pub(super) fn length(&mut self) -> Result<usize, Stop> {
+        let length = usize::from(u16::from_be_bytes([self.byte()?, self.byte()?]));
+        // It includes its own two bytes.
+        length.checked_sub(2).ok_or(Stop::Fault("bad segment length"))
+    }
+
+    /// Skips a segment and returns its contents, which are empty if its length is too small.
+    pub(super) fn segment(&mut self) -> Result<&'a [u8], Stop> {
+        match self.length() {
+            Ok(length) => self.take(length),
+            Err(Stop::Fault(_)) => Ok(&[]),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Handles the restart marker `expected`, 0..=7, at the end of an interval. If another marker
+    /// is there, it stays for later or is skipped, as `jpeg_resync_to_restart` of libjpeg decides.
+    pub(super) fn restart(&mut self, expected: u8) -> Result<(), Stop> {
+        loop {
+            let marker = match self.marker {
+                Some(marker) => marker,
+                None => self.next_marker()?,
+            };
+            let ahead = marker.wrapping_sub(0xD0).wrapping_sub(expected) & 7;
+            match marker {
+                0xD0..=0xD7 if matches!(ahead, 1 | 2) => return Ok(()),
+                // An earlier interval or no marker at all.
+                0xD0..=0xD7 if matches!(ahead, 6 | 7) => self.marker = None,
+                0..0xC0 => self.marker = None,
+                0xD0..=0xD7 => {
+                    self.marker = None;
+                    return Ok(());
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Decodes the scans of a JPEG to planes, and as much of a file that ends early as browsers show.
+
+use super::{
+    frame::{Component, Frame, Scan, Segments},
+    input::{Input, Stop},
+    rows::{self, Plane},
+    scan::{self, Block, Target},
+    transform::write_samples,
+};
+
+/// A decoded picture.
+pub(super) struct Picture<'a> {
+    /// Width and height in pixels.
+    pub(super) sides: (usize, usize),
+    /// The first rows as RGBA. The others did not come.
+    pub(super) rgba: Vec<u8>,
+    /// The EXIF data, which start with a TIFF header.
+    pub(super) exif: Option<&'a [u8]>,
+}
+
+/// Returns width and height from the frame header. `None` if there is none that is supported.
+pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut segments = Segments::default();
+    segments.read_to_frame(&mut Input::new(bytes.get(2..)?)).ok()?;
+    segments.frame.map(|frame| frame.sides)
+}
+
+/// Decodes a picture of at most `most_scans` scans.
+pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<Picture<'_>, String> {
+    let mut input = Input::new(bytes.get(2..).unwrap_or_default());
+    let mut segments = Segments::default();
+    let first = segments.next_scan(&mut input)?.ok_or("no scan")?;
+    let frame = segments.frame()?;
+    let reach_over = rows::reach_over(frame).ok_or("unsupported subsampling")?;
+    let (planes, unit_rows) =
+        if !frame.progressive && first.components.len() == frame.components.len() {
+            let mut target = OnePass::new(frame);
+            match scan::read(&segments, &first, &mut input, &mut target) {
+                Ok(()) => (target.planes, frame.units.1),
+                Err(Stop::Cut) => (target.planes, target.unit_rows),
+                Err(stop) => return Err(stop.into()),
+            }
+        } else {
+            let mut target = Coefficients::new(frame);
+            let unit_rows = target.read(&mut segments, first, &mut input, most_scans)?;
+            (target.planes(segments.frame()?), unit_rows)
+        };
+    let frame = segments.frame()?;
+    let rows = if unit_rows == frame.units.1 {
+        frame.sides.1
+    } else {
+        // The last rows depend on the next row of units.
+        let waiting = if reach_over { frame.sampling.1 } else { 0 };
+        (unit_rows * 8 * frame.sampling.1).saturating_sub(waiting)
+    };
+    if rows == 0 {
+        return Err("no row came".to_owned());
+    }
+    let rgba = rows::rgba(&planes, frame, segments.colours(frame), rows);
+    let rgba = rgba.ok_or("unsupported subsampling")?;
+    Ok(Picture { sides: frame.sides, rgba, exif: segments.exif })
+}
+
+/// Creates a grey plane for each component. Blocks that do not come stay so.
+fn grey_planes(frame: &Frame) -> Vec<Plane> {
+    let plane = |component: &Component| {
+        let stride = component.padded.0 * 8;
+        Plane { samples: vec![128; stride * component.padded.1 * 8], stride }
+    };
+    frame.components.iter().map(plane).collect()
+}
+
+/// A picture whose only scan has all data, so that each block is transformed at once.
+struct OnePass {
+    planes: Vec<Plane>,
+    quantisers: Vec<[u16; 64]>,
+    block: Block,
+    unit_rows: usize,
+}
+
+impl OnePass {
+    fn new(frame: &Frame) -> Self {
+        let quantisers = |component: &Component| component.quantisers.unwrap_or([0; 64]);
+        Self {
+            planes: grey_planes(frame),
+            quantisers: frame.components.iter().map(quantisers).collect(),
+            block: [0; 64],
+            unit_rows: 0,
+        }
+    }
+}
+
+impl Target for OnePass {
+    fn block(&mut self, _: usize, _: usize, _: usize) -> &mut Block {
+        self.block = [0; 64];
+        &mut self.block
+    }
+
+    fn finish_block(&mut self, component: usize, column: usize, row: usize) {
+        let quantisers = &self.quantisers[component];
+        write_samples(&self.block, quantisers, &mut self.planes[component], column, row);
+    }
+
+    fn finish_row(&mut self) {
+        self.unit_rows += 1;
+    }
+}
+
+/// The coefficients of a picture of several scans.
+struct Coefficients {
+    /// The blocks of each component, and their number per row.
+    components: Vec<(Vec<Block>, usize)>,
+    unit_rows: usize,
+}
+
+impl Target for Coefficients {
+    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut Block {
+        let (blocks, across) = &mut self.components[component];
+        &mut blocks[row * *across + column]
+    }
+
+    fn finish_block(&mut self, _: usize, _: usize, _: usize) {}
+
+    fn finish_row(&mut self) {
+        self.unit_rows += 1;
+    }
+}
+
+impl Coefficients {
+    fn new(frame: &Frame) -> Self {
+        let blocks = |component: &Component| {
+            let (across, down) = component.padded;
+            (vec![[0; 64]; across * down], across)
+        };
+        Self { components: frame.components.iter().map(blocks).collect(), unit_rows: 0 }
+    }
+
+    /// Reads the `first` scan and all others. Returns the number of rows of units that are shown.
+    fn read<'a>(
+        &mut self,
+        segments: &mut Segments<'a>,
+        first: Scan,
+        input: &mut Input<'a>,
+        most_scans: usize,
+    ) -> Result<usize, Stop> {
+        let frame = segments.frame()?;
+        let (progressive, all) = (frame.progressive, frame.units.1);
+        let mut without_dc: Vec<usize> = (0..frame.components.len()).collect();
+        let mut scan = first;
+        // Number of scans from the first one at which no component lacks a DC scan.
+        let mut complete_scans = 0;
+        for _ in 0..most_scans {
+            if scan.band.0 == 0 {
+                without_dc.retain(|index| !scan.components.contains(index));
+            }
+            complete_scans += usize::from(without_dc.is_empty());
+            self.unit_rows = 0;
+            let next = scan::read(segments, &scan, input, self).and_then(|()| {
+                self.unit_rows = all;
+                segments.next_scan(input)
+            });
+            match next {
+                Ok(Some(next)) => scan = next,
+                Ok(None) => return Ok(all),
+                // Chromium shows a sequential picture of several scans only if all data came.
+                Err(stop) if !progressive || complete_scans == 0 => return Err(stop),
+                // To it, a fault after missing data is the end of the file.
+                Err(stop @ Stop::Fault(_)) if !input.starved => return Err(stop),
+                Err(_) if complete_scans > 1 => return Ok(all),
+                // It smooths a picture that has DC coefficients only. For that libjpeg needs two
+                // more rows of units.
+                Err(_) if scan.band.0 == 0 => return Ok(self.unit_rows.saturating_sub(2)),
+                Err(_) => return Ok(self.unit_rows),
+            }
+        }
+        Err(Stop::Fault("too many scans"))
+    }
+
+    fn planes(&self, frame: &Frame) -> Vec<Plane> {
+        let mut planes = grey_planes(frame);
+        let components = self.components.iter().zip(&frame.components);
+        for (plane, ((blocks, across), component)) in planes.iter_mut().zip(components) {
+            let Some(quantisers) = &component.quantisers else { continue };
+            for (row, blocks) in blocks.chunks_exact(*across).take(component.blocks.1).enumerate() {
+                for (column, block) in blocks.iter().take(component.blocks.0).enumerate() {
+                    write_samples(block, quantisers, plane, column, row);
+                }
+            }
+        }
+        planes
+    }
+}

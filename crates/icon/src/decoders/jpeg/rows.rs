@@ -1,0 +1,187 @@
+//! Scales the components of a picture to its sides and converts them to RGBA, with the integers of
+//! libjpeg (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
+
+use super::frame::{Colours, Component, Frame};
+
+/// The samples of a component.
+#[derive(Debug)]
+pub(super) struct Plane {
+    pub(super) samples: Vec<u8>,
+    /// Samples per row, with those that fill the last units.
+    pub(super) stride: usize,
+}
+
+/// The way in which a component is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scaling {
+    /// Repeats each sample so many times across and down.
+    Repeat(usize, usize),
+    /// Doubles the width. Each pixel is a mean of the two nearest samples, 3 to 1.
+    Wider,
+    /// Doubles the height, likewise.
+    Higher,
+    /// Doubles both, likewise.
+    Larger,
+}
+
+impl Scaling {
+    /// Returns the scaling of a component. `None` if its width or height is not a divisor of the
+    /// picture's.
+    fn of(component: &Component, frame: &Frame) -> Option<Self> {
+        let (across, down) = component.sampling;
+        let (most_across, most_down) = frame.sampling;
+        if most_across % across != 0 || most_down % down != 0 {
+            return None;
+        }
+        Some(match (most_across / across, most_down / down) {
+            (2, 1) if component.samples.0 > 2 => Self::Wider,
+            (1, 2) => Self::Higher,
+            (2, 2) if component.samples.0 > 2 => Self::Larger,
+            (across, down) => Self::Repeat(across, down),
+        })
+    }
+}
+
+/// Returns true if rows of the picture depend on samples of the next row of units. `None` if a
+/// component cannot be scaled.
+pub(super) fn reach_over(frame: &Frame) -> Option<bool> {
+    let mut reach = false;
+    for component in &frame.components {
+        reach |= matches!(Scaling::of(component, frame)?, Scaling::Higher | Scaling::Larger);
+    }
+    Some(reach)
+}
+
+/// Writes the first `rows` rows as RGBA. `None` if a component cannot be scaled.
+pub(super) fn rgba(
+    planes: &[Plane],
+    frame: &Frame,
+    colours: Colours,
+    rows: usize,
+) -> Option<Vec<u8>> {
+    let width = frame.sides.0;
+    let mut rgba = vec![0; width * rows * 4];
+    let mut scaled: [Vec<u8>; 4] = std::array::from_fn(|_| Vec::new());
+    let scalings: Vec<Scaling> = frame
+        .components
+        .iter()
+        .map(|component| Scaling::of(component, frame))
+        .collect::<Option<_>>()?;
+    for (y, row) in rgba.chunks_exact_mut(width * 4).enumerate() {
+        for (index, scaling) in scalings.iter().enumerate() {
+            let component = &frame.components[index];
+            scale_row(&planes[index], component, *scaling, y, &mut scaled[index]);
+        }
+        convert_row(&scaled, colours, row.as_chunks_mut::<4>().0);
+    }
+    Some(rgba)
+}
+
+/// Writes row `y` of the picture to `output`, which gets at least the picture's width.
+fn scale_row(
+    plane: &Plane,
+    component: &Component,
+    scaling: Scaling,
+    y: usize,
+    output: &mut Vec<u8>,
+) {
+    let (width, height) = component.samples;
+    let row = |y: usize| &plane.samples[y.min(height - 1) * plane.stride..][..width];
+    // The row next to row `y / 2` that is nearer to row `y` of the picture.
+    let neighbour = if y % 2 == 0 { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
+    output.clear();
+    match scaling {
+        Scaling::Repeat(1, down) => output.extend_from_slice(row(y / down)),
+        Scaling::Repeat(across, down) => {
+            let samples = row(y / down).iter();
+            output.extend(samples.flat_map(|&sample| std::iter::repeat_n(sample, across)));
+        }
+        Scaling::Wider => {
+            let samples = row(y);
+            let last = samples.len() - 1;
+            let number = |at: usize| u32::from(samples[at]);
+            output.extend_from_slice(&[samples[0], mean(number(0), number(1), 2, 2)]);
+            for near in samples.windows(3) {
+                let [left, middle, right] = [near[0], near[1], near[2]].map(u32::from);
+                output.extend_from_slice(&[mean(middle, left, 1, 2), mean(middle, right, 2, 2)]);
+            }
+            let end = [mean(number(last), number(last - 1), 1, 2), samples[last]];
+            output.extend_from_slice(&end);
+        }
+        Scaling::Higher => {
+            let bias = if y % 2 == 0 { 1 } else { 2 };
+            let pairs = row(y / 2).iter().zip(row(neighbour));
+            output.extend(pairs.map(|(&near, &far)| mean(near.into(), far.into(), bias, 2)));
+        }
+        Scaling::Larger => {
+            let (near, far) = (row(y / 2), row(neighbour));
+            let sum = |at: usize| u32::from(near[at]) * 3 + u32::from(far[at]);
+            let last = width - 1;
+            let (mut left, mut middle) = (sum(0), sum(1));
+            output.extend_from_slice(&[((left * 4 + 8) >> 4) as u8, mean(left, middle, 7, 4)]);
+            for (&near, &far) in near[2..].iter().zip(&far[2..]) {
+                let right = u32::from(near) * 3 + u32::from(far);
+                output.extend_from_slice(&[mean(middle, left, 8, 4), mean(middle, right, 7, 4)]);
+                (left, middle) = (middle, right);
+            }
+            let end = [mean(middle, left, 8, 4), ((sum(last) * 4 + 7) >> 4) as u8];
+            output.extend_from_slice(&end);
+        }
+    }
+}
+
+/// Returns the mean of a near and a far value, 3 to 1, divided by 2 to the `shift` minus 2.
+fn mean(near: u32, far: u32, bias: u32, shift: u32) -> u8 {
+    ((near * 3 + far + bias) >> shift) as u8
+}
+
+/// Converts one row of scaled components.
+fn convert_row(components: &[Vec<u8>; 4], colours: Colours, row: &mut [[u8; 4]]) {
+    let [first, second, third, fourth] = components;
+    match colours {
+        Colours::Grey => {
+            for (pixel, &grey) in row.iter_mut().zip(first) {
+                *pixel = [grey, grey, grey, 255];
+            }
+        }
+        Colours::Rgb => {
+            for (((pixel, &red), &green), &blue) in row.iter_mut().zip(first).zip(second).zip(third)
+            {
+                *pixel = [red, green, blue, 255];
+            }
+        }
+        Colours::YCbCr => {
+            for (((pixel, &luma), &blue), &red) in row.iter_mut().zip(first).zip(second).zip(third)
+            {
+                let [red, green, blue] = rgb(luma, blue, red);
+                *pixel = [red, green, blue, 255];
+            }
+        }
+        Colours::Cmyk | Colours::Ycck => {
+            let inks = first.iter().zip(second).zip(third).zip(fourth);
+            for (pixel, (((&first, &second), &third), &black)) in row.iter_mut().zip(inks) {
+                let inks = match colours {
+                    Colours::Cmyk => [first, second, third],
+                    _ => rgb(first, second, third).map(|light| 255 - light),
+                };
+                // As browsers do: all inks count as inverted.
+                let [red, green, blue] =
+                    inks.map(|ink| (u32::from(ink) * u32::from(black) / 255) as u8);
+                *pixel = [red, green, blue, 255];
+            }
+        }
+    }
+}
+
+/// Converts luma and chroma to red, green and blue (JFIF 1.02, page 3).
+#[inline(always)]
+fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
+    const HALF: i32 = 1 << 15;
+    let (luma, blue, red) = (i32::from(luma), i32::from(blue) - 128, i32::from(red) - 128);
+    let values = [
+        luma + ((red * 91_881 + HALF) >> 16),
+        luma + ((blue * -22_554 + red * -46_802 + HALF) >> 16),
+        luma + ((blue * 116_130 + HALF) >> 16),
+    ];
+    values.map(|value| value.clamp(0, 255) as u8)
+}

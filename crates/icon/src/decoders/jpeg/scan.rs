@@ -1,0 +1,314 @@
+//! Decodes the data of scans to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
+//! coefficients that libjpeg reads from them.
+
+use super::{
+    frame::{Component, Frame, ORDER, Scan, Segments},
+    huffman::{Bits, Huffman},
+    input::{Input, Stop},
+};
+
+/// The coefficients of a block in natural order.
+pub(super) type Block = [i16; 64];
+
+/// The state of a scan between restart markers.
+struct Decoder<'s, 'a> {
+    bits: Bits<'s, 'a>,
+    /// The last DC coefficient of each component of the scan.
+    last: [i32; 4],
+    /// Number of further blocks that have no more coefficients in this band.
+    empty_blocks: i32,
+    interval: usize,
+    /// Units until the next restart marker.
+    until_restart: usize,
+    /// Number of the next restart marker, 0..=7.
+    next_restart: u8,
+}
+
+/// The coding of a component in a scan.
+#[derive(Clone, Copy)]
+enum Coding<'t> {
+    Sequential { dc: &'t Huffman, ac: &'t Huffman },
+    FirstDc(&'t Huffman),
+    LaterDc,
+    FirstAc(&'t Huffman),
+    LaterAc(&'t Huffman),
+}
+
+/// The picture that scans write to.
+pub(super) trait Target {
+    /// Returns the coefficients of a block of a component, at a column and row of blocks.
+    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut Block;
+    /// Is called after the block that [`Target::block`] returned last was read.
+    fn finish_block(&mut self, component: usize, column: usize, row: usize);
+    /// Is called after each complete row of units of the frame.
+    fn finish_row(&mut self);
+}
+
+/// Decodes a scan into `target`.
+///
+/// Blocks that the data do not reach, because a marker comes too early, are left as they are.
+pub(super) fn read(
+    segments: &Segments<'_>,
+    scan: &Scan,
+    input: &mut Input<'_>,
+    target: &mut impl Target,
+) -> Result<(), Stop> {
+    let frame = segments.frame()?;
+    let codings: Vec<Coding<'_>> = scan
+        .components
+        .iter()
+        .map(|&index| coding(segments, frame, scan, &frame.components[index]))
+        .collect::<Result<_, _>>()?;
+    let interval = segments.restart_interval;
+    let mut decoder = Decoder {
+        bits: Bits::new(input),
+        last: [0; 4],
+        empty_blocks: 0,
+        interval,
+        until_restart: interval,
+        next_restart: 0,
+    };
+    if let ([index], [coding]) = (&scan.components[..], &codings[..]) {
+        let component = &frame.components[*index];
+        let (across, down) = component.blocks;
+        for y in 0..down {
+            for x in 0..across {
+                match decoder.start_unit()? {
+                    Unit::Read => {
+                        decoder.block(scan, *coding, 0, target.block(*index, x, y))?;
+                        target.finish_block(*index, x, y);
+                    }
+                    Unit::Missing => {}
+                    Unit::End => return Ok(()),
+                }
+            }
+            if (y + 1) % component.sampling.1 == 0 || y + 1 == down {
+                target.finish_row();
+            }
+        }
+        return Ok(());
+    }
+    for unit_y in 0..frame.units.1 {
+        for unit_x in 0..frame.units.0 {
+            match decoder.start_unit()? {
+                Unit::Read => {}
+                Unit::Missing => continue,
+                Unit::End => return Ok(()),
+            }
+            for (slot, (&index, &coding)) in scan.components.iter().zip(&codings).enumerate() {
+                let (across, down) = frame.components[index].sampling;
+                for y in unit_y * down..(unit_y + 1) * down {
+                    for x in unit_x * across..(unit_x + 1) * across {
+                        decoder.block(scan, coding, slot, target.block(index, x, y))?;
+                        target.finish_block(index, x, y);
+                    }
+                }
+            }
+        }
+        target.finish_row();
+    }
+    Ok(())
+}
+
+/// Returns the coding of a component, and an error if its tables are missing.
+fn coding<'t>(
+    segments: &'t Segments<'_>,
+    frame: &Frame,
+    scan: &Scan,
+    component: &Component,
+) -> Result<Coding<'t>, Stop> {
+    let (dc, ac) = component.tables;
+    let dc = || {
+        let table = found(&segments.dc, dc)?;
+        if table.within(15) { Ok(table) } else { Err(Stop::Fault("bad Huffman table")) }
+    };
+    let ac = || found(&segments.ac, ac);
+    Ok(match (frame.progressive, scan.band.0, scan.refines) {
+        (false, ..) => Coding::Sequential { dc: dc()?, ac: ac()? },
+        (true, 0, false) => Coding::FirstDc(dc()?),
+        (true, 0, true) => Coding::LaterDc,
+        (true, _, false) => Coding::FirstAc(ac()?),
+        (true, _, true) => Coding::LaterAc(ac()?),
+    })
+}
+
+/// Returns a table by its number.
+fn found(tables: &[Option<Option<Huffman>>; 4], number: usize) -> Result<&Huffman, Stop> {
+    let table =
+        tables.get(number).and_then(Option::as_ref).ok_or(Stop::Fault("no Huffman table"))?;
+    table.as_ref().ok_or(Stop::Fault("bad Huffman table"))
+}
+
+/// What the data of a scan have of a unit.
+enum Unit {
+    Read,
+    /// Nothing up to the next restart marker.
+    Missing,
+    /// Nothing, nor of a later one.
+    End,
+}
+
+impl Decoder<'_, '_> {
+    /// Reads the restart marker in front of a unit if there should be one.
+    fn start_unit(&mut self) -> Result<Unit, Stop> {
+        if self.interval > 0 {
+            if self.until_restart == 0 {
+                self.bits.restart(self.next_restart)?;
+                self.last = [0; 4];
+                self.empty_blocks = 0;
+                self.until_restart = self.interval;
+                self.next_restart = (self.next_restart + 1) & 7;
+            }
+            self.until_restart -= 1;
+        }
+        Ok(match self.bits.starved {
+            false => Unit::Read,
+            true if self.interval > 0 => Unit::Missing,
+            true => Unit::End,
+        })
+    }
+
+    /// Reads a block of the component at `slot` of the scan.
+    #[inline]
+    fn block(
+        &mut self,
+        scan: &Scan,
+        coding: Coding<'_>,
+        slot: usize,
+        block: &mut Block,
+    ) -> Result<(), Stop> {
+        match coding {
+            Coding::Sequential { dc, ac } => self.sequential(dc, ac, slot, block),
+            Coding::FirstDc(dc) => {
+                let value = self.dc(dc, slot)?;
+                block[0] = (value << scan.shift) as i16;
+                Ok(())
+            }
+            Coding::LaterDc => {
+                if self.bits.take(1)? != 0 {
+                    block[0] |= 1 << scan.shift;
+                }
+                Ok(())
+            }
+            Coding::FirstAc(ac) => self.first_ac(ac, scan, block),
+            Coding::LaterAc(ac) => self.later_ac(ac, scan, block),
+        }
+    }
+
+    /// Reads a DC coefficient, which is stored as the difference from the last one.
+    #[inline]
+    fn dc(&mut self, dc: &Huffman, slot: usize) -> Result<i32, Stop> {
+        let size = self.bits.symbol(dc)?;
+        if size > 0 {
+            let difference = self.bits.signed(u32::from(size))?;
+            self.last[slot] = self.last[slot].wrapping_add(difference);
+        }
+        Ok(self.last[slot])
+    }
+
+    fn sequential(
+        &mut self,
+        dc: &Huffman,
+        ac: &Huffman,
+        slot: usize,
+        block: &mut Block,
+    ) -> Result<(), Stop> {
+        block[0] = self.dc(dc, slot)? as i16;
+        let mut at = 1;
+        while at < 64 {
+            let symbol = self.bits.symbol(ac)?;
+            let (zeros, size) = (usize::from(symbol >> 4), symbol & 15);
+            if size > 0 {
+                at += zeros;
+                block[usize::from(ORDER[at])] = self.bits.signed(u32::from(size))? as i16;
+            } else if zeros == 15 {
+                at += 15;
+            } else {
+                break;
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the number of blocks that have no more coefficients, 2 to the `exponent` or more.
+    fn read_empty_blocks(&mut self, exponent: u8) -> Result<(), Stop> {
+        self.empty_blocks = 1 << exponent;
+        if exponent > 0 {
+            self.empty_blocks += self.bits.take(u32::from(exponent))?;
+        }
+        Ok(())
+    }
+
+    fn first_ac(&mut self, ac: &Huffman, scan: &Scan, block: &mut Block) -> Result<(), Stop> {
+        let (mut at, last) = scan.band;
+        while self.empty_blocks == 0 && at <= last {
+            let symbol = self.bits.symbol(ac)?;
+            let (zeros, size) = (symbol >> 4, symbol & 15);
+            if size > 0 {
+                at += usize::from(zeros);
+                let value = self.bits.signed(u32::from(size))?;
+                block[usize::from(ORDER[at])] = (value << scan.shift) as i16;
+            } else if zeros == 15 {
+                at += 15;
+            } else {
+                self.read_empty_blocks(zeros)?;
+            }
+            at += 1;
+        }
+        self.empty_blocks = (self.empty_blocks - 1).max(0);
+        Ok(())
+    }
+
+    fn later_ac(&mut self, ac: &Huffman, scan: &Scan, block: &mut Block) -> Result<(), Stop> {
+        let bit = 1i16 << scan.shift;
+        let (mut at, last) = scan.band;
+        while self.empty_blocks == 0 && at <= last {
+            let symbol = self.bits.symbol(ac)?;
+            let (zeros, size) = (symbol >> 4, symbol & 15);
+            let mut value = 0;
+            if size > 0 {
+                value = if self.bits.take(1)? != 0 { bit } else { -bit };
+            } else if zeros < 15 {
+                self.read_empty_blocks(zeros)?;
+                break;
+            }
+            at = self.refine(scan, block, at, usize::from(zeros))?;
+            if value != 0 {
+                block[usize::from(ORDER[at])] = value;
+            }
+            at += 1;
+        }
+        if self.empty_blocks > 0 {
+            self.refine(scan, block, at, last + 1)?;
+            self.empty_blocks -= 1;
+        }
+        Ok(())
+    }
+
+    /// Reads one more bit for each coefficient from `at` that is not zero. Returns the position of
+    /// the zero after the next `zeros` zeros, or the one after the band.
+    fn refine(
+        &mut self,
+        scan: &Scan,
+        block: &mut Block,
+        mut at: usize,
+        mut zeros: usize,
+    ) -> Result<usize, Stop> {
+        let bit = 1i16 << scan.shift;
+        while at <= scan.band.1 {
+            let coefficient = &mut block[usize::from(ORDER[at])];
+            if *coefficient == 0 {
+                if zeros == 0 {
+                    break;
+                }
+                zeros -= 1;
+            } else if self.bits.take(1)? != 0 && *coefficient & bit == 0 {
+                let step = if *coefficient >= 0 { bit } else { -bit };
+                *coefficient = coefficient.wrapping_add(step);
+            }
+            at += 1;
+        }
+        Ok(at)
+    }
+}

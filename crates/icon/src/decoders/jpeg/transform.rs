@@ -1,0 +1,110 @@
+//! The inverse cosine transform of a block, with the integers of libjpeg (`jidctint.c`, after
+//! Loeffler, Ligtenberg and Moschytz, 1989). Values that a damaged file makes too large overflow or
+//! saturate at 16 bits, as in libjpeg-turbo's vector code, which is what browsers run.
+
+use super::{rows::Plane, scan::Block};
+
+/// Bits after the point of the constants.
+const CONSTANT_BITS: u32 = 13;
+/// Bits after the point that stay between the two passes.
+const PASS_BITS: u32 = 2;
+
+/// One value for each column of a block, or for each row.
+type Lanes = [i32; 8];
+
+fn lanes(value: impl Fn(usize) -> i32) -> Lanes {
+    std::array::from_fn(value)
+}
+
+/// Returns the 16 bits of a value that overflows.
+fn wrapped(value: i32) -> i32 {
+    i32::from(value as i16)
+}
+
+/// Transforms eight vectors of eight values, and divides by 2 to the `shift`.
+#[inline(always)]
+fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
+    let [x0, x1, x2, x3, x4, x5, x6, x7] = input;
+    let mut output = [[0; 8]; 8];
+    for i in 0..8 {
+        let even = x2[i].wrapping_add(x6[i]).wrapping_mul(4433);
+        let low = even.wrapping_sub(x6[i].wrapping_mul(15137));
+        let high = even.wrapping_add(x2[i].wrapping_mul(6270));
+        let sum = wrapped(x0[i] + x4[i]) << CONSTANT_BITS;
+        let difference = wrapped(x0[i] - x4[i]) << CONSTANT_BITS;
+        let evens = [
+            sum.wrapping_add(high),
+            difference.wrapping_add(low),
+            difference.wrapping_sub(low),
+            sum.wrapping_sub(high),
+        ];
+        let z3 = wrapped(x7[i] + x3[i]);
+        let z4 = wrapped(x5[i] + x1[i]);
+        let z5 = z3.wrapping_add(z4).wrapping_mul(9633);
+        let z3 = z5.wrapping_sub(z3.wrapping_mul(16069));
+        let z4 = z5.wrapping_sub(z4.wrapping_mul(3196));
+        let z1 = x7[i].wrapping_add(x1[i]).wrapping_mul(-7373);
+        let z2 = x5[i].wrapping_add(x3[i]).wrapping_mul(-20995);
+        let odds = [
+            x1[i].wrapping_mul(12299).wrapping_add(z1).wrapping_add(z4),
+            x3[i].wrapping_mul(25172).wrapping_add(z2).wrapping_add(z3),
+            x5[i].wrapping_mul(16819).wrapping_add(z2).wrapping_add(z4),
+            x7[i].wrapping_mul(2446).wrapping_add(z1).wrapping_add(z3),
+        ];
+        let half = 1 << (shift - 1);
+        for (index, (even, odd)) in evens.into_iter().zip(odds).enumerate() {
+            let even = even.wrapping_add(half);
+            output[index][i] = saturated(even.wrapping_add(odd) >> shift);
+            output[7 - index][i] = saturated(even.wrapping_sub(odd) >> shift);
+        }
+    }
+    output
+}
+
+fn saturated(value: i32) -> i32 {
+    value.clamp(-32768, 32767)
+}
+
+fn transposed(rows: &[Lanes; 8]) -> [Lanes; 8] {
+    std::array::from_fn(|x| lanes(|y| rows[y][x]))
+}
+
+/// Returns a sample from a value around zero.
+fn sample(value: i32) -> u8 {
+    (value.clamp(-128, 127) + 128) as u8
+}
+
+/// Transforms a block, and writes its samples at a column and row of blocks.
+pub(super) fn write_samples(
+    block: &Block,
+    quantisers: &[u16; 64],
+    plane: &mut Plane,
+    column: usize,
+    row: usize,
+) {
+    let at = row * 8 * plane.stride + column * 8;
+    let rows = plane.samples[at..].chunks_mut(plane.stride).take(8);
+    if block[1..].iter().all(|&coefficient| coefficient == 0) {
+        let value = block[0].wrapping_mul(quantisers[0] as i16) << PASS_BITS;
+        let value = sample((i32::from(value) + 16) >> 5);
+        rows.for_each(|row| row[..8].fill(value));
+        return;
+    }
+    for (row, samples) in rows.zip(transform(block, quantisers)) {
+        row[..8].copy_from_slice(&samples);
+    }
+}
+
+fn transform(block: &Block, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
+    let input: [Lanes; 8] = std::array::from_fn(|y| {
+        lanes(|x| i32::from(block[y * 8 + x].wrapping_mul(quantisers[y * 8 + x] as i16)))
+    });
+    let columns = if block[8..].iter().all(|&coefficient| coefficient == 0) {
+        [input[0].map(|value| wrapped(value << PASS_BITS)); 8]
+    } else {
+        pass(&input, CONSTANT_BITS - PASS_BITS)
+    };
+    let rows = pass(&transposed(&columns), CONSTANT_BITS + PASS_BITS + 3);
+    let rows = transposed(&rows);
+    rows.map(|row| row.map(sample))
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs what is missing to compare JPEGs with libjpeg-turbo: a C compiler, cjpeg, Node.js.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+
+need_build
+need_program cjpeg libjpeg-turbo-progs
+need_program node nodejs
+install_missing
