@@ -6,6 +6,7 @@
 
 mod apng;
 pub(crate) mod avif;
+mod avif_colour;
 mod avif_container;
 mod avif_matrix;
 mod avif_reader;

@@ -1,17 +1,16 @@
 //! Reads the width and height of a picture from its header, without decoding it.
 //!
 //! Invariant: a decoder of a raster format returns exactly these sides or an error, so that its
-//! memory is known before it runs. (For a JPEG, width and height are exchanged if its EXIF
+//! memory is known before it runs. (For a JPEG or PNG, width and height are exchanged if its EXIF
 //! orientation rotates it. For an AVIF, the sides are those of the picture as shown.) For ICO and
 //! CUR, the sides belong to the entry that suits a tab icon of 32 pixels best, and are read from
 //! the entry's own header, because the directory is often wrong.
 
 use crate::{
-    decoders::{avif, dib, gif, ico, jpeg, webp},
+    decoders::{avif, dib, gif, ico, jpeg, png, webp},
     error::IconError,
     format::Format,
     limits::MAX_SIDE_PIXELS,
-    png::format::sides as png_sides,
     sniff::{
         identify,
         svg_root::{self, SvgRoot},
@@ -39,7 +38,7 @@ pub struct Measured {
 pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     let format = identify(bytes)?;
     let sides = match format {
-        Format::Png => png_sides(bytes),
+        Format::Png => png::shown_sides(bytes),
         Format::Ico | Format::Cur => ico::best_entry_sides(bytes),
         Format::Gif => gif::sides(bytes),
         Format::Jpeg => jpeg::sides(bytes),

@@ -28,6 +28,26 @@ impl Pixels {
         })
     }
 
+    /// Returns the picture on a transparent canvas with the given sides, at a column and row.
+    /// Returns `None` if it does not fit, or if the canvas is too large.
+    pub(crate) fn on_canvas(self, at: (u32, u32), (width, height): (u32, u32)) -> Option<Self> {
+        if (at, self.width, self.height) == ((0, 0), width, height) {
+            return Some(self);
+        }
+        let fits = at.0.checked_add(self.width).is_some_and(|right| right <= width)
+            && at.1.checked_add(self.height).is_some_and(|bottom| bottom <= height);
+        if !fits || width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
+            return None;
+        }
+        let mut rgba = vec![0; width as usize * height as usize * 4];
+        let row_bytes = self.width as usize * 4;
+        for (y, row) in self.rgba.chunks_exact(row_bytes).enumerate() {
+            let start = ((at.1 as usize + y) * width as usize + at.0 as usize) * 4;
+            rgba[start..start + row_bytes].copy_from_slice(row);
+        }
+        Self::new(width, height, rgba)
+    }
+
     /// Returns the width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {

@@ -1,13 +1,35 @@
-//! Finds the first frame of an animated PNG whose default image (IDAT) is not part of the
-//! animation.
+//! Reads the chunks of a PNG that say how it is shown: its EXIF orientation, and the first frame of
+//! an animation whose default image (IDAT) is not part of it.
 //!
 //! Browsers show the frame, not the default image. The frame is rewritten as a plain PNG, so that
-//! the default image is never decompressed. Source: PNG third edition, 11.3.6. Does not depend on
-//! pixels.
+//! the default image is never decompressed. As in Chromium, broken chunks are ignored up to the
+//! default image, and a first frame with a broken one is an error. Source: PNG (Third Edition)
+//! 11.3.3.7 and 11.3.5. Does not depend on pixels.
 
 use libdeflater::crc32;
 
-use crate::png::format::SIGNATURE;
+use super::orientation;
+use crate::png::format::{SIGNATURE, push_chunk};
+
+/// Maximum number of frames and of repetitions that an animation may declare, because PNG integers
+/// have 31 bits.
+const MAX_COUNT: u32 = (1 << 31) - 1;
+/// Length in bytes of the data of acTL and of fcTL.
+const ANIMATION_BYTES: usize = 8;
+const FRAME_BYTES: usize = 26;
+/// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
+const ANCILLARY: u8 = 0x20;
+
+/// What the chunks before the image data (IDAT) say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Preamble {
+    /// EXIF orientation, 1..=8, from the first valid eXIf chunk.
+    pub(crate) orientation: u8,
+    /// True if the file is an animation that does not include its default image.
+    pub(crate) default_image_is_apart: bool,
+    /// True if there is data of a frame (fdAT), which Chromium rejects.
+    pub(crate) has_frame_data: bool,
+}
 
 /// The first frame as a plain PNG, and its position on the canvas.
 pub(crate) struct FirstFrame {
@@ -19,57 +41,134 @@ pub(crate) struct FirstFrame {
     pub(crate) top: u32,
 }
 
-/// Iterates over the chunks of a file as name and data. The data of the last one may be cut off.
-fn chunks(bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+/// A chunk of a file.
+#[derive(Clone, Copy)]
+struct Chunk<'a> {
+    name: [u8; 4],
+    /// The data, cut off where the file ends.
+    data: &'a [u8],
+    /// Name and data, and their checksum. `None` if the file ends before the checksum.
+    checked: Option<(&'a [u8], u32)>,
+}
+
+impl Chunk<'_> {
+    /// Returns true if the chunk is whole and its checksum is right.
+    fn is_valid(&self) -> bool {
+        self.checked.is_some_and(|(named, sum)| crc32(named) == sum)
+    }
+}
+
+/// Iterates over the chunks of a file.
+fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     std::iter::from_fn(move || {
         let (length, named) = rest.split_first_chunk::<4>()?;
         let (name, data) = named.split_first_chunk::<4>()?;
         let length = u32::from_be_bytes(*length) as usize;
-        // Also skip the CRC.
+        let sum = word(data, length);
         rest = data.get(length.saturating_add(4)..).unwrap_or_default();
-        Some((*name, data.get(..length).unwrap_or(data)))
+        let checked = sum.and_then(|sum| Some((named.get(..length + 4)?, sum)));
+        Some(Chunk { name: *name, data: data.get(..length).unwrap_or(data), checked })
     })
 }
 
-/// Returns true if the file is an animation that does not include its default image.
-pub(crate) fn default_image_is_apart(bytes: &[u8]) -> bool {
-    let before = || chunks(bytes).take_while(|(name, _)| name != b"IDAT");
-    let frames = before().find(|(name, _)| name == b"acTL").and_then(|(_, data)| word(data, 0));
-    frames.is_some_and(|frames| frames > 0) && before().all(|(name, _)| &name != b"fcTL")
-}
-
-/// Returns the first frame. `None` if the file ends before it.
-pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
-    let mut file = SIGNATURE.to_vec();
-    let (_, header) = chunks(bytes).next().filter(|(name, _)| name == b"IHDR")?;
-    let (_, control) = chunks(bytes).find(|(name, _)| name == b"fcTL")?;
-    let sides = control.get(4..12)?;
-    push(&mut file, *b"IHDR", &[sides, header.get(8..)?].concat());
-    for (name, data) in chunks(bytes).take_while(|(name, _)| name != b"IDAT") {
-        if matches!(&name, b"PLTE" | b"tRNS") {
-            push(&mut file, name, data);
+impl Preamble {
+    /// Reads the chunks before the image data.
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let (mut exif, mut is_animated) = (None, None);
+        let (mut has_frame, mut has_frame_data) = (false, false);
+        for chunk in chunks(bytes).take_while(|chunk| &chunk.name != b"IDAT") {
+            match &chunk.name {
+                b"eXIf" if exif.is_none() && chunk.is_valid() => exif = Some(chunk.data),
+                b"acTL" if is_animated.is_none() && chunk.is_valid() => {
+                    is_animated = Some(is_animation(chunk.data));
+                }
+                b"fcTL" => has_frame |= chunk.is_valid(),
+                b"fdAT" => has_frame_data = true,
+                _ => {}
+            }
+        }
+        // Unlike in a JPEG, no name precedes the data.
+        let exif = exif.filter(|exif| exif.starts_with(b"II") || exif.starts_with(b"MM"));
+        Self {
+            orientation: exif.map_or(1, orientation::read),
+            default_image_is_apart: is_animated == Some(true) && !has_frame,
+            has_frame_data,
         }
     }
-    let after = chunks(bytes).skip_while(|(name, _)| name != b"fcTL").skip(1);
-    let frame = after.take_while(|(name, _)| name == b"fdAT");
-    // The frame's data follow a sequence number.
-    let data: Vec<u8> =
-        frame.flat_map(|(_, data)| data.get(4..).unwrap_or_default()).copied().collect();
-    push(&mut file, *b"IDAT", &data);
-    push(&mut file, *b"IEND", &[]);
-    Some(FirstFrame { file, left: word(control, 12)?, top: word(control, 16)? })
+}
+
+/// Returns true if the data of acTL declare frames.
+fn is_animation(data: &[u8]) -> bool {
+    let (frames, plays) = (word(data, 0), word(data, 4));
+    data.len() == ANIMATION_BYTES
+        && frames.is_some_and(|frames| (1..=MAX_COUNT).contains(&frames))
+        && plays.is_some_and(|plays| plays <= MAX_COUNT)
+}
+
+/// Returns the first frame. `None` if it is invalid, or if the file ends before it.
+pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
+    let header = chunks(bytes).next().filter(|chunk| &chunk.name == b"IHDR")?.data;
+    let mut file = Vec::new();
+    // The sequence number that the next chunk of the animation must have.
+    let mut expected = 0;
+    let mut control = None;
+    let mut data = Vec::new();
+    let mut is_cut = true;
+    for chunk in chunks(bytes).skip(1) {
+        match &chunk.name {
+            b"fdAT" if control.is_some() => {
+                if word(chunk.data, 0)? != expected {
+                    return None;
+                }
+                expected += 1;
+                data.extend_from_slice(&chunk.data[4..]);
+            }
+            _ if !data.is_empty() => {
+                is_cut = false;
+                break;
+            }
+            b"fcTL" if chunk.is_valid() => {
+                // A frame without data is replaced by the next one.
+                control = Some(frame_control(chunk.data, expected)?);
+                expected += 1;
+            }
+            b"PLTE" | b"tRNS" => push_chunk(&mut file, chunk.name, chunk.data),
+            b"IDAT" if control.is_none() && chunk.is_valid() => {}
+            [first, ..] if first & ANCILLARY != 0 => {}
+            _ => return None,
+        }
+    }
+    let Frame { sides, left, top } = control?;
+    let mut whole = SIGNATURE.to_vec();
+    push_chunk(&mut whole, *b"IHDR", &[sides, header.get(8..)?].concat());
+    whole.extend(file);
+    push_chunk(&mut whole, *b"IDAT", &data);
+    if is_cut {
+        // The rows of a file that ends early are shown, but not those of a frame that does.
+        whole.truncate(whole.len() - 4);
+    } else {
+        push_chunk(&mut whole, *b"IEND", &[]);
+    }
+    Some(FirstFrame { file: whole, left, top })
+}
+
+/// The fields of fcTL that are used.
+struct Frame<'a> {
+    /// Width and height in pixels, as they are stored.
+    sides: &'a [u8],
+    left: u32,
+    top: u32,
+}
+
+/// Reads the data of fcTL. `None` if a field is invalid.
+fn frame_control(data: &[u8], expected: u32) -> Option<Frame<'_>> {
+    let &[.., disposal, blending] = data else { return None };
+    let is_valid = data.len() == FRAME_BYTES && word(data, 0)? == expected;
+    let frame = Frame { sides: &data[4..12], left: word(data, 12)?, top: word(data, 16)? };
+    (is_valid && disposal <= 2 && blending <= 1).then_some(frame)
 }
 
 fn word(data: &[u8], at: usize) -> Option<u32> {
     data.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
-}
-
-/// Appends a chunk.
-fn push(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
-    // The data are part of a file of at most a few hundred kilobytes.
-    file.extend((data.len() as u32).to_be_bytes());
-    let named = [&name, data].concat();
-    file.extend(&named);
-    file.extend(crc32(&named).to_be_bytes());
 }

@@ -2,13 +2,17 @@
 //!
 //! Invariants: the sides are known from the container and from the sequence header before the
 //! decoder runs, and it rejects larger frames; each frame of a bitstream is counted as work.
-//! Cropping, rotation and mirroring are applied as in Chromium; colour profiles are ignored.
+//! Cropping, rotation, mirroring and the conversion to sRGB are Chromium's; colour profiles are
+//! ignored.
 //! `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs where that costs
-//! only one icon (docs/decisions/0099 and 0103).
+//! only one icon (docs/decisions/0099 and 0137).
+
+use std::cell::Cell;
 
 use re_rav1d::{Decoder, InloopFilterType, Picture, Settings};
 
 use super::{
+    avif_colour::ToSrgb,
     avif_container::{Item, Primary, Properties, Refusal, Tile, primary},
     avif_matrix::Matrix,
     avif_rgb::{add_opacity, opacity, rgba},
@@ -25,48 +29,52 @@ use crate::{
 
 /// Maximum frames of a bitstream: a picture has one for each of at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// Cost of a bitstream's byte, in pixels of a plain PNG. Like all costs here, it was measured with
-/// files built to be expensive (docs/decisions/0107).
-const BYTE_COST: u64 = 22;
+/// Cost of a bitstream's byte, in pixels of a plain PNG. As the other costs here, it is above what
+/// the files of encoders take, and at most a third below what can be built (docs/decisions/0137).
+const BYTE_COST: u64 = 16;
 /// Cost of each bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
 /// Cost of a pixel with all filters, in pixels of a plain PNG, in addition to its bytes.
 const FILTERED_COST: u64 = 40;
 /// Cost of a pixel without CDEF and loop restoration.
-const COLOUR_COST: u64 = 14;
+const COLOUR_COST: u64 = 10;
 /// Cost of such a pixel if four pixels share a chroma sample.
-const QUARTER_COLOUR_COST: u64 = 8;
+const QUARTER_COLOUR_COST: u64 = 6;
 /// Cost of such a pixel without chroma.
-const GREY_COST: u64 = 4;
-/// Cost factor for each frame if there are several. A frame may have other sides than the picture,
-/// such as a height of one pixel, and is decoded in blocks.
-const FRAME_FACTOR: u64 = 8;
+const GREY_COST: u64 = 3;
+/// Cost of converting a pixel to sRGB.
+const CONVERSION_COST: u64 = 6;
 /// Side in pixels of the blocks that the decoder works on.
 const BLOCK_PIXELS: u64 = 8;
 /// Pixels of the largest picture, with all its tiles, for which all filters run. A tab shows a
 /// larger picture at an eighth of its size or less, unless it is cropped. Scaling down averages
-/// what the expensive filters would smooth (docs/decisions/0107).
+/// what the expensive filters would smooth (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// A picture of 1024x1024 with a quarter of the chroma is within the limit, and so is any picture of
-// 512x512 with grey opacity, in 180 KiB.
+// Within the limit are pictures of 1208x800 in 100 KiB, and any picture of 512x512 with grey
+// opacity in as many bytes as are fetched.
 const _: () = assert!(
-    QUARTER_COLOUR_COST * 1024 * 1024 + BYTE_COST * 180 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
-        && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 180 * 1024 + 2 * STREAM_COST
+    COLOUR_COST * 1208 * 800 + BYTE_COST * 100 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
+        && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 512 * 1024 + 2 * STREAM_COST
             <= MAX_FILE_PIXELS
 );
 
 /// Returns the cost of decoding the frames of a bitstream of `bytes` bytes.
 fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
-    let factor = if stream.frames > 1 { u64::from(stream.frames) * FRAME_FACTOR } else { 1 };
+    let mut pixels = whole(width) * whole(height);
+    if stream.frames > 1 {
+        // Each may have other sides, such as a height of one pixel, and is decoded in blocks.
+        let beyond = (BLOCK_PIXELS - 1) * (stream.codable_width + stream.codable_height);
+        pixels = (pixels + beyond).min(pixels * BLOCK_PIXELS) * u64::from(stream.frames);
+    }
     let pixel_cost = match (is_filtered, stream.sequence.chroma) {
         (true, _) => FILTERED_COST,
         (false, Chroma::Whole) => COLOUR_COST,
         (false, Chroma::Quarter) => QUARTER_COLOUR_COST,
         (false, Chroma::None) => GREY_COST,
     };
-    STREAM_COST + whole(width) * whole(height) * factor * pixel_cost + bytes as u64 * BYTE_COST
+    STREAM_COST + pixels * pixel_cost + bytes as u64 * BYTE_COST
 }
 
 fn refused(refusal: Refusal) -> IconError {
@@ -128,8 +136,11 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         return Err(corrupt("a picture that is larger than the limit"));
     }
     let of_picture = properties.colour;
+    let meaning = Cell::new(None);
     let mut rgba = canvas(&colour, stored, work, |picture, sequence| {
-        let Colour { primaries, matrix, full_range } = of_picture.unwrap_or(sequence.colour);
+        let colour = of_picture.unwrap_or(sequence.colour);
+        let Colour { primaries, matrix, full_range, .. } = colour;
+        meaning.set(Some(colour));
         let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
         let rgba = rgba(picture, matrix, full_range);
         rgba.ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))
@@ -142,6 +153,14 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
             Ok(opacity(picture, sequence.colour.full_range))
         })?;
         add_opacity(&mut rgba, &opacity, is_premultiplied);
+    }
+    if let Some(colour) = meaning.get().filter(|_| !properties.has_profile) {
+        let conversion = ToSrgb::new(colour, properties.peak_nits);
+        if let Some(conversion) = conversion.ok_or(IconError::AvifUnsupported)? {
+            work.spend_pixels(CONVERSION_COST * rgba.len() as u64 / 4, 0)
+                .map_err(|spent| corrupt(&String::from(spent)))?;
+            conversion.apply(&mut rgba);
+        }
     }
     let (width, height) = cropped_sides(&properties, stored);
     if (width, height) != stored {
@@ -173,7 +192,8 @@ fn canvas(
 ) -> Result<Vec<u8>, IconError> {
     let mut canvas = Vec::new();
     for (number, tile) in item.tiles.iter().enumerate() {
-        let (picture, sequence) = decode_tile(tile, item.tiles.len(), work)?;
+        let point = item.properties.operating_point;
+        let (picture, sequence) = decode_tile(tile, item.tiles.len(), point, work)?;
         let bytes = converted(&picture, &sequence)?;
         if tile.sides == sides {
             return Ok(bytes);
@@ -200,6 +220,7 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
+    operating_point: u8,
     work: &mut Work,
 ) -> Result<(Picture, Sequence), IconError> {
     let sides = tile.sides;
@@ -215,7 +236,7 @@ fn decode_tile(
     let is_filtered = stream.frames == 1 && pixels * tiles as u64 <= MAX_FILTERED_PIXELS;
     work.spend_pixels(cost(sides, &stream, is_filtered, bytes.len()), bytes.len())
         .map_err(|spent| corrupt(&String::from(spent)))?;
-    let picture = first_picture(bytes, pixels as u32, is_filtered)
+    let picture = first_picture(bytes, pixels as u32, operating_point, is_filtered)
         .map_err(|error| IconError::corrupt(Format::Avif, error))?;
     if (picture.width(), picture.height()) != sides {
         return Err(corrupt("sides differ from the header's"));
@@ -223,14 +244,20 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture. Frames with more than `area` pixels are an error. Without
-/// `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
-fn first_picture(bytes: Vec<u8>, area: u32, is_filtered: bool) -> Result<Picture, re_rav1d::Error> {
+/// Decodes up to the first picture of an operating point. Frames with more than `area` pixels are
+/// an error. Without `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
+fn first_picture(
+    bytes: Vec<u8>,
+    area: u32,
+    operating_point: u8,
+    is_filtered: bool,
+) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
     // With one thread the decoder uses the current one and starts none.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
+    settings.set_operating_point(u32::from(operating_point));
     settings.set_frame_size_limit(area);
     if !is_filtered {
         settings.set_inloop_filters(InloopFilterType::DEBLOCK);
@@ -258,10 +285,10 @@ mod tests {
         let cases = [(small, 1, true), (small, 115, true), (small, 116, false), (large, 1, false)];
         for (file, tiles, is_filtered) in cases {
             let item = primary(file).unwrap().colour;
-            let (picture, _) = decode_tile(&item.tiles[0], tiles, &mut Work::default()).unwrap();
+            let (picture, _) = decode_tile(&item.tiles[0], tiles, 0, &mut Work::default()).unwrap();
             let decoded = |is_filtered| {
                 let stream = item.tiles[0].stream().to_vec();
-                luma(&first_picture(stream, 1 << 20, is_filtered).unwrap())
+                luma(&first_picture(stream, 1 << 20, 0, is_filtered).unwrap())
             };
             assert!(luma(&picture) == decoded(is_filtered), "{tiles}");
             assert!(luma(&picture) != decoded(!is_filtered), "{tiles}");

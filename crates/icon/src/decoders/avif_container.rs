@@ -2,7 +2,7 @@
 //! the picture's size, and how it is cropped, rotated and mirrored.
 //!
 //! Invariants: every length is checked; the only allocations are lists shorter than the file.
-//! Selected layers, overlays, and sequences without a primary picture are rejected as unsupported.
+//! A selected layer, overlays, and sequences without a primary picture are rejected as unsupported.
 //! Colour profiles are ignored (docs/decisions/0018). Sources: ISO/IEC 14496-12 (boxes), 23008-12
 //! (HEIF), AV1 Image File Format 1.1. Does not depend on AV1 or pixels.
 
@@ -81,6 +81,12 @@ pub(crate) struct Properties {
     pub(crate) sides: Option<(u32, u32)>,
     /// Meaning of the samples. It overrides that in the bitstream.
     pub(crate) colour: Option<Colour>,
+    /// True if a colour profile says what the colours mean.
+    pub(crate) has_profile: bool,
+    /// Luminance in nits of the brightest pixel, 0 if unknown.
+    pub(crate) peak_nits: u16,
+    /// The operating point (`a1op`) that selects the layers of the bitstream.
+    pub(crate) operating_point: u8,
     /// The part that is shown (`clap`): width, height, and the offset of its centre, each as
     /// numerator and denominator.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
@@ -229,10 +235,30 @@ impl<'a> Meta<'a> {
                 return self.item(from, colour.properties.sides).map(Some);
             }
         }
-        // The tiles of a grid may have separate opacities, which are unsupported.
-        let is_of_tile = |to: u32| colour.tiles.iter().any(|tile| tile.id == to);
-        let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to != colour.id);
-        if auxiliary.any(|(_, to)| is_of_tile(to)) { Err(Refusal::Unsupported) } else { Ok(None) }
+        if colour.tiles.iter().any(|tile| tile.id == colour.id) {
+            return Ok(None);
+        }
+        // Each tile of a grid may have an opacity of its own.
+        let mut tiles = Vec::new();
+        for tile in &colour.tiles {
+            // Only the first auxiliary picture of each, because all boxes are walked for it.
+            let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == tile.id);
+            let Some((id, _)) = auxiliary.next() else { continue };
+            let properties = self.properties_of(id)?;
+            if properties.is_opacity {
+                tiles.push(self.tile(id, &properties, Some(tile.sides))?);
+            }
+        }
+        if tiles.is_empty() {
+            return Ok(None);
+        }
+        let is_whole = tiles.len() == colour.tiles.len()
+            && tiles.iter().all(|tile| tile.sides == colour.tiles[0].sides);
+        if !is_whole {
+            return Err(Refusal::Corrupt("tiles with opacity and without"));
+        }
+        let properties = Properties { sides: colour.properties.sides, ..Properties::default() };
+        Ok(Some(Item { id: tiles[0].id, properties, columns: colour.columns, tiles }))
     }
 
     /// Returns the type of an item. `Some(None)` if the item is protected.
@@ -365,13 +391,13 @@ impl Properties {
                 body.array::<4>()?;
                 self.has_configuration = true;
             }
-            // Any other type is a colour profile.
             b"colr" if body.array()? == *b"nclx" => {
-                let primaries = body.u16()?;
-                body.u16()?;
+                let (primaries, transfer) = (body.u16()?, body.u16()?);
                 let (matrix, full_range) = (body.u16()?, body.u8()? & 0x80 != 0);
-                self.colour = Some(Colour { primaries, matrix, full_range });
+                self.colour = Some(Colour { primaries, transfer, matrix, full_range });
             }
+            b"colr" => self.has_profile = true,
+            b"clli" => self.peak_nits = body.u16()?,
             b"clap" => {
                 let mut fraction = || Some((body.u32()?, body.u32()?));
                 self.aperture = Some([fraction()?, fraction()?, fraction()?, fraction()?]);
@@ -382,9 +408,9 @@ impl Properties {
                 body.version_and_flags()?;
                 self.is_opacity = OPACITY.iter().any(|name| body.0.starts_with(name));
             }
-            b"a1op" => return Some(body.u8()? == 0),
+            b"a1op" => self.operating_point = body.u8()?,
             b"lsel" => return Some(body.u16()? == ALL_LAYERS),
-            b"colr" | b"pixi" | b"pasp" | b"a1lx" | b"clli" | b"mdcv" | b"amve" => {}
+            b"pixi" | b"pasp" | b"a1lx" | b"mdcv" | b"amve" => {}
             _ => return Some(false),
         }
         Some(true)

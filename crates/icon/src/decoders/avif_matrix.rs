@@ -5,6 +5,8 @@
 //! Deeper samples, and matrices that libyuv does not convert, are converted exactly, as in
 //! Chromium. Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
 
+use super::avif_colour::luminance_weights;
+
 /// Bits of the fraction of exact factors. The largest sum is below 1,100 levels.
 const FRACTION: u32 = 20;
 const PARTS_A_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
@@ -62,6 +64,10 @@ impl Matrix {
             (4, _) => FCC,
             (7, _) => SMPTE240,
             (9, _) | (12, 9) => BT2020,
+            (12, _) => {
+                let [red, _, blue] = luminance_weights(primaries)?;
+                Weights { red, blue, libyuv: None }
+            }
             _ => return None,
         }))
     }
@@ -180,6 +186,9 @@ mod tests {
         let conversion = Conversion::new(Matrix::GreenDifference, 8, true);
         assert_eq!(conversion.rgb(128, 255, 128), [1, 255, 1]);
         assert_eq!(Matrix::numbered(14, 9), None);
+        // The weights of Display P3 (CSS Color 4).
+        let Some(Matrix::Weighted(p3)) = Matrix::numbered(12, 12) else { panic!("no weights") };
+        assert!((p3.red - 0.2290).abs() < 1e-4 && (p3.blue - 0.0793).abs() < 1e-4, "{p3:?}");
         assert_eq!(Matrix::numbered(12, 9), Matrix::numbered(9, 1));
     }
 }

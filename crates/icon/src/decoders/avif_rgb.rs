@@ -55,6 +55,8 @@ impl Rows {
 struct Chroma {
     rows: Rows,
     layout: PixelLayout,
+    /// True if a sample is repeated instead of being interpolated.
+    is_repeated: bool,
     near: Vec<i32>,
     far: Vec<i32>,
 }
@@ -62,13 +64,22 @@ struct Chroma {
 impl Chroma {
     fn new(picture: &Picture, component: PlanarImageComponent) -> Self {
         let rows = Rows::new(picture, component);
-        Self { rows, layout: picture.pixel_layout(), near: Vec::new(), far: Vec::new() }
+        let layout = picture.pixel_layout();
+        // libyuv, as Chromium calls it, does not interpolate the quarter chroma of 12 bits.
+        let is_repeated = layout == PixelLayout::I420 && picture.bit_depth() == 12;
+        Self { rows, layout, is_repeated, near: Vec::new(), far: Vec::new() }
     }
 
     /// Reads `width` samples for row `y` of the picture.
     fn read(&mut self, y: usize, width: usize, samples: &mut Vec<i32>) {
         if self.layout == PixelLayout::I444 {
             return self.rows.read(y, samples);
+        }
+        if self.is_repeated {
+            self.rows.read(y / 2, &mut self.near);
+            samples.clear();
+            samples.extend((0..width).map(|x| self.near[x / 2]));
+            return;
         }
         // Rows are weighted 3 to 1, and so are columns. Without row subsampling a row is used
         // unchanged.

@@ -24,6 +24,9 @@ pub(crate) struct Stream {
     pub(crate) max_width: u32,
     /// Maximum height of a frame in pixels, over all sequence headers.
     pub(crate) max_height: u32,
+    /// Maximum width and height that a frame header can express, over all sequence headers.
+    pub(crate) codable_width: u64,
+    pub(crate) codable_height: u64,
     /// Number of frame headers and copies of them. Each may make the decoder decode or copy a
     /// picture.
     pub(crate) frames: u32,
@@ -36,6 +39,8 @@ pub(crate) struct Sequence {
     pub(crate) width: u32,
     /// Maximum height of a frame in pixels.
     pub(crate) height: u32,
+    /// Bits in which a frame header has a width and a height, at most 16.
+    side_bits: (u32, u32),
     /// Meaning of the samples.
     pub(crate) colour: Colour,
     /// Chroma subsampling.
@@ -58,6 +63,8 @@ pub(crate) enum Chroma {
 pub(crate) struct Colour {
     /// Chromaticities of red, green and blue.
     pub(crate) primaries: u16,
+    /// Transfer function.
+    pub(crate) transfer: u16,
     /// Matrix coefficients.
     pub(crate) matrix: u16,
     /// True if samples use all values of their bits.
@@ -79,8 +86,12 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
                     sequence,
                     max_width: width,
                     max_height: height,
+                    codable_width: 0,
+                    codable_height: 0,
                     frames: 0,
                 });
+                all.codable_width = all.codable_width.max(1 << sequence.side_bits.0);
+                all.codable_height = all.codable_height.max(1 << sequence.side_bits.1);
                 all.max_width = all.max_width.max(width);
                 all.max_height = all.max_height.max(height);
                 all.sequence.chroma = all.sequence.chroma.max(sequence.chroma);
@@ -154,13 +165,9 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     }
     // Super-resolution, CDEF, loop restoration.
     bits.number(3)?;
-    let (colour, is_grey) = colour(bits, profile)?;
-    let chroma = match profile {
-        _ if is_grey => Chroma::None,
-        0 => Chroma::Quarter,
-        _ => Chroma::Whole,
-    };
-    Some(Sequence { width, height, colour, chroma })
+    let (colour, chroma) = colour(bits, profile)?;
+    let side_bits = (width_bits, height_bits);
+    Some(Sequence { width, height, side_bits, colour, chroma })
 }
 
 /// Skips the timing information and operating points of a sequence header.
@@ -227,12 +234,10 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads the colour configuration up to the range (5.5.2), and whether there is only luma.
-fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, bool)> {
+/// Reads the colour configuration up to the chroma subsampling (5.5.2).
+fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, Chroma)> {
     let is_deep = bits.flag()?;
-    if profile == 2 && is_deep {
-        bits.flag()?;
-    }
+    let is_deepest = profile == 2 && is_deep && bits.flag()?;
     let is_grey = profile != 1 && bits.flag()?;
     let mut described = [UNSPECIFIED; 3];
     if bits.flag()? {
@@ -240,8 +245,16 @@ fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, bool)> {
             *number = bits.number(8)? as u16;
         }
     }
-    let [primaries, _, matrix] = described;
-    // sRGB without a matrix always has the full range.
-    let full_range = !is_grey && described == [1, 13, 0] || bits.flag()?;
-    Some((Colour { primaries, matrix, full_range }, is_grey))
+    let [primaries, transfer, matrix] = described;
+    // sRGB without a matrix always has the full range and whole chroma.
+    let is_srgb = !is_grey && described == [1, 13, 0];
+    let full_range = is_srgb || bits.flag()?;
+    let chroma = match profile {
+        _ if is_grey => Chroma::None,
+        _ if is_srgb => Chroma::Whole,
+        0 => Chroma::Quarter,
+        2 if is_deepest && bits.flag()? && bits.flag()? => Chroma::Quarter,
+        _ => Chroma::Whole,
+    };
+    Some((Colour { primaries, transfer, matrix, full_range }, chroma))
 }

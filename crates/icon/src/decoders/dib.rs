@@ -38,7 +38,9 @@ pub(crate) struct DibHeader {
     pub(crate) storage: DibStorage,
     /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits. Alpha is 0 if there is
     /// no alpha channel.
-    pub(crate) masks: [u32; 4],
+    masks: [u32; 4],
+    /// The bits of alpha if the bitmap is an entry of an ICO.
+    icon_alpha: u32,
     palette_at: usize,
     palette_entry_bytes: usize,
     palette_entries: usize,
@@ -62,13 +64,17 @@ impl DibHeader {
         if !(16..=128).contains(&header_bytes) {
             return None;
         }
+        // The headers of 40, 52, 56, 108 and 124 bytes are those of Windows. In the others, which
+        // are OS/2's, the number for masks stands for Huffman coding.
+        let is_windows = matches!(header_bytes, 40 | 52 | 56 | 108 | 124);
         // Fields beyond the end of a short OS/2 2.x header count as 0.
         let field = |at: usize| if at + 4 <= header_bytes { read_u32(dib, at) } else { Some(0) };
         let (width, height) = (read_u32(dib, 4)?.cast_signed(), read_u32(dib, 8)?.cast_signed());
         let bits = u32::from(read_u16(dib, 14)?);
         let compression = field(16)?;
         let storage = match (compression, bits) {
-            (0, 1 | 2 | 4 | 8 | 16 | 24 | 32) | (3 | 6, 16 | 32) => DibStorage::Rows,
+            (0, 1 | 2 | 4 | 8 | 16 | 24 | 32) => DibStorage::Rows,
+            (3 | 6, 16 | 32) if is_windows => DibStorage::Rows,
             (1, 8) => DibStorage::Rle8,
             (2, 4) => DibStorage::Rle4,
             _ => return None,
@@ -76,13 +82,23 @@ impl DibHeader {
         let has_fields = matches!(compression, 3 | 6);
         let masks_inside = has_fields && header_bytes >= 52;
         let alpha_known = compression == 6 || header_bytes >= 56;
-        let masks = match (has_fields, bits) {
+        // Chromium uses this mask without compression as well: in an ICO as it is, in a BMP as a
+        // flag for the fourth byte, and only from the fourth version of the header on.
+        let declared =
+            if is_windows && header_bytes >= 56 { Some(read_u32(dib, 52)?) } else { None };
+        let fourth_byte = 0xFF00_0000;
+        let (masks, icon_alpha) = match (has_fields, bits) {
             (true, _) => {
                 let alpha = if alpha_known { read_u32(dib, 52)? } else { 0 };
-                [read_u32(dib, 40)?, read_u32(dib, 44)?, read_u32(dib, 48)?, alpha]
+                ([read_u32(dib, 40)?, read_u32(dib, 44)?, read_u32(dib, 48)?, alpha], alpha)
             }
-            (false, 16) => [0x7C00, 0x03E0, 0x001F, 0],
-            (false, _) => [0x00FF_0000, 0x0000_FF00, 0x0000_00FF, 0],
+            (false, 16) => ([0x7C00, 0x03E0, 0x001F, 0], declared.unwrap_or(0)),
+            (false, 32) => {
+                let is_used = header_bytes >= 108 && declared.is_some_and(|mask| mask != 0);
+                let alpha = if is_used { fourth_byte } else { 0 };
+                ([0x00FF_0000, 0xFF00, 0xFF, alpha], declared.unwrap_or(fourth_byte))
+            }
+            (false, _) => ([0; 4], 0),
         };
         let masks_behind = match (has_fields && !masks_inside, compression) {
             (false, _) => 0,
@@ -98,6 +114,7 @@ impl DibHeader {
             bits,
             storage,
             masks,
+            icon_alpha,
             palette_at: header_bytes + masks_behind,
             palette_entry_bytes: 4,
             palette_entries: if used == 0 || bits <= 8 && used > most { most } else { used },
@@ -121,6 +138,7 @@ impl DibHeader {
             } else {
                 [0xFF_0000, 0xFF00, 0xFF, 0]
             },
+            icon_alpha: if bits == 32 { 0xFF00_0000 } else { 0 },
             palette_at: 12,
             palette_entry_bytes: 3,
             palette_entries: if bits <= 8 { 1 << bits } else { 0 },
@@ -141,23 +159,30 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
+    /// Returns this header as that of an ICO entry, where 32-bit pixels have alpha in their fourth
+    /// byte unless a mask says otherwise. `None` if alpha shares bits with a colour.
+    pub(crate) fn in_icon(mut self) -> Option<Self> {
+        let [red, green, blue, _] = self.masks;
+        self.masks[3] = self.icon_alpha;
+        (self.icon_alpha & (red | green | blue) == 0).then_some(self)
+    }
+
+    /// Returns true if pixels have alpha.
+    pub(crate) fn has_alpha(&self) -> bool {
+        self.masks[3] != 0
+    }
+
     /// Decodes `height` rows that start at `pixels_at`, or as many as there are. Alpha is read from
-    /// the alpha mask if there is one. Otherwise, with `fourth_byte_is_alpha`, it is the fourth
-    /// byte of 32-bit pixels; otherwise it is 255.
+    /// the alpha mask; without one it is 255.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
         height: u32,
         pixels_at: usize,
-        fourth_byte_is_alpha: bool,
     ) -> Result<DibPicture, &'static str> {
         let sides = 1..=MAX_SIDE_PIXELS;
         if !sides.contains(&self.width) || !sides.contains(&height) {
             return Err("sides out of range");
-        }
-        let mut masks = self.masks;
-        if fourth_byte_is_alpha && masks[3] == 0 && self.bits == 32 {
-            masks[3] = 0xFF00_0000 & !(masks[0] | masks[1] | masks[2]);
         }
         let rows = DibRows {
             width: self.width as usize,
@@ -165,7 +190,7 @@ impl DibHeader {
             top_down: self.top_down,
             bits: self.bits as usize,
             palette: self.palette(dib, pixels_at),
-            masks,
+            masks: self.masks,
         };
         let data = dib.get(pixels_at..).ok_or("pixels begin past the end")?;
         match self.storage {
@@ -173,7 +198,8 @@ impl DibHeader {
                 Ok(DibPicture { rgba: decode_rows(&rows, data)?, came: rows.came(data.len()) })
             }
             DibStorage::Rle4 | DibStorage::Rle8 => {
-                Ok(DibPicture { rgba: decode_rle(&rows, data)?, came: rows.height })
+                let (rgba, came) = decode_rle(&rows, data)?;
+                Ok(DibPicture { rgba, came })
             }
         }
     }
@@ -203,7 +229,7 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let pixels_at = named
         .checked_sub(FILE_HEADER_BYTES)
         .filter(|at| (header.palette_at..dib.len()).contains(at));
-    let picture = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()), false)?;
+    let picture = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()))?;
     if pixels_at.is_none() && named >= bytes.len() && picture.came < header.height as usize {
         return Err("pixels begin past the end");
     }

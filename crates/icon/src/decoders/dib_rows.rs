@@ -113,22 +113,27 @@ fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
     [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
 }
 
-/// Decodes run-length encoding with 4 or 8 bits per pixel. As in browsers, pixels are transparent
-/// if no run covers them, or if their run is missing.
+/// Decodes run-length encoding with 4 or 8 bits per pixel, and counts the complete rows. As in
+/// Chromium, pixels without a run are black, and rows that the data do not end are transparent.
 ///
 /// # Errors
-/// Returns an error if no run is complete.
-pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
-    let mut canvas =
-        RleCanvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
+/// Returns an error if no row is complete.
+pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize), &'static str> {
+    let black = [0, 0, 0, 255].repeat(rows.width * rows.height);
+    let mut canvas = RleCanvas { rows, rgba: black, x: 0, stored: 0 };
     let mut rest = data;
-    let mut any = false;
     while canvas.stored < rows.height {
         let Some(after) = canvas.run(rest) else { break };
         rest = after;
-        any = true;
     }
-    if any { Ok(canvas.rgba) } else { Err("run lengths end too soon") }
+    let came = canvas.stored.min(rows.height);
+    if came == 0 {
+        return Err("run lengths end too soon");
+    }
+    for stored in came..rows.height {
+        canvas.rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4].fill(0);
+    }
+    Ok((canvas.rgba, came))
 }
 
 /// Returns the palette index of pixel `index` in a literal run.
@@ -149,8 +154,7 @@ struct RleCanvas<'a> {
 
 impl RleCanvas<'_> {
     /// Draws the first run of `data` and returns the bytes after it. Returns `None` at the end of
-    /// the data, and if literal pixels or a jump leave the picture, because Chromium then stops
-    /// drawing. The end marker moves past the last row.
+    /// the data. The end marker moves past the last row.
     fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
         let ([count, value], rest) = data.split_first_chunk::<2>()?;
         let bits = self.rows.bits;
@@ -159,20 +163,14 @@ impl RleCanvas<'_> {
             (0, 1) => self.stored = self.rows.height,
             (0, 2) => {
                 let ([right, up], after) = rest.split_first_chunk::<2>()?;
-                let (x, stored) = (self.x + usize::from(*right), self.stored + usize::from(*up));
-                if x > self.rows.width || stored >= self.rows.height {
-                    return None;
-                }
-                (self.x, self.stored) = (x, stored);
+                self.x += usize::from(*right);
+                self.stored += usize::from(*up);
                 return Some(after);
             }
             (0, count) => {
                 let count = usize::from(count);
                 let bytes = (count * bits).div_ceil(8);
                 let literal = rest.get(..bytes)?;
-                if self.x + count > self.rows.width {
-                    return None;
-                }
                 for index in 0..count {
                     self.put(literal_index(literal, index, bits));
                 }
@@ -228,13 +226,26 @@ mod tests {
 
     #[test]
     fn run_lengths_draw_runs_literals_and_deltas() {
+        let reds = |rows: &DibRows, data: &[u8]| -> Vec<u8> {
+            let (rgba, came) = decode_rle(rows, data).unwrap();
+            let rows_of_alpha: Vec<bool> =
+                rgba.chunks(4 * rows.width).map(|row| row.chunks(4).all(|p| p[3] == 255)).collect();
+            assert_eq!(rows_of_alpha, (0..rows.height).map(|row| row < came).collect::<Vec<_>>());
+            rgba.chunks(4).map(|pixel| pixel[0]).collect()
+        };
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
-        let rgba = decode_rle(&rows(4, 6, 2), &data).unwrap();
-        let reds: Vec<u8> = rgba.chunks(4).map(|pixel| pixel[0]).collect();
-        assert_eq!(reds, [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
-        assert_eq!((rgba[4 * 6 + 3], rgba[4 * 7 + 3]), (0, 255));
-        let cut = decode_rle(&rows(8, 2, 2), &[2, 1]).unwrap();
-        assert_eq!(cut, [16, 0, 1, 255, 16, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert!(decode_rle(&rows(8, 4, 2), &[4]).is_err());
+        assert_eq!(reds(&rows(4, 6, 2), &data), [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
+        // Chromium shows black where no run is, and no row that the data do not end.
+        let small = rows(8, 2, 2);
+        assert_eq!(reds(&small, &[1, 1, 0, 0, 2, 1]), [16, 0, 0, 0]);
+        assert_eq!(reds(&small, &[2, 1, 0, 2, 0, 1]), [16, 16, 0, 0]);
+        assert_eq!(reds(&small, &[0, 1]), [0; 4]);
+        // Runs, literal pixels and jumps end at the edges of the picture.
+        assert_eq!(reds(&small, &[9, 1, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1]), [16, 16, 16, 32]);
+        assert_eq!(reds(&small, &[0, 2, 255, 0, 2, 1, 0, 0, 2, 2, 0, 1]), [0, 0, 32, 32]);
+        assert_eq!(reds(&small, &[2, 1, 0, 2, 255, 255, 2, 2]), [16, 16, 0, 0]);
+        for unfinished in [&[4][..], &[2, 1], &[0, 2, 1]] {
+            assert!(decode_rle(&rows(8, 4, 2), unfinished).is_err());
+        }
     }
 }

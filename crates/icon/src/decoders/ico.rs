@@ -3,8 +3,9 @@
 //! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
 //! are read from the header of each picture, never from the directory; if an entry cannot be
 //! decoded, the next best one is tried, up to [`MAX_TRIED`] and within the maximum work for one
-//! file. The height of a DIB includes picture and mask. The AND mask gives alpha if a pixel has
-//! fewer than 32 bits, or if it has 32 bits and every alpha is 0.
+//! file. The height of a DIB includes picture and mask. The AND mask gives alpha if pixels
+//! have no alpha bits, or if every alpha is 0. As in Chromium, the EXIF orientation of a PNG entry
+//! is ignored.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -76,18 +77,19 @@ impl<'a> DirectoryEntry<'a> {
 
     fn decode(&self, work: &mut Work) -> Result<Pixels, String> {
         if self.payload.starts_with(b"\x89PNG") {
-            return png::decode(self.payload, work);
+            return png::decode_stored(self.payload, work);
         }
         work.spend((self.width, self.height), self.payload.len())?;
         self.decode_dib().map_err(str::to_owned)
     }
 
     fn decode_dib(&self) -> Result<Pixels, &'static str> {
-        let header = DibHeader::parse(self.payload).ok_or("unreadable bitmap header")?;
+        let header = DibHeader::parse(self.payload).and_then(DibHeader::in_icon);
+        let header = header.ok_or("unreadable bitmap header")?;
         let at = header.end();
-        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, at, true)?;
+        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, at)?;
         let no_alpha = rgba.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0);
-        if header.bits < 32 || no_alpha {
+        if !header.has_alpha() || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
             // If the length ends before the mask, there is no mask: the next picture follows.

@@ -2,14 +2,15 @@
 //!
 //! It supports every colour type, bit depth and interlace method, and transparency (tRNS). For an
 //! animated PNG it decodes the first frame. Invariant: the picture has exactly the sides in the
-//! header (IHDR).
+//! header (IHDR), which are exchanged if the EXIF orientation lays a PNG file on its side.
 
 use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Decoder, InterlaceInfo, Limits, Reader, Transformations};
 
 use super::{
-    apng,
+    apng::{self, Preamble},
+    orientation,
     png_fast::{self, PngParts},
 };
 use crate::{
@@ -19,26 +20,33 @@ use crate::{
     work::Work,
 };
 
-/// Decodes a PNG file or a PNG entry of an ICO. Samples of 16 bits are reduced to their high byte.
+/// Returns the sides of a PNG file as it is shown.
+pub(crate) fn shown_sides(bytes: &[u8]) -> Option<(u32, u32)> {
+    let (width, height) = sides(bytes)?;
+    let lies = Preamble::read(bytes).orientation > 4;
+    Some(if lies { (height, width) } else { (width, height) })
+}
+
+/// Decodes a PNG file and turns it upright. Samples of 16 bits are reduced to their high byte.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
-    let (width, height) = sides(bytes).ok_or("unreadable header")?;
-    if !apng::default_image_is_apart(bytes) {
+    let pixels = decode_stored(bytes, work)?;
+    Ok(orientation::upright(pixels, Preamble::read(bytes).orientation))
+}
+
+/// Decodes a PNG as it is stored, which is also how an entry of an ICO is shown.
+pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
+    let canvas = sides(bytes).ok_or("unreadable header")?;
+    let preamble = Preamble::read(bytes);
+    if preamble.has_frame_data {
+        return Err("data of a frame before the image".to_owned());
+    }
+    if !preamble.default_image_is_apart {
         return decode_still(bytes, work);
     }
-    let frame = apng::first_frame(bytes).ok_or("the first frame did not come")?;
+    let frame = apng::first_frame(bytes).ok_or("no valid first frame")?;
     let pixels = decode_still(&frame.file, work)?;
-    let fits = frame.left.checked_add(pixels.width()).is_some_and(|right| right <= width)
-        && frame.top.checked_add(pixels.height()).is_some_and(|bottom| bottom <= height);
-    if !fits || width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
-        return Err("frame outside its canvas".to_owned());
-    }
-    let mut rgba = vec![0; width as usize * height as usize * 4];
-    let row_bytes = pixels.width() as usize * 4;
-    for (y, row) in pixels.rgba().chunks_exact(row_bytes).enumerate() {
-        let at = ((frame.top as usize + y) * width as usize + frame.left as usize) * 4;
-        rgba[at..at + row_bytes].copy_from_slice(row);
-    }
-    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    let pixels = pixels.on_canvas((frame.left, frame.top), canvas);
+    pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
 /// Decodes the default image. Both decoders pay for their work, because the fast one may fail at

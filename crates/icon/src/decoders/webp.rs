@@ -1,8 +1,12 @@
 //! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
 //! its canvas.
 //!
-//! Invariant: no bitstream in the file, at any nesting, is larger than the canvas. This is checked
-//! before the decoder allocates memory. The background colour is ignored, as in browsers.
+//! The flags in the extended header (VP8X) often promise chunks that are not there, and then
+//! `image-webp` refuses the file. So it is given a file of its own, with only what the picture
+//! needs. As in Chromium, a lossless picture has the alpha of its pixels whatever the flags say,
+//! and a lossy one only with the alpha flag. Invariant: no bitstream in the file, at any nesting,
+//! is larger than the canvas. This is checked before the decoder allocates memory. The background
+//! colour and EXIF orientation are ignored, as in browsers.
 
 use std::io::Cursor;
 
@@ -17,6 +21,13 @@ use crate::{
 
 /// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
+/// Bytes of an animation frame (ANMF) before the chunks of its picture.
+const FRAME_BYTES: usize = 16;
+/// Flags of the extended header.
+const ALPHA: u8 = 0x10;
+const ANIMATION: u8 = 0x02;
+/// The bit in the fifth byte of a lossless bitstream that says that its alpha is used.
+const ALPHA_IS_USED: u8 = 0x10;
 
 /// Reads the sides of the canvas. `None` if a bitstream in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
@@ -40,7 +51,7 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
                 return None;
             }
         }
-        at = if name == b"ANMF" { at + 8 + 16 } else { next };
+        at = if name == b"ANMF" { at + 8 + FRAME_BYTES } else { next };
     }
     canvas
 }
@@ -59,10 +70,81 @@ fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     Some((name, &body[..length.min(body.len())], next))
 }
 
+/// Iterates over the chunks from `at` on, as name and body.
+fn chunks(bytes: &[u8], mut at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        let (name, body, next) = chunk(bytes, at)?;
+        at = next;
+        Some((name, body))
+    })
+}
+
 /// Decodes the first frame.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
-    let (width, height) = sides(bytes).ok_or("unreadable header")?;
-    work.spend((width, height), bytes.len())?;
+    let canvas = sides(bytes).ok_or("unreadable header")?;
+    work.spend(canvas, bytes.len())?;
+    let flags = match chunk(bytes, CHUNKS_AT) {
+        Some((b"VP8X", body, _)) => body.first().copied(),
+        _ => None,
+    };
+    let Some(flags) = flags else {
+        return decode_picture(chunks(bytes, CHUNKS_AT).take(1), canvas, false);
+    };
+    if flags & ANIMATION == 0 {
+        return decode_picture(chunks(bytes, CHUNKS_AT), canvas, flags & ALPHA != 0);
+    }
+    let mut parts = chunks(bytes, CHUNKS_AT).skip_while(|(name, _)| name != b"ANIM");
+    let (_, frame) = parts.find(|(name, _)| name == b"ANMF").ok_or("an animation of no frame")?;
+    let field = |at| read_u24(frame, at).ok_or("an unreadable frame");
+    // Offsets are stored in units of two pixels, sides less one.
+    let (left, top) = (field(0)? * 2, field(3)? * 2);
+    let sides = (field(6)? + 1, field(9)? + 1);
+    let pixels = decode_picture(chunks(frame, FRAME_BYTES), sides, true)?;
+    let pixels = pixels.on_canvas((left, top), canvas);
+    pixels.ok_or_else(|| "frame outside its canvas".to_owned())
+}
+
+/// Decodes the first picture among some chunks.
+fn decode_picture<'a>(
+    chunks: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    (width, height): (u32, u32),
+    uses_alpha_chunk: bool,
+) -> Result<Pixels, String> {
+    let mut picture = chunks.skip_while(|(name, _)| !matches!(*name, b"ALPH" | b"VP8 " | b"VP8L"));
+    let (mut name, mut body) = picture.next().ok_or("no picture in the file")?;
+    let mut opacity = None;
+    if name == b"ALPH" {
+        opacity = Some(body).filter(|_| uses_alpha_chunk);
+        (name, body) = picture.next().filter(|(name, _)| name == b"VP8 ").ok_or("no colours")?;
+    }
+    let mut file = b"RIFF\0\0\0\0WEBP".to_vec();
+    if let Some(opacity) = opacity {
+        let sides = [width - 1, height - 1].map(u32::to_le_bytes);
+        let sides = [&sides[0][..3], &sides[1][..3]].concat();
+        push_chunk(&mut file, b"VP8X", &[&[ALPHA, 0, 0, 0], sides.as_slice()].concat());
+        push_chunk(&mut file, b"ALPH", opacity);
+    }
+    let stream_at = file.len() + 8;
+    push_chunk(&mut file, name, body);
+    if name == b"VP8L" && body.len() > 4 {
+        file[stream_at + 4] |= ALPHA_IS_USED;
+    }
+    let length = (file.len() - 8) as u32;
+    file[4..8].copy_from_slice(&length.to_le_bytes());
+    decode_file(&file, (width, height))
+}
+
+/// Appends a chunk.
+fn push_chunk(file: &mut Vec<u8>, name: &[u8], body: &[u8]) {
+    file.extend_from_slice(name);
+    // The body is part of a file of at most a few hundred kilobytes.
+    file.extend((body.len() as u32).to_le_bytes());
+    file.extend_from_slice(body);
+    file.resize(file.len().next_multiple_of(2), 0);
+}
+
+/// Decodes a file with one picture, which must have the given sides.
+fn decode_file(bytes: &[u8], (width, height): (u32, u32)) -> Result<Pixels, String> {
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     decoder.set_memory_limit(MAX_DECODER_BYTES);
     let size = decoder.output_buffer_size().ok_or("sides out of range")?;

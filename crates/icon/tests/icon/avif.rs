@@ -3,7 +3,8 @@
 //! `vectors/avif_large`, and containers that are generated here around the bitstream of one of
 //! them. The vectors are made of synthetic pictures by avifenc 0.11.1, with libaom, the large ones
 //! with rav1e. avifdec 0.11.1 decoded them, and libavif 1.4.2 the grey one, of which the older one
-//! ignores the range.
+//! ignores the range. The picture of 12 bits with quarter chroma was computed from its samples,
+//! those of chroma repeated as in Chromium, and a script made the grid with an opacity a tile.
 
 use everytab_icon::{
     Format, IconError, Pixels, convert::to_tab_icon, decode::decode, measure::measure,
@@ -29,6 +30,12 @@ pub(crate) fn ispe(width: u32, height: u32) -> Vec<u8> {
 
 pub(crate) fn clap(fractions: [u32; 8]) -> Vec<u8> {
     boxed(b"clap", &fractions.map(u32::to_be_bytes).concat())
+}
+
+/// What the samples mean: primaries, transfer function and matrix, in the full range.
+fn nclx(primaries: u8, transfer: u8, matrix: u8) -> Vec<u8> {
+    let numbers = [0, primaries, 0, transfer, 0, matrix, 0x80];
+    boxed(b"colr", &[b"nclx".as_slice(), &numbers].concat())
 }
 
 pub(crate) fn stream() -> Vec<u8> {
@@ -222,29 +229,66 @@ fn a_picture_is_cropped_then_turned_then_mirrored() {
 
 #[test]
 fn what_is_not_supported_is_refused_by_name() {
-    let colours =
-        |matrix: u8| boxed(b"colr", &[b"nclx\0\x09\0\x10\0".as_slice(), &[matrix, 0]].concat());
     let files = [
         Container { kind: *b"iovl", ..Container::default() }.file(),
         Container { kind: *b"hvc1", ..Container::default() }.file(),
         Container { locations: 1, method: 2, ..Container::default() }.file(),
         Container::with(&[boxed(b"what", b"")]),
         Container::with(&[boxed(b"lsel", &[0, 1])]),
-        Container::with(&[boxed(b"a1op", &[1])]),
     ];
     for (number, file) in files.iter().enumerate() {
         assert_eq!(kind(file), "avif_unsupported", "{number}");
         assert_eq!(measure(file), Err(IconError::AvifUnsupported), "{number}");
     }
-    // ICtCp: the sides are known.
-    let file = Container::with(&[colours(14)]);
-    assert_eq!(kind(&file), "avif_unsupported");
-    assert_eq!(measure(&file).unwrap().width, SIDES.0);
+    // ICtCp, and a logarithmic transfer function: the sides are known.
+    for file in [Container::with(&[nclx(9, 16, 14)]), Container::with(&[nclx(1, 10, 6)])] {
+        assert_eq!(kind(&file), "avif_unsupported");
+        assert_eq!(measure(&file).unwrap().width, SIDES.0);
+    }
     // A sequence has its first picture as the primary one. Without it, it is refused.
     let mut sequence = SEQUENCE.to_vec();
     let at = sequence.windows(4).position(|name| name == b"meta").unwrap();
     sequence[at..at + 4].copy_from_slice(b"free");
     assert_eq!(kind(&sequence), "avif_unsupported");
+}
+
+#[test]
+fn colours_are_converted_to_srgb_unless_a_profile_says_what_they_are() {
+    let plain = pixels(PLAIN);
+    let light = |pixels: &Pixels| pixels.iter().map(|pixel| u32::from(pixel[1])).sum::<u32>();
+    assert_eq!(pixels(&Container::with(&[nclx(1, 13, 6)])), plain);
+    assert_eq!(pixels(&Container::with(&[nclx(1, 1, 6)])), plain);
+    let profile = boxed(b"colr", b"prof and its bytes");
+    for (primaries, transfer) in [(12, 13), (9, 16), (1, 18), (1, 8)] {
+        let tagged = nclx(primaries, transfer, 6);
+        let converted = pixels(&Container::with(std::slice::from_ref(&tagged)));
+        assert_ne!(converted, plain, "{primaries} {transfer}");
+        assert_eq!(pixels(&Container::with(&[tagged, profile.clone()])), plain);
+    }
+    // Linear light is encoded, which makes it lighter; a bright peak makes the rest darker.
+    assert!(light(&pixels(&Container::with(&[nclx(1, 8, 6)]))) > light(&plain));
+    let with_peak = |nits: [u8; 2]| {
+        let light_levels = boxed(b"clli", &[nits[0], nits[1], 0, 0]);
+        light(&pixels(&Container::with(&[nclx(1, 16, 6), light_levels])))
+    };
+    let without = light(&pixels(&Container::with(&[nclx(1, 16, 6)])));
+    assert_eq!(with_peak([0, 0]), without);
+    assert_eq!(with_peak(1000_u16.to_be_bytes()), without);
+    assert!(with_peak(400_u16.to_be_bytes()) > without);
+    // The conversion is work.
+    let work = |file: &[u8]| everytab_icon::decode::decode_counted(file).1.pixels;
+    let more = 6 * u64::from(SIDES.0 * SIDES.1);
+    assert_eq!(work(&Container::with(&[nclx(1, 8, 6)])), work(&Container::with(&[])) + more);
+}
+
+#[test]
+fn an_operating_point_selects_layers_and_one_of_them_is_all() {
+    // The bitstream has one point, which decoders take for any number.
+    for point in [0, 1, 31] {
+        let file = Container::with(&[boxed(b"a1op", &[point])]);
+        assert_eq!(pixels(&file), pixels(PLAIN), "{point}");
+    }
+    assert_eq!(kind(&Container::with(&[boxed(b"a1op", &[32])])), "image_corrupt");
 }
 
 #[test]
@@ -340,6 +384,15 @@ fn tiles_of_a_grid_make_one_picture() {
 }
 
 #[test]
+fn tiles_of_a_grid_may_have_an_opacity_each() {
+    // Two flat tiles. The opacity of the first one is 255, that of the second one 100.
+    let whole = pixels(include_bytes!("../../vectors/avif_grid/tile-opacity.avif"));
+    assert_eq!((whole.width(), whole.height()), (128, 64));
+    assert_eq!(at(&whole, 63, 63), [200, 30, 60, 255]);
+    assert_eq!(at(&whole, 64, 0), [20, 90, 220, 100]);
+}
+
+#[test]
 fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
     let sides = |width: u8, height: u8| -> Vec<u8> {
         changed(&[
@@ -369,12 +422,12 @@ fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
     for (number, file) in files.iter().enumerate() {
         assert_eq!(kind(file), "image_corrupt", "{number}");
     }
-    // The opacity is that of a tile.
+    // The opacity is that of one tile of several.
     let mut file = include_bytes!("../../vectors/avif_grid/opacity.avif").to_vec();
     let at = file.windows(4).position(|name| name == b"auxl").unwrap();
     assert_eq!(file[at + 6..at + 10], [0, 1, 0, 1], "one reference, to the first item");
     file[at + 9] = 2;
-    assert_eq!(kind(&file), "avif_unsupported");
+    assert_eq!(kind(&file), "image_corrupt");
     // More tiles than are looked for.
     assert_eq!(kind(&changed(&[(LAYOUT, &[0, 0, 7, 8])])), "avif_unsupported");
 }

@@ -120,7 +120,7 @@ fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'
         return Some("JPEG leaves the last bits to the decoder");
     }
     if name.contains("/bmp/") && name.contains("rle") {
-        return Some("pixels that no run touches are transparent here, as in browsers");
+        return Some("pixels that no run touches are black here, as in Chromium");
     }
     if name.contains("/bmp/") && means_near(means, pixels, 1.0) {
         return Some("it cuts 5 bits to 8, we round");

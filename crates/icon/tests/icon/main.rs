@@ -8,6 +8,7 @@
     reason = "a test reads files and runs programs, and fails by panicking"
 )]
 
+mod as_chromium;
 mod avif;
 mod avif_cost;
 mod corpus;
