@@ -28,6 +28,7 @@ mod svg_edges;
 mod svg_filters;
 mod svg_font;
 mod svg_images;
+mod svg_references;
 mod svg_strokes;
 mod svg_style;
 mod svg_walk;

@@ -14,8 +14,9 @@ use crate::png::format::{SIGNATURE, push_chunk};
 /// Maximum number of frames and of repetitions that an animation may declare, because PNG integers
 /// have 31 bits.
 const MAX_COUNT: u32 = (1 << 31) - 1;
-/// Length in bytes of the data of acTL and of fcTL.
+/// Length in bytes of the data of acTL.
 const ANIMATION_BYTES: usize = 8;
+/// Length in bytes of the data of fcTL.
 const FRAME_BYTES: usize = 26;
 /// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
 const ANCILLARY: u8 = 0x20;

@@ -1,8 +1,11 @@
 //! Decodes JPEG exactly as libjpeg-turbo does, which browsers use: each sample of a whole file is
 //! the same, and a damaged one shows the same parts (docs/decisions/0134).
 //!
-//! Integer code without vector instructions of its own, so pixels do not depend on the machine. The
-//! EXIF orientation is applied; colour profiles are not (docs/decisions/0018).
+//! The algorithms are those of the Independent JPEG Group's software, on which libjpeg-turbo is
+//! based.
+//!
+//! All numbers are integers, so pixels do not depend on the machine. The EXIF orientation is
+//! applied; colour profiles are not (docs/decisions/0018).
 
 mod default_codes;
 mod frame;
@@ -11,6 +14,7 @@ mod input;
 mod picture;
 mod rows;
 mod scan;
+mod smoothing;
 mod transform;
 
 use super::orientation;

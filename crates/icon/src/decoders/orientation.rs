@@ -120,7 +120,7 @@ mod tests {
         let entry =
             |kind: u8, count: u8, value: u8| [1, 0x12, 0, kind, 0, 0, 0, count, 0, value, 0, 0];
         assert_eq!(with(&[entry(3, 1, 6)]), 6);
-        // A signed number of 32 bits, as one camera's file has it (gdk-pixbuf bug143608), and others.
+        // A signed number of 32 bits, as one camera writes it (gdk-pixbuf bug143608), and others.
         for unlike in [entry(9, 1, 6), entry(4, 1, 6), entry(3, 2, 6), entry(3, 0, 6)] {
             assert_eq!(with(&[unlike]), 1);
             assert_eq!(with(&[unlike, entry(3, 1, 3)]), 3);

@@ -21,9 +21,10 @@ use super::{
     svg_css::with_known_css,
     svg_edges::Canvas,
     svg_images::{self, Budget, ReadNested},
+    svg_references::with_known_references,
     svg_style::background_of,
     svg_walk::count_tree,
-    svg_work::SvgWork,
+    svg_work::{SvgWork, refused},
 };
 use crate::{
     error::IconError,
@@ -112,11 +113,27 @@ fn read(
     if let Some(styled) = &styled {
         document = budget.with(|work| parsed(styled, work))?;
     }
-    budget.with(|work| svg_cost::check_document(&document, work))?;
+    let mended = budget.with(|work| mended(&document, work))?;
+    if let Some(text) = &mended {
+        document = budget.with(|work| parsed(text, work))?;
+    }
     let options = svg_images::options(budget, nested);
     let tree = Tree::from_xmltree(&document, &options);
     budget.check()?;
     Ok((tree.map_err(corrupt)?, background_of(document.root_element())))
+}
+
+/// Pays for a document. Returns its text with references that usvg follows as browsers do; `None` if
+/// nothing has to change.
+fn mended(document: &Document, work: &mut SvgWork) -> Result<Option<String>, IconError> {
+    let circles = svg_cost::check_document(document, work)?;
+    let mended = with_known_references(document, &circles, work)?;
+    if let Some(text) = &mended
+        && !svg_cost::check_document(&parsed(text, work)?, work)?.is_empty()
+    {
+        return Err(refused("a reference to itself"));
+    }
+    Ok(mended)
 }
 
 fn parsed<'a>(text: &'a str, work: &mut SvgWork) -> Result<Document<'a>, IconError> {

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use resvg::usvg::roxmltree::{Document, Node, NodeId};
 
 use super::{
-    svg_strokes::outline_work,
+    svg_references::Circle,
+    svg_strokes::{Outlines, enlargement, numbers, widest},
     svg_style::{Reference, References, parse_work},
     svg_work::{MAX_WORK, SvgWork, exceeds, refused},
 };
@@ -34,11 +35,13 @@ const BYTE_WORK: f64 = 4.0;
 const RULE_MATCH_WORK: f64 = 55.0;
 /// Work of an element. Each 32 bytes of its attributes count as one more element.
 const ELEMENT_WORK: u64 = 800;
+/// Work of reading a curve of a path. An arc is many of them.
+const CURVE_WORK: f64 = 300.0;
 /// Work of creating a character's outline, and of finding its glyph for each part of its text.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// Work of creating the outline of a character's stroke.
-const STROKED_CHARACTER_WORK: u64 = 60_000;
+/// Number of curves that stroking a character takes.
+const CHARACTER_CURVES: f64 = 15.0;
 
 /// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
@@ -56,34 +59,43 @@ pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError
     Ok(())
 }
 
-/// Pays for reading the document with all references followed.
-pub(crate) fn check_document(document: &Document, work: &mut SvgWork) -> Result<(), IconError> {
+/// Pays for reading the document with all references followed. Returns the references that must be
+/// removed, because their elements refer to themselves.
+pub(crate) fn check_document<'a, 'input>(
+    document: &'a Document<'input>,
+    work: &mut SvgWork,
+) -> Result<Vec<Circle<'a, 'input>>, IconError> {
     let references = References::read(document);
     work.spend(references.parse_work())?;
     let elements = document.descendants().filter(Node::is_element).count();
     let matches = references.match_count().saturating_mul(elements);
     work.spend(matches as f64 * RULE_MATCH_WORK)?;
-    let by_use = |node: &Node| {
-        node.tag_name().name() == "use" && node.ancestors().take(MAX_DEPTH).any(strokes)
-    };
-    let by_sheet = |node: &Node| node.text().is_some_and(sets_stroke);
-    let strokes = document.descendants().any(|node| by_use(&node) || by_sheet(&node));
-    let mut counter = CostCounter { references, known: HashMap::new(), strokes };
+    let is_sheet = |node: &Node| node.tag_name().name() == "style";
+    let sheets = document.descendants().filter(is_sheet).filter_map(|node| node.text());
+    let sheet_strokes = sheets.map(strokes_of).any(|strokes| strokes == Some(true));
+    let known = HashMap::new();
+    let mut counter = CostCounter { references, known, sheet_strokes, circles: Vec::new() };
     let matches = counter.references.match_count();
     let cost = counter.visit(document.root_element(), 0)?;
     // usvg also matches each copy of an element that `use` makes.
     let copies = cost.painted.saturating_sub(elements as u64);
     work.spend(matches as f64 * copies as f64 * RULE_MATCH_WORK)?;
-    work.spend((cost.drawn * ELEMENT_WORK) as f64)
+    work.spend((cost.drawn * ELEMENT_WORK) as f64)?;
+    // `svg_walk` pays for outlines, by their pieces.
+    work.check(cost.stroked.work())?;
+    Ok(counter.circles)
 }
 
 /// The cost of drawing an element with everything below it.
 #[derive(Clone, Copy)]
 struct NodeCost {
-    /// Number of drawn elements, with attributes, strokes and text counted as elements.
+    /// Number of drawn elements, with attributes and text counted as elements.
     drawn: u64,
     /// Number of drawn elements that may have a paint.
     painted: u64,
+    /// Outlines that are stroked, and those that are if the element inherits a stroke.
+    stroked: Outlines,
+    inheriting: Outlines,
     /// Levels of nesting below the element.
     height: usize,
 }
@@ -93,30 +105,36 @@ struct CostCounter<'a, 'input> {
     /// The cost of each visited node. `None` while it is being computed: a node found in that state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// True if anything may be stroked, by a style sheet or by `use`.
-    strokes: bool,
+    /// True if a style sheet sets a stroke.
+    sheet_strokes: bool,
+    /// The references to elements that refer to themselves.
+    circles: Vec<Circle<'a, 'input>>,
 }
 
 impl<'a, 'input> CostCounter<'a, 'input> {
     fn visit(&mut self, node: Node<'a, 'input>, depth: usize) -> Result<NodeCost, IconError> {
         match self.known.get(&node.id()) {
-            Some(None) => return Err(refused("a reference to itself")),
             Some(Some(cost)) if depth + cost.height > MAX_DEPTH => {
                 return Err(refused("nested too deep"));
             }
             Some(Some(cost)) => return Ok(*cost),
-            None if depth > MAX_DEPTH => return Err(refused("nested too deep")),
-            None => {}
+            _ if depth > MAX_DEPTH => return Err(refused("nested too deep")),
+            _ => {}
         }
         self.known.insert(node.id(), None);
         check_lengths(node)?;
-        let mut cost = NodeCost { drawn: self.own_cost(node), painted: 1, height: 0 };
+        let mut cost = self.own_cost(node);
         for child in node.children().filter(Node::is_element) {
             let child = self.visit(child, depth + 1)?;
             cost.add(child);
             within(cost.drawn)?;
         }
         self.follow(node, depth, &mut cost)?;
+        cost.inherit(if self.sheet_strokes { Some(true) } else { sets_stroke(node) });
+        cost.stroked.reach(widest(node));
+        let enlargement = enlargement(node);
+        cost.stroked.farthest *= enlargement;
+        cost.inheriting.farthest *= enlargement;
         self.known.insert(node.id(), Some(cost));
         Ok(cost)
     }
@@ -130,22 +148,34 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         cost: &mut NodeCost,
     ) -> Result<(), IconError> {
         let (mut paints, mut markers, mut once) = (0u64, 0u64, 0u64);
+        let mut stroked = Outlines::default();
         for (reference, target) in self.references.of(node) {
+            if matches!(self.known.get(&target.id()), Some(None)) {
+                self.circles.push(Circle { from: node, to: target });
+                continue;
+            }
             let gradient = target.tag_name().name().ends_with("Gradient");
             let target = self.visit(target, depth + 1)?;
             cost.height = cost.height.max(target.height + 1);
             match reference {
                 Reference::Drawn => cost.add(target),
-                Reference::Once => once = once.saturating_add(target.drawn),
+                Reference::Once => {
+                    once = once.saturating_add(target.drawn);
+                    stroked.add(target.stroked, 1.0);
+                }
                 // The stops of a gradient are copied, which is far less than drawing an element.
                 Reference::Inherited if gradient => {
                     paints = paints.saturating_add(1 + target.drawn / 8);
                 }
-                Reference::Inherited => paints = paints.saturating_add(target.drawn),
+                Reference::Inherited => {
+                    paints = paints.saturating_add(target.drawn);
+                    stroked.add(target.stroked, cost.painted as f64);
+                }
                 // A marker is drawn at every vertex. A vertex takes at least 2 bytes of path data,
                 // and 32 bytes of attributes count as one element: at most 16 markers per element.
                 Reference::Marker => {
                     markers = markers.saturating_add(target.drawn.saturating_mul(16));
+                    stroked.add(target.stroked, cost.drawn as f64 * 16.0);
                 }
             }
             let painted = cost.painted.saturating_mul(paints);
@@ -154,31 +184,31 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         }
         // All sums were within the limit in the check above.
         cost.drawn += cost.painted * paints + cost.drawn * markers + once;
+        cost.stroked.add(stroked, 1.0);
         within(cost.drawn)
     }
 
-    fn may_stroke(&self, node: Node) -> bool {
-        self.strokes || node.ancestors().take(MAX_DEPTH).any(strokes)
-    }
-
     /// Returns the cost of an element without its children.
-    fn own_cost(&self, node: Node<'a, 'input>) -> u64 {
+    fn own_cost(&self, node: Node<'a, 'input>) -> NodeCost {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
-        let name = node.tag_name().name();
         let mut work = node.attribute("style").map_or(0, |style| parse_work(style) as u64);
-        if name == "text" {
+        let mut inheriting = Outlines::of(node);
+        work += (inheriting.curves * CURVE_WORK) as u64;
+        if node.tag_name().name() == "text" {
             let all = || node.descendants();
             let characters: usize =
                 all().filter(Node::is_text).filter_map(|it| it.text()).map(str::len).sum();
             let (characters, parts) = (characters as u64, all().filter(Node::is_element).count());
             work += characters * (CHARACTER_WORK + parts as u64 * SHAPED_CHARACTER_WORK);
-            if self.may_stroke(node) || all().any(strokes) {
-                work += characters * STROKED_CHARACTER_WORK;
-            }
-        } else if self.may_stroke(node) {
-            work += outline_work(node);
+            inheriting.curves += characters as f64 * CHARACTER_CURVES;
         }
-        1 + attribute_bytes as u64 / 32 + work / ELEMENT_WORK
+        NodeCost {
+            drawn: 1 + attribute_bytes as u64 / 32 + work / ELEMENT_WORK,
+            painted: 1,
+            stroked: Outlines::default(),
+            inheriting,
+            height: 0,
+        }
     }
 }
 
@@ -186,22 +216,36 @@ impl NodeCost {
     fn add(&mut self, part: Self) {
         self.drawn = self.drawn.saturating_add(part.drawn);
         self.painted = self.painted.saturating_add(part.painted);
+        self.stroked.add(part.stroked, 1.0);
+        self.inheriting.add(part.inheriting, 1.0);
         self.height = self.height.max(part.height + 1);
+    }
+
+    /// Strokes what inherits the element's stroke, if the element sets one or none.
+    fn inherit(&mut self, stroke: Option<bool>) {
+        let Some(is_set) = stroke else { return };
+        let outlines = std::mem::take(&mut self.inheriting);
+        if is_set {
+            self.stroked.add(outlines, 1.0);
+        }
     }
 }
 
-/// Returns true if any value in `style` sets a stroke.
-fn sets_stroke(style: &str) -> bool {
-    style.split("stroke").skip(1).any(|rest| {
-        let value = rest.trim_start().strip_prefix(':');
-        value.is_some_and(|value| !value.trim_start().starts_with("none"))
-    })
+/// Returns true if CSS sets a stroke, false if all that it sets is `none`. `None` if it sets none.
+fn strokes_of(css: &str) -> Option<bool> {
+    let values = css.split("stroke").skip(1);
+    let values = values.filter_map(|rest| rest.trim_start().strip_prefix(':'));
+    values.map(|value| !value.trim_start().starts_with("none")).reduce(|one, other| one || other)
 }
 
-/// Returns true if `node` itself sets a stroke.
-fn strokes(node: Node) -> bool {
-    node.attribute("stroke").is_some_and(|stroke| stroke.trim() != "none")
-        || node.attribute("style").is_some_and(sets_stroke)
+/// Returns true if `node` itself sets a stroke, false if it sets `none`. `None` if it inherits one.
+fn sets_stroke(node: Node) -> Option<bool> {
+    let attribute = node.attribute("stroke").map(|stroke| stroke.trim() != "none");
+    let style = node.attribute("style").and_then(strokes_of);
+    match (attribute, style) {
+        (Some(one), Some(other)) => Some(one || other),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Checks the numbers from which an arc's radius is computed: plain numbers and percentages of a
@@ -225,35 +269,6 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
         }
     }
     Ok(())
-}
-
-/// Iterates over the numbers in a path or a list. If no space separates the flags of an arc from
-/// the next number, they are read as its digits.
-fn numbers(text: &str) -> impl Iterator<Item = f64> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'0'..=b'9' | b'.'))?;
-        let start = at;
-        let digits = |at: &mut usize| {
-            *at += bytes[*at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        };
-        digits(&mut at);
-        if bytes.get(at) == Some(&b'.') {
-            at += 1;
-            digits(&mut at);
-        }
-        // An `e` starts an exponent if digits follow; otherwise it starts a unit.
-        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        if matches!(bytes.get(at), Some(b'e' | b'E'))
-            && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
-        {
-            at += 1 + sign;
-            digits(&mut at);
-        }
-        // A single point does not parse and counts as 0.
-        Some(text[start..at].parse().unwrap_or(0.0))
-    })
 }
 
 /// Returns an error if a cost is above the budget.

@@ -31,7 +31,8 @@ use crate::{
 const MAX_EMBEDDED: u32 = 64;
 /// Work of decoding and scaling a pixel.
 const PIXEL_WORK: f64 = 30.0;
-/// Work of each pixel that the JPEG decoder visits, because it tries a damaged file twice.
+/// Work of each pixel that the JPEG decoder visits: it may estimate coefficients, which takes as
+/// long as the rest.
 const JPEG_PIXEL_WORK: f64 = 60.0;
 /// Work of writing the scaled picture as PNG, and of reading it.
 const PICTURE_WORK: f64 = 200_000.0;

@@ -1,142 +1,212 @@
-//! Estimates the work of outlining stroked shapes, which usvg does to compute their bounds.
+//! Bounds the work of outlining stroked shapes, which usvg does for their bounds before the
+//! resolved picture can be counted.
 //!
-//! A longer curve becomes more pieces. Beyond a few thousand units, tiny-skia's 32-bit floats no
-//! longer distinguish its points, and each curve is divided as often as the limits allow: 4 ms per
-//! curve were measured, compared with 0.04 ms below. Does not depend on styles, or on the drawing.
+//! An outline has about 15 to 30 pieces for each curve, of a tenth of a microsecond each. Where
+//! coordinates or the width of a stroke are far larger, 32-bit floats no longer distinguish the
+//! points of a curve, and tiny-skia divides it until its own limits: a million pieces, half a
+//! second, for one curve were measured. So this is a coarse bound of curves times the size of the
+//! numbers; `svg_walk` counts the pieces themselves. Does not depend on the drawing.
+
+use std::str::FromStr;
 
 use resvg::usvg::roxmltree::Node;
+use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform};
 
-/// Work per number of a line, and of a curve by its largest coordinate.
-const LINE_WORK: u64 = 150;
-const CURVE_WORK: [(f64, u64); 4] =
-    [(512.0, 1_400), (2_048.0, 8_000), (8_192.0, 70_000), (f64::INFINITY, 700_000)];
-/// Work of a rectangle, circle or ellipse.
-const SHAPE_WORK: u64 = 20_000;
+use super::svg_style::without_comments;
 
-/// Returns the units of work of an element's outline, if it is stroked.
-pub(crate) fn outline_work(node: Node<'_, '_>) -> u64 {
-    match node.tag_name().name() {
-        "rect" | "circle" | "ellipse" => SHAPE_WORK,
-        "polygon" | "polyline" => {
-            node.attribute("points").map_or(0, |points| points.len() as u64 / 2 * LINE_WORK)
-        }
-        "path" => node.attribute("d").map_or(0, path_work),
-        _ => 0,
-    }
+/// Work of a line, and of a curve by the largest of its coordinates and the stroke's width: the
+/// mean of random curves with the worst of widths. A larger curve is never stroked.
+const LINE_WORK: f64 = 300.0;
+const CURVE_WORK: [(f64, f64); 3] =
+    [(8_192.0, 4_000.0), (65_536.0, 50_000.0), (1_048_576.0, 270_000.0)];
+/// Side of a viewport whose size is not given.
+const UNKNOWN_SIDE: f64 = 2_048.0;
+/// Maximum length of an absolute unit in pixels: an inch.
+const UNIT_PIXELS: f64 = 96.0;
+/// Maximum length in pixels of a unit that depends on a font.
+const RELATIVE_UNIT_PIXELS: f64 = 8_000.0;
+
+/// The lines and curves of outlines that may be drawn.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Outlines {
+    pub(crate) lines: f64,
+    pub(crate) curves: f64,
+    /// The largest coordinate or width.
+    pub(crate) farthest: f64,
 }
 
-fn path_work(data: &str) -> u64 {
-    let mut reader = Reader { bytes: data.as_bytes(), at: 0 };
-    let mut pen = Pen::default();
-    while let Some(&byte) = reader.bytes.get(reader.at) {
-        if byte.is_ascii_alphabetic() {
-            pen.begin(byte);
-            reader.at += 1;
-        } else if matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+') {
-            let number = reader.number(pen.expects_flag());
-            pen.number(number);
-        } else {
-            reader.at += 1;
-        }
-    }
-    if !pen.curves {
-        return pen.count * LINE_WORK;
-    }
-    // The control point of `T` is the previous curve's, reflected, so it moves away each time.
-    let longest = pen.longest * (1 + pen.reflected) as f64;
-    let each = CURVE_WORK.iter().find(|(most, _)| longest <= *most).map_or(700_000, |it| it.1);
-    pen.count.saturating_mul(each)
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    /// Reads a number, or a flag of one digit. Invalid numbers count as 0.
-    fn number(&mut self, is_flag: bool) -> f64 {
-        let start = self.at;
-        self.at += 1;
-        if !is_flag {
-            let (mut point, mut exponent) = (self.bytes[start] == b'.', false);
-            while let Some(&byte) = self.bytes.get(self.at) {
-                let previous = self.bytes[self.at - 1];
-                match byte {
-                    b'0'..=b'9' => {}
-                    b'.' if !point && !exponent => point = true,
-                    b'e' | b'E' if !exponent => exponent = true,
-                    b'-' | b'+' if matches!(previous, b'e' | b'E') => {}
-                    _ => break,
+impl Outlines {
+    /// Returns the outline of an element, if it is stroked.
+    pub(crate) fn of(node: Node) -> Self {
+        let mut outlines = Self::default();
+        match node.tag_name().name() {
+            "rect" | "circle" | "ellipse" | "line" => outlines.shape(node),
+            "polygon" | "polyline" => {
+                for (x, y) in PointsParser::from(node.attribute("points").unwrap_or_default()) {
+                    outlines.line([x, y]);
                 }
-                self.at += 1;
             }
+            "path" => {
+                let data = SimplifyingPathParser::from(node.attribute("d").unwrap_or_default());
+                data.map_while(Result::ok).for_each(|segment| outlines.segment(segment));
+            }
+            _ => {}
         }
-        let text = std::str::from_utf8(&self.bytes[start..self.at]).unwrap_or_default();
-        text.parse().unwrap_or(0.0)
+        outlines
+    }
+
+    fn shape(&mut self, node: Node) {
+        const LENGTHS: [&str; 13] =
+            ["x", "y", "width", "height", "r", "rx", "ry", "cx", "cy", "x1", "y1", "x2", "y2"];
+        self.lines += 5.0;
+        self.curves += if node.tag_name().name() == "line" { 0.0 } else { 4.0 };
+        for length in LENGTHS.iter().filter_map(|name| node.attribute(*name)) {
+            self.reach(length_from_above(node, length));
+        }
+    }
+
+    fn segment(&mut self, segment: SimplePathSegment) {
+        match segment {
+            SimplePathSegment::MoveTo { x, y } | SimplePathSegment::LineTo { x, y } => {
+                self.line([x, y]);
+            }
+            SimplePathSegment::CurveTo { x1, y1, x2, y2, x, y } => {
+                self.curve(&[x1, y1, x2, y2, x, y]);
+            }
+            SimplePathSegment::Quadratic { x1, y1, x, y } => self.curve(&[x1, y1, x, y]),
+            SimplePathSegment::ClosePath => self.lines += 1.0,
+        }
+    }
+
+    fn line(&mut self, point: [f64; 2]) {
+        self.lines += 1.0;
+        point.into_iter().for_each(|number| self.reach(number));
+    }
+
+    fn curve(&mut self, points: &[f64]) {
+        self.curves += 1.0;
+        points.iter().for_each(|&number| self.reach(number));
+    }
+
+    /// Extends the largest number.
+    pub(crate) fn reach(&mut self, number: f64) {
+        self.farthest = self.farthest.max(number.abs());
+    }
+
+    /// Adds `others` as often as they are drawn.
+    pub(crate) fn add(&mut self, others: Self, times: f64) {
+        self.lines += others.lines * times;
+        self.curves += others.curves * times;
+        self.reach(others.farthest);
+    }
+
+    /// Returns the work of stroking, which is infinite if a curve is too large.
+    pub(crate) fn work(self) -> f64 {
+        if self.curves == 0.0 {
+            return self.lines * LINE_WORK;
+        }
+        let each = CURVE_WORK.iter().find(|(most, _)| self.farthest <= *most);
+        self.lines * LINE_WORK + self.curves * each.map_or(f64::INFINITY, |(_, work)| *work)
     }
 }
 
-/// Follows a path to find how far its points are from the origin.
-#[derive(Default)]
-struct Pen {
-    command: u8,
-    numbers: Vec<f64>,
-    at: (f64, f64),
-    start: (f64, f64),
-    /// Number of numbers, number of `T` commands, and the largest coordinate or radius.
-    count: u64,
-    reflected: u64,
-    longest: f64,
-    curves: bool,
+/// Returns the largest stroke width or font size that a style sheet or an attribute sets, or 0.
+pub(crate) fn widest(node: Node) -> f64 {
+    let attributes = ["stroke-width", "font-size"].into_iter();
+    let own = attributes.filter_map(|name| node.attribute(name));
+    let css = match node.tag_name().name() {
+        "style" => node.text(),
+        _ => node.attribute("style"),
+    };
+    let css = without_comments(css.unwrap_or_default());
+    let declarations = css.split([';', '{', '}']).filter_map(|it| it.split_once(':'));
+    let styled = declarations.filter_map(|(property, value)| match property.trim() {
+        "stroke-width" | "font-size" => Some(length_from_above(node, value)),
+        "font" => numbers(value).reduce(f64::max),
+        _ => None,
+    });
+    own.map(|length| length_from_above(node, length)).chain(styled).fold(0.0, f64::max)
 }
 
-impl Pen {
-    fn begin(&mut self, command: u8) {
-        self.command = command;
-        self.numbers.clear();
-        self.curves |= b"aAcCqQsStT".contains(&command);
-        if command.eq_ignore_ascii_case(&b'z') {
-            self.at = self.start;
-        }
-    }
+/// Returns the first number of a text in pixels, at least its absolute value.
+fn length_from_above(node: Node, text: &str) -> f64 {
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    // An exponent begins like a unit.
+    let unit = unit.trim_start_matches(|c: char| c.is_ascii_digit() || "eE+-".contains(c));
+    let is_relative = text.contains("em") || text.contains("ex");
+    let pixels = match unit.get(..2).unwrap_or(unit) {
+        _ if is_relative => RELATIVE_UNIT_PIXELS,
+        "pt" | "pc" | "mm" | "cm" | "in" => UNIT_PIXELS,
+        percent if percent.starts_with('%') => viewport_from_above(node) / 100.0,
+        _ => 1.0,
+    };
+    numbers(text).next().unwrap_or(0.0) * pixels
+}
 
-    fn expects_flag(&self) -> bool {
-        self.command.eq_ignore_ascii_case(&b'a') && matches!(self.numbers.len(), 3 | 4)
-    }
+/// Returns a bound of the sides of the viewports that contain an element.
+fn viewport_from_above(node: Node) -> f64 {
+    let sides = node.ancestors().flat_map(|it| {
+        ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
+    });
+    sides.flat_map(numbers).fold(UNKNOWN_SIDE, f64::max)
+}
 
-    fn number(&mut self, number: f64) {
-        self.count += 1;
-        self.numbers.push(number);
-        let wanted = match self.command.to_ascii_lowercase() {
-            b'c' => 6,
-            b's' | b'q' => 4,
-            b'a' => 7,
-            b'h' | b'v' => 1,
-            _ => 2,
+/// Returns how many times larger an element draws the inside of it, at least 1.
+pub(crate) fn enlargement(node: Node) -> f64 {
+    let scale = |text: &str| {
+        let Ok(t) = Transform::from_str(text) else { return 1.0 };
+        [t.a, t.b, t.c, t.d].into_iter().fold(1.0, |most: f64, number| most.max(number.abs()))
+    };
+    let by_style = |style: &str| {
+        let value = style.split("transform:").nth(1)?.split(';').next()?;
+        Some(scale(value.trim()))
+    };
+    let attributes = ["transform", "patternTransform"].into_iter();
+    let transforms = attributes.filter_map(|name| node.attribute(name)).map(scale);
+    let styled = node.attribute("style").and_then(by_style);
+    transforms.chain(styled).product::<f64>() * viewport_scale(node)
+}
+
+fn viewport_scale(node: Node) -> f64 {
+    let Some(view) = node.attribute("viewBox") else { return 1.0 };
+    let is_root = node.parent_element().is_none();
+    let sides = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).take(2);
+    let smallest = sides.filter_map(|side| side.parse().ok()).fold(f64::INFINITY, f64::min);
+    let side = |name| match node.attribute(name).filter(|length| !length.contains('%')) {
+        Some(length) => length_from_above(node, length),
+        None if is_root => 0.0,
+        None => UNKNOWN_SIDE,
+    };
+    let side = ["width", "height", "markerWidth", "markerHeight"].map(side);
+    let largest = side.into_iter().fold(0.0, f64::max);
+    (largest / smallest).max(1.0)
+}
+
+/// Iterates over the numbers in a path or a list. If no space separates the flags of an arc from
+/// the next number, they are read as its digits.
+pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'0'..=b'9' | b'.'))?;
+        let start = at;
+        let digits = |at: &mut usize| {
+            *at += bytes[*at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         };
-        if self.numbers.len() >= wanted {
-            self.segment();
+        digits(&mut at);
+        if bytes.get(at) == Some(&b'.') {
+            at += 1;
+            digits(&mut at);
         }
-    }
-
-    fn segment(&mut self) {
-        let from = if self.command.is_ascii_lowercase() { self.at } else { (0.0, 0.0) };
-        let count = self.numbers.len();
-        let last = self.numbers[count - 1];
-        self.at = match self.command.to_ascii_lowercase() {
-            b'h' => (from.0 + last, self.at.1),
-            b'v' => (self.at.0, from.1 + last),
-            _ => (from.0 + self.numbers[count - 2], from.1 + last),
-        };
-        for number in &self.numbers {
-            let far = number.abs() + from.0.abs().max(from.1.abs());
-            self.longest = self.longest.max(far);
+        // An `e` starts an exponent if digits follow; otherwise it starts a unit.
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        if matches!(bytes.get(at), Some(b'e' | b'E'))
+            && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
+        {
+            at += 1 + sign;
+            digits(&mut at);
         }
-        if self.command.eq_ignore_ascii_case(&b'm') {
-            self.start = self.at;
-        }
-        self.reflected += u64::from(self.command.eq_ignore_ascii_case(&b't'));
-        self.numbers.clear();
-    }
+        // A single point does not parse and counts as 0.
+        Some(text[start..at].parse().unwrap_or(0.0))
+    })
 }

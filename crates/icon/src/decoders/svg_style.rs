@@ -3,7 +3,10 @@
 //! Style sheets are matched loosely: a rule counts for every element that the last part of its
 //! selector may match. So no reference is missed, but some are counted that do not apply.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use resvg::usvg::roxmltree::{Document, Node};
 
@@ -33,6 +36,8 @@ struct StyleRule {
     reference: Reference,
     /// The id of the element.
     target: String,
+    /// The property, if an element's own style overrides it.
+    overridable: Option<String>,
 }
 
 /// The references of a document.
@@ -94,11 +99,13 @@ impl<'a, 'input> References<'a, 'input> {
                 let tried = self.depth.saturating_pow(parts.saturating_sub(1));
                 let matches = tried.saturating_add(body.split(';').count());
                 self.match_count = self.match_count.saturating_add(matches);
-                for (reference, target) in &found {
+                for (property, reference, target) in &found {
+                    let is_overridable = !body.contains("!important");
                     self.rules.push(StyleRule {
                         matches: last_part(selector).to_owned(),
                         reference: *reference,
                         target: target.clone(),
+                        overridable: is_overridable.then(|| property.clone()),
                     });
                 }
             }
@@ -111,7 +118,10 @@ impl<'a, 'input> References<'a, 'input> {
         for attribute in node.attributes() {
             let (name, value) = (attribute.name(), attribute.value());
             match name {
-                "style" => found.extend(declarations(&without_comments(value))),
+                "style" => {
+                    let style = without_comments(value);
+                    found.extend(declarations(&style).map(|(_, kind, id)| (kind, id)));
+                }
                 "href" => {
                     let kind = match node.tag_name().name() {
                         "use" => Reference::Drawn,
@@ -125,8 +135,13 @@ impl<'a, 'input> References<'a, 'input> {
                 _ => found.extend(reference(name, value)),
             }
         }
+        let style = node.attribute("style").unwrap_or_default();
+        let declarations = style.split(';').filter_map(|it| it.split_once(':'));
+        let none = declarations.filter(|(_, value)| value.trim() == "none");
+        let none: HashSet<&str> = none.map(|(property, _)| property.trim()).collect();
         for rule in &self.rules {
-            if applies(&rule.matches, node) {
+            let is_overridden = rule.overridable.as_ref().is_some_and(|it| none.contains(&**it));
+            if applies(&rule.matches, node) && !is_overridden {
                 found.push((rule.reference, rule.target.clone()));
             }
         }
@@ -183,11 +198,12 @@ pub(crate) fn background_of(root: Node) -> Option<svgtypes::Color> {
     })
 }
 
-/// Iterates over the references in a list of CSS declarations.
-fn declarations(body: &str) -> impl Iterator<Item = (Reference, String)> {
+/// Iterates over the properties and references in a list of CSS declarations.
+fn declarations(body: &str) -> impl Iterator<Item = (String, Reference, String)> {
     body.split(';').filter_map(|declaration| {
         let (property, value) = declaration.split_once(':')?;
-        reference(property.trim(), value)
+        let (reference, id) = reference(property.trim(), value)?;
+        Some((property.trim().to_owned(), reference, id))
     })
 }
 

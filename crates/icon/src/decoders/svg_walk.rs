@@ -6,7 +6,7 @@
 //! SVG's pictures.
 
 use resvg::{
-    tiny_skia::{PathSegment, PathStroker, Rect, Transform},
+    tiny_skia::{self, PathSegment, PathStroker, Rect, Transform},
     usvg::{
         ClipPath, Fill, Group, Image, ImageKind, Mask, Node, Paint, Path, Stroke, Text, Tree,
         filter::{Filter, Kind},
@@ -17,13 +17,20 @@ use super::{
     svg_edges::{Canvas, hairlines, length_from_above, scan},
     svg_filters::primitive_work,
     svg_font,
+    svg_strokes::Outlines,
     svg_work::{SvgWork, exceeds, refuse_approximate, refused},
 };
 use crate::error::IconError;
 
-/// Maximum distance in pixels of a shape from the picture. Beyond it, tiny-skia's numbers with 16
-/// integer bits overflow, and its lists of edges are unordered.
-const MAX_DISTANCE_PIXELS: f32 = 16_384.0;
+/// Maximum distance in pixels that a shape which meets the picture may extend from it. tiny-skia
+/// clips shapes before it converts them to fixed point. From 2^29 the rows of its bounds overflow;
+/// a quarter of that was drawn without a fault.
+const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
+/// The same for a shape with cubic curves, because tiny-skia panics when it clips some of more than
+/// 2^21 pixels, and draws lines instead of those of more than 2^22.
+const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
+/// Margin in pixels around a line of one pixel and its cap.
+const HAIR_MARGIN: f32 = 4.0;
 /// Maximum number of pixels of a layer or a pattern tile, which bounds memory.
 const MAX_LAYER_PIXELS: f64 = 262_144.0;
 /// Maximum number of dashes of one stroke, which bounds memory.
@@ -37,9 +44,11 @@ const MASK_PIXEL_WORK: f64 = 20.0;
 const EDGE_WORK: f64 = 60.0;
 const ROW_EDGE_WORK: f64 = 12.0;
 const INVERSION_WORK: f64 = 2.5;
-/// Work of creating a stroke's outline, here and when it is drawn, for each line and each curve.
-const STROKED_LINE_WORK: f64 = 500.0;
-const STROKED_CURVE_WORK: f64 = 6_000.0;
+/// Work of transforming and reading a segment.
+const SEGMENT_WORK: f64 = 10.0;
+/// Work of a piece of a stroke's outline, which is made twice: here, and by usvg or to be drawn.
+const OUTLINE_PIECE_WORK: f64 = 300.0;
+const DASH_WORK: f64 = 500.0;
 const HAIR_LINE_WORK: f64 = 100.0;
 const HAIR_PIXEL_WORK: f64 = 70.0;
 /// Work of decoding an embedded picture, which has the size of a tab icon, when it is drawn.
@@ -211,8 +220,7 @@ impl Walk<'_> {
 
     fn fill(&mut self, path: &Path, fill: &Fill, place: Place) -> Result<(), IconError> {
         let paint = self.paint(fill.paint(), place)?;
-        // Work of transforming and reading the segments.
-        self.work.spend(path.data().len() as f64 * 10.0)?;
+        self.work.spend(path.data().len() as f64 * SEGMENT_WORK)?;
         let Some(drawn) = path.data().clone().transform(place.transform) else { return Ok(()) };
         self.area(&drawn, paint, place)
     }
@@ -220,11 +228,14 @@ impl Walk<'_> {
     /// Pays for filling `drawn`, which is given in pixels.
     fn area(
         &mut self,
-        drawn: &resvg::tiny_skia::Path,
+        drawn: &tiny_skia::Path,
         paint: PaintWork,
         place: Place,
     ) -> Result<(), IconError> {
-        near(drawn.bounds())?;
+        if !meets(drawn.bounds(), place.canvas) {
+            return self.work.spend(PATH_WORK);
+        }
+        near(drawn)?;
         let scan = scan(drawn, place.canvas);
         let runs = scan.row_edges.min(scan.pixels);
         self.work.spend(
@@ -238,6 +249,7 @@ impl Walk<'_> {
     }
 
     fn stroke(&mut self, path: &Path, stroke: &Stroke, place: Place) -> Result<(), IconError> {
+        self.bounds_of_stroke(path, stroke)?;
         let paint = self.paint(stroke.paint(), place)?;
         let mut style = stroke.to_tiny_skia();
         let scale = PathStroker::compute_resolution_scale(&place.transform);
@@ -249,34 +261,64 @@ impl Walk<'_> {
             if exceeds(dashes, MAX_DASHES) {
                 return Err(refused("too many dashes"));
             }
-            self.work.spend(dashes * STROKED_LINE_WORK)?;
+            self.work.spend(dashes * DASH_WORK)?;
             let Some(dashed) = data.dash(&dash, scale) else { return Ok(()) };
             data = dashed;
         }
+        self.work.spend(data.len() as f64 * SEGMENT_WORK)?;
         if is_hairline(path, stroke, place.transform) {
-            self.work.spend(data.len() as f64 * 10.0)?;
             let Some(drawn) = data.transform(place.transform) else { return Ok(()) };
-            near(drawn.bounds())?;
+            if !meets(drawn.bounds(), place.canvas) {
+                return self.work.spend(PATH_WORK);
+            }
+            near(&drawn)?;
             let (lines, pixels) = hairlines(&drawn, place.canvas);
             let paint = paint.run + paint.pixel;
             return self
                 .work
                 .spend(PATH_WORK + lines * HAIR_LINE_WORK + pixels * (HAIR_PIXEL_WORK + paint));
         }
-        let is_curve = |segment: &PathSegment| {
-            matches!(segment, PathSegment::QuadTo(..) | PathSegment::CubicTo(..))
-        };
-        let curves = data.segments().filter(is_curve).count();
-        let lines = data.len() - curves;
         let Some(bounds) = data.bounds().transform(place.transform) else { return Ok(()) };
-        near(bounds)?;
-        let curves = curves as f64 * curve_factor(bounds);
-        self.work.spend(curves * STROKED_CURVE_WORK + lines as f64 * STROKED_LINE_WORK)?;
-        let outline = data.stroke(&style, scale);
+        let outline = self.outline(&data, &style, scale, farthest(bounds))?;
         let Some(drawn) = outline.and_then(|outline| outline.transform(place.transform)) else {
             return Ok(());
         };
         self.area(&drawn, paint, place)
+    }
+
+    /// Pays for the outlines that usvg made for the bounds of a stroke: without dashes, and once
+    /// more if the path is turned or skewed.
+    fn bounds_of_stroke(&mut self, path: &Path, stroke: &Stroke) -> Result<(), IconError> {
+        let style = tiny_skia::Stroke { dash: None, ..stroke.to_tiny_skia() };
+        self.outline(path.data(), &style, 1.0, farthest(path.data().bounds()))?;
+        if path.abs_transform().has_skew() {
+            let turned = path.data().clone().transform(path.abs_transform());
+            let Some(turned) = turned else { return Ok(()) };
+            self.outline(&turned, &style, 1.0, farthest(turned.bounds()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the outline of a stroke, and pays for the pieces of which it consists, for making it
+    /// here and elsewhere.
+    fn outline(
+        &mut self,
+        data: &tiny_skia::Path,
+        style: &tiny_skia::Stroke,
+        scale: f32,
+        farthest: f64,
+    ) -> Result<Option<tiny_skia::Path>, IconError> {
+        let is_curve = |segment: &PathSegment| {
+            matches!(segment, PathSegment::QuadTo(..) | PathSegment::CubicTo(..))
+        };
+        let curves = data.segments().filter(is_curve).count() as f64;
+        let lines = data.len() as f64 - curves;
+        let farthest = farthest.max(f64::from(style.width * scale));
+        self.work.check(Outlines { lines, curves, farthest }.work())?;
+        let outline = data.stroke(style, scale);
+        let pieces = outline.as_ref().map_or(0, tiny_skia::Path::len);
+        self.work.spend(pieces as f64 * OUTLINE_PIECE_WORK)?;
+        Ok(outline)
     }
 
     /// Returns the work of a pixel with a paint, after paying for the drawing of a pattern.
@@ -313,8 +355,10 @@ impl Walk<'_> {
             }
             _ => {
                 let bounds = image.size().to_rect(0.0, 0.0);
-                if let Some(bounds) = bounds.and_then(|it| it.transform(place.transform)) {
-                    near(bounds)?;
+                if let Some(bounds) = bounds.and_then(|it| it.transform(place.transform))
+                    && exceeds(farthest(bounds), MAX_DISTANCE_PIXELS)
+                {
+                    return Err(refused("a shape too far outside"));
                 }
                 self.work.spend(PICTURE_WORK + pixels * PICTURE_PIXEL_WORK)
             }
@@ -341,23 +385,28 @@ fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
         && length(transform.kx * width, transform.sy * width) <= 1.0
 }
 
-/// Returns how much longer stroking a curve takes far from the picture, where 32-bit floats hardly
-/// distinguish its points.
-fn curve_factor(bounds: Rect) -> f64 {
-    let farthest = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()]
-        .into_iter()
-        .fold(0.0f32, |most, side| most.max(side.abs()));
-    match farthest {
-        0.0..=512.0 => 1.0,
-        0.0..=2_048.0 => 10.0,
-        _ => 100.0,
-    }
+/// Returns the largest coordinate.
+fn farthest(bounds: Rect) -> f64 {
+    let sides = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()];
+    sides.into_iter().fold(0.0, |most: f64, side| most.max(f64::from(side.abs())))
 }
 
-/// Rejects shapes so far away that tiny-skia's numbers overflow.
-fn near(bounds: Rect) -> Result<(), IconError> {
-    let far = |side: f32| side.is_nan() || side.abs() > MAX_DISTANCE_PIXELS;
-    if [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()].into_iter().any(far) {
+/// Returns true if a shape with these bounds may have pixels on the canvas. tiny-skia does not look
+/// at others.
+fn meets(bounds: Rect, canvas: Canvas) -> bool {
+    bounds.right() >= -HAIR_MARGIN
+        && bounds.bottom() >= -HAIR_MARGIN
+        && bounds.left() <= canvas.width + HAIR_MARGIN
+        && bounds.top() <= canvas.height + HAIR_MARGIN
+}
+
+/// Rejects shapes that reach so far that tiny-skia's numbers overflow when it clips them.
+fn near(path: &tiny_skia::Path) -> Result<(), IconError> {
+    let is_cubic = |segment: PathSegment| matches!(segment, PathSegment::CubicTo(..));
+    let farthest = farthest(path.bounds());
+    if exceeds(farthest, MAX_CUBIC_PIXELS)
+        && (exceeds(farthest, MAX_DISTANCE_PIXELS) || path.segments().any(is_cubic))
+    {
         return Err(refused("a shape too far outside"));
     }
     Ok(())

@@ -21,4 +21,5 @@ mod properties;
 mod svg_cost;
 mod svg_css;
 mod svg_features;
+mod svg_references;
 mod what_came;

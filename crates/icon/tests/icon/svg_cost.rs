@@ -59,6 +59,12 @@ fn work_grows_with_everything_that_takes_time() {
         let curves: String = (0..n).map(|_| noise.numbers('C', 6, 32)).collect();
         format!(r#"<path d="M0 0{curves}"/>"#)
     });
+    grows("arcs of large radii", 500, 9_000, |n| {
+        let mut noise = Noise(1);
+        let arcs: String =
+            (0..n).map(|_| format!("A90000 80000 0 1 0 {} 9 ", noise.below(32))).collect();
+        format!(r#"<path d="M0 0{arcs}"/>"#)
+    });
     grows("layers", 100, 5_000, |n| format!(r#"<g opacity=".9">{SQUARE}</g>"#).repeat(n));
     let mask = format!(r#"<mask id="m">{SQUARE}</mask>"#);
     let masked = format!(r#"<g mask="url(#m)">{SQUARE}</g>"#);
@@ -152,7 +158,7 @@ fn declarations_without_end_are_refused() {
 /// Arcs of radius 10^9 violated an invariant of tiny-skia, which then panicked twice, and that ends
 /// the process.
 #[test]
-fn shapes_far_outside_the_picture_are_refused() {
+fn curves_far_outside_the_picture_are_refused() {
     let mut noise = Noise(3);
     let arcs: String = (0..2_000)
         .map(|_| {
@@ -162,19 +168,111 @@ fn shapes_far_outside_the_picture_are_refused() {
         .collect();
     let stroked = svg(&format!(r#"<path stroke="red" d="M0 0{arcs}"/>"#));
     assert!(matches!(svg_work(&stroked), Err(IconError::SvgRefused { .. })));
-    let far = |shape: &str| svg_work(&svg(shape)).map_err(|error| error.to_string());
-    let reason = Err("svg refused: a shape too far outside".to_owned());
+    let reason = Err(IconError::SvgRefused { reason: "a shape too far outside" });
     for far_shape in [
-        r#"<path d="M0 0h90000000v9"/>"#,
-        r#"<path fill="none" stroke="red" d="M0 0V99999"/>"#,
-        r#"<path fill="none" stroke="red" stroke-width="99999" d="M0 0V9"/>"#,
-        r#"<g transform="scale(9999)"><path d="M0 0L9 9V0"/></g>"#,
+        r#"<path d="M-1 0C3 9000000 9000000 8 9 9"/>"#,
+        r#"<g transform="scale(99999)"><path d="M0 0L9999 9999V0"/></g>"#,
     ] {
-        assert_eq!(far(far_shape), reason, "{far_shape}");
+        assert_eq!(svg_work(&svg(far_shape)), reason, "{far_shape}");
     }
-    // An arc of a large radius, of which only a short piece is drawn, is near.
-    let flat = svg(r#"<path d="M3 28l-3 37a15200479 15200479 0 0 1 28 29z"/>"#);
-    assert!(svg_work(&flat).is_ok());
+    // One such curve takes up to half a second, because of its size or of its stroke's width, in
+    // the file's coordinates or after it is turned.
+    let too_much = Err(IconError::SvgRefused { reason: "too much to draw" });
+    let curve = |attributes: &str, size: u32| {
+        svg(&format!(r#"<path {attributes} stroke="red" d="M0 0C9 {size} {size} 5 9 9"/>"#))
+    };
+    for (attributes, size) in [
+        ("", 3_000_000),
+        ("stroke-width='9999999'", 9),
+        ("style='stroke-width: 9999999px'", 9),
+        ("stroke-width='99999in'", 9),
+        ("stroke-width='99999999%'", 9),
+        ("transform='rotate(3) scale(9999)'", 9_000),
+    ] {
+        assert_eq!(svg_work(&curve(attributes, size)), too_much, "{attributes}");
+    }
+    let nested = r#"<svg viewBox="0 0 .001 .001"><g transform="rotate(9)">"#;
+    let nested = format!(r#"{nested}<path stroke="red" d="M0 0C0 9 9 9 9 0"/></g></svg>"#);
+    assert_eq!(svg_work(&svg(&nested)), too_much);
+}
+
+/// Checks that both are drawn, and alike.
+fn same(far: &str, near: &str) {
+    let drawn = to_tab_icon(&svg(far)).unwrap_or_else(|error| panic!("{error}: {far}"));
+    assert!(drawn == to_tab_icon(&svg(near)).unwrap(), "{far}");
+}
+
+#[test]
+fn shapes_that_reach_far_are_drawn_as_far_as_the_picture_goes() {
+    let blue = r#"<rect width="32" height="32" fill="blue"/>"#;
+    same(r#"<rect x="-40000" y="-9" width="90000000" height="99999" fill="blue"/>"#, blue);
+    same(r#"<path d="M-500000-9h90000000v99h-90000000z" fill="blue"/>"#, blue);
+    same(r#"<g transform="scale(9999)"><path d="M-1-1h9v9h-9z" fill="blue"/></g>"#, blue);
+    same(r#"<circle r="90000" fill="blue"/>"#, blue);
+    let line = r#"<path d="M0-9V99" stroke="red" stroke-width="20"/>"#;
+    same(r#"<path d="M0-9V9999999" stroke="red" stroke-width="20"/>"#, line);
+    let wide = r#"<path d="M-60 16H99" stroke="red" stroke-width="200"/>"#;
+    same(r#"<path d="M-60 16H99" stroke="red" stroke-width="99999"/>"#, wide);
+    let thin = r#"<path d="M9-9V99" stroke="red" stroke-width=".5"/>"#;
+    same(r#"<path d="M9-9V99999" stroke="red" stroke-width=".5"/>"#, thin);
+    let flat = r#"<path d="M3 28l-3 37a15200479 15200479 0 0 1 28 29z"/>"#;
+    same(flat, r#"<path d="M3 28l-3 37a15200 15200 0 0 1 28 29z"/>"#);
+}
+
+#[test]
+fn shapes_outside_the_picture_change_nothing() {
+    for outside in [
+        r#"<circle cx="9000000" r="9"/>"#,
+        r#"<path d="M90000000 3C3 90000000 8 9 90000000 90000000z" transform="translate(99)"/>"#,
+        r#"<path d="M99999 3V99999" stroke="red" stroke-width="9"/>"#,
+        r#"<path d="M99999 3V99999" stroke="red" stroke-width=".1"/>"#,
+        r#"<rect x="-99999999" width="9999" height="9999"/>"#,
+        r#"<g transform="translate(99999999 99999999)"><path d="M0 0Q9 9 0 9z"/></g>"#,
+        r#"<text x="99999999">a</text>"#,
+        r#"<g opacity=".5"><rect x="9999999" width="9999" height="9999"/></g>"#,
+    ] {
+        same(&format!("{SQUARE}{outside}"), SQUARE);
+    }
+}
+
+/// Coats of arms: flags have up to 4,000 stroked curves, coordinates to 7,168, and many copies.
+#[test]
+fn drawings_of_thousands_of_stroked_curves_are_accepted() {
+    let mut noise = Noise(5);
+    // Small shapes of four curves, all over a square.
+    let mut curves = |count: usize, side: u32| -> String {
+        let shape = |_| {
+            let start = noise.numbers('M', 2, side);
+            let four: String = (0..4).map(|_| noise.numbers('c', 6, side / 20)).collect();
+            format!("{start}{four}z")
+        };
+        (0..count / 4).map(shape).collect()
+    };
+    let accepted = |body: &str| {
+        let work = svg_work(&svg(body)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(work < MAX_SVG_WORK / 2, "{work}");
+    };
+    let scaled = |scale: &str, width: &str, data: &str| {
+        let transform = format!(r#"<g transform="scale({scale})" stroke="black""#);
+        format!(r#"{transform} stroke-width="{width}"><path fill="red" d="{data}"/></g>"#)
+    };
+    accepted(&scaled(".05", "1", &curves(2_000, 600)));
+    accepted(&scaled(".01", "3", &curves(1_000, 2_400)));
+    accepted(&scaled(".004", "512", &curves(400, 7_168)));
+    // A radius may be far larger than what is drawn of the circle.
+    let arcs: String =
+        (0..100).map(|_| "a11062 11062 0 0028-15.3 11062 11062 0 00-28 15.3").collect();
+    accepted(&scaled(".06", "22", &format!("M9 99{arcs}")));
+    let part = format!(r#"<path id="p" d="{}"/>"#, curves(100, 600));
+    let copies: String =
+        (0..10).map(|at| format!(r##"<use href="#p" x="{at}" stroke="red"/>"##)).collect();
+    accepted(&format!(r#"<defs>{part}</defs><g transform="scale(.05)">{copies}</g>"#));
+    // Only what is stroked counts, whatever else a style sheet or a copy strokes.
+    let filled = format!(r#"<path d="{}"/>"#, curves(4_000, 1_600));
+    let copy = r##"<g transform="scale(.02)" stroke="red"><use href="#s"/></g>"##;
+    let sheet = "<style>.s{stroke:red}</style>";
+    let small = r#"<path id="s" class="s" d="M0 0Q9 9 0 9"/>"#;
+    accepted(&format!(r#"{sheet}{small}<g transform="scale(.02)">{filled}</g>{copy}"#));
 }
 
 #[test]

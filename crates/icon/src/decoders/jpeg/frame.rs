@@ -25,7 +25,7 @@ const MAX_SAMPLING: usize = 4;
 
 /// The meaning of the components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Colours {
+pub(super) enum ComponentColours {
     Grey,
     YCbCr,
     Rgb,
@@ -71,7 +71,7 @@ pub(super) struct Frame {
 
 /// A scan header (SOS).
 #[derive(Debug, Clone)]
-pub(super) struct Scan {
+pub(super) struct ScanHeader {
     /// Indices of the scan's components.
     pub(super) components: Vec<usize>,
     /// First and last coefficient in the order of the file, of a progressive scan.
@@ -84,7 +84,7 @@ pub(super) struct Scan {
 
 /// A segment that was read.
 enum Segment {
-    Scan(Scan),
+    Scan(ScanHeader),
     End,
     Other,
 }
@@ -126,7 +126,7 @@ impl<'a> Segments<'a> {
     }
 
     /// Reads segments up to the next scan. Returns `None` at the end marker.
-    pub(super) fn next_scan(&mut self, input: &mut Input<'a>) -> Result<Option<Scan>, Stop> {
+    pub(super) fn next_scan(&mut self, input: &mut Input<'a>) -> Result<Option<ScanHeader>, Stop> {
         loop {
             match self.next_segment(input)? {
                 Segment::Other => {}
@@ -277,7 +277,7 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    fn read_scan(&mut self, input: &mut Input<'_>) -> Result<Scan, Stop> {
+    fn read_scan(&mut self, input: &mut Input<'_>) -> Result<ScanHeader, Stop> {
         let fault = Stop::Fault("bad scan header");
         let frame = self.frame.as_mut().ok_or(Stop::Fault("a scan before the frame header"))?;
         let length = input.length()?;
@@ -329,20 +329,20 @@ impl<'a> Segments<'a> {
             }
         }
         self.has_scan = true;
-        Ok(Scan { components, band, refines, shift: u32::from(low) })
+        Ok(ScanHeader { components, band, refines, shift: u32::from(low) })
     }
 
     /// Returns the meaning of the components.
-    pub(super) fn colours(&self, frame: &Frame) -> Colours {
+    pub(super) fn colours(&self, frame: &Frame) -> ComponentColours {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {
-            (1, _) => Colours::Grey,
-            (3, _) if self.has_jfif => Colours::YCbCr,
-            (3, Some(0)) => Colours::Rgb,
-            (3, None) if ids == *b"RGB" => Colours::Rgb,
-            (3, _) => Colours::YCbCr,
-            (_, None | Some(0)) => Colours::Cmyk,
-            _ => Colours::Ycck,
+            (1, _) => ComponentColours::Grey,
+            (3, _) if self.has_jfif => ComponentColours::YCbCr,
+            (3, Some(0)) => ComponentColours::Rgb,
+            (3, None) if ids == *b"RGB" => ComponentColours::Rgb,
+            (3, _) => ComponentColours::YCbCr,
+            (_, None | Some(0)) => ComponentColours::Cmyk,
+            _ => ComponentColours::Ycck,
         }
     }
 }

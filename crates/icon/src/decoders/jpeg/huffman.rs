@@ -69,7 +69,7 @@ impl Huffman {
 
 /// The bits of a scan.
 #[derive(Debug)]
-pub(super) struct Bits<'s, 'a> {
+pub(super) struct ScanBits<'s, 'a> {
     pub(super) input: &'s mut Input<'a>,
     /// The lowest `left` bits are the next ones.
     buffer: u64,
@@ -79,7 +79,7 @@ pub(super) struct Bits<'s, 'a> {
     pub(super) starved: bool,
 }
 
-impl<'s, 'a> Bits<'s, 'a> {
+impl<'s, 'a> ScanBits<'s, 'a> {
     /// Creates a reader of the scan that starts at `input`.
     pub(super) fn new(input: &'s mut Input<'a>) -> Self {
         Self { input, buffer: 0, left: 0, starved: false }

@@ -1,17 +1,16 @@
 //! Decodes the scans of a JPEG to planes, and as much of a file that ends early as browsers show.
 
 use super::{
-    frame::{Component, Frame, Scan, Segments},
+    frame::{Component, Frame, ScanHeader, Segments},
     input::{Input, Stop},
     rows::{self, Plane},
-    scan::{self, Block, Target},
+    scan::{self, BlockCoefficients, Target},
+    smoothing::Accuracy,
     transform::write_samples,
 };
 
 /// A decoded picture.
-pub(super) struct Picture<'a> {
-    /// Width and height in pixels.
-    pub(super) sides: (usize, usize),
+pub(super) struct ShownPicture<'a> {
     /// The first rows as RGBA. The others did not come.
     pub(super) rgba: Vec<u8>,
     /// The EXIF data, which start with a TIFF header.
@@ -26,7 +25,7 @@ pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Decodes a picture of at most `most_scans` scans.
-pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<Picture<'_>, String> {
+pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>, String> {
     let mut input = Input::new(bytes.get(2..).unwrap_or_default());
     let mut segments = Segments::default();
     let first = segments.next_scan(&mut input)?.ok_or("no scan")?;
@@ -58,7 +57,7 @@ pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<Picture<'_>, Str
     }
     let rgba = rows::rgba(&planes, frame, segments.colours(frame), rows);
     let rgba = rgba.ok_or("unsupported subsampling")?;
-    Ok(Picture { sides: frame.sides, rgba, exif: segments.exif })
+    Ok(ShownPicture { rgba, exif: segments.exif })
 }
 
 /// Creates a grey plane for each component. Blocks that do not come stay so.
@@ -74,7 +73,7 @@ fn grey_planes(frame: &Frame) -> Vec<Plane> {
 struct OnePass {
     planes: Vec<Plane>,
     quantisers: Vec<[u16; 64]>,
-    block: Block,
+    block: BlockCoefficients,
     unit_rows: usize,
 }
 
@@ -91,7 +90,7 @@ impl OnePass {
 }
 
 impl Target for OnePass {
-    fn block(&mut self, _: usize, _: usize, _: usize) -> &mut Block {
+    fn block(&mut self, _: usize, _: usize, _: usize) -> &mut BlockCoefficients {
         self.block = [0; 64];
         &mut self.block
     }
@@ -101,6 +100,8 @@ impl Target for OnePass {
         write_samples(&self.block, quantisers, &mut self.planes[component], column, row);
     }
 
+    fn reach(&mut self, _: usize) {}
+
     fn finish_row(&mut self) {
         self.unit_rows += 1;
     }
@@ -109,17 +110,24 @@ impl Target for OnePass {
 /// The coefficients of a picture of several scans.
 struct Coefficients {
     /// The blocks of each component, and their number per row.
-    components: Vec<(Vec<Block>, usize)>,
+    components: Vec<(Vec<BlockCoefficients>, usize)>,
     unit_rows: usize,
+    /// The last row of units that the data of the scan reached.
+    reached: usize,
+    accuracy: Accuracy,
 }
 
 impl Target for Coefficients {
-    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut Block {
+    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients {
         let (blocks, across) = &mut self.components[component];
         &mut blocks[row * *across + column]
     }
 
     fn finish_block(&mut self, _: usize, _: usize, _: usize) {}
+
+    fn reach(&mut self, unit_row: usize) {
+        self.reached = unit_row;
+    }
 
     fn finish_row(&mut self) {
         self.unit_rows += 1;
@@ -132,14 +140,19 @@ impl Coefficients {
             let (across, down) = component.padded;
             (vec![[0; 64]; across * down], across)
         };
-        Self { components: frame.components.iter().map(blocks).collect(), unit_rows: 0 }
+        Self {
+            components: frame.components.iter().map(blocks).collect(),
+            unit_rows: 0,
+            reached: 0,
+            accuracy: Accuracy::new(frame),
+        }
     }
 
     /// Reads the `first` scan and all others. Returns the number of rows of units that are shown.
     fn read<'a>(
         &mut self,
         segments: &mut Segments<'a>,
-        first: Scan,
+        first: ScanHeader,
         input: &mut Input<'a>,
         most_scans: usize,
     ) -> Result<usize, Stop> {
@@ -154,6 +167,7 @@ impl Coefficients {
                 without_dc.retain(|index| !scan.components.contains(index));
             }
             complete_scans += usize::from(without_dc.is_empty());
+            self.accuracy.start_scan(&scan);
             self.unit_rows = 0;
             let next = scan::read(segments, &scan, input, self).and_then(|()| {
                 self.unit_rows = all;
@@ -178,11 +192,16 @@ impl Coefficients {
 
     fn planes(&self, frame: &Frame) -> Vec<Plane> {
         let mut planes = grey_planes(frame);
+        let smoothing = self.accuracy.smoothing(frame, self.reached);
         let components = self.components.iter().zip(&frame.components);
-        for (plane, ((blocks, across), component)) in planes.iter_mut().zip(components) {
+        for (index, ((blocks, across), component)) in components.enumerate() {
             let Some(quantisers) = &component.quantisers else { continue };
-            for (row, blocks) in blocks.chunks_exact(*across).take(component.blocks.1).enumerate() {
-                for (column, block) in blocks.iter().take(component.blocks.0).enumerate() {
+            let plane = &mut planes[index];
+            let smoothing = smoothing.as_ref().map(|all| &all[index]);
+            for row in 0..component.blocks.1 {
+                for column in 0..component.blocks.0 {
+                    let smoothed = smoothing.map(|all| all.smoothed(blocks, column, row));
+                    let block = smoothed.as_ref().unwrap_or(&blocks[row * across + column]);
                     write_samples(block, quantisers, plane, column, row);
                 }
             }

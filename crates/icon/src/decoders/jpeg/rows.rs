@@ -1,7 +1,9 @@
 //! Scales the components of a picture to its sides and converts them to RGBA, with the integers of
 //! libjpeg (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
 
-use super::frame::{Colours, Component, Frame};
+use multiversion::multiversion;
+
+use super::frame::{Component, ComponentColours, Frame};
 
 /// The samples of a component.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl Scaling {
     fn of(component: &Component, frame: &Frame) -> Option<Self> {
         let (across, down) = component.sampling;
         let (most_across, most_down) = frame.sampling;
-        if most_across % across != 0 || most_down % down != 0 {
+        if !most_across.is_multiple_of(across) || !most_down.is_multiple_of(down) {
             return None;
         }
         Some(match (most_across / across, most_down / down) {
@@ -56,7 +58,7 @@ pub(super) fn reach_over(frame: &Frame) -> Option<bool> {
 pub(super) fn rgba(
     planes: &[Plane],
     frame: &Frame,
-    colours: Colours,
+    colours: ComponentColours,
     rows: usize,
 ) -> Option<Vec<u8>> {
     let width = frame.sides.0;
@@ -88,7 +90,8 @@ fn scale_row(
     let (width, height) = component.samples;
     let row = |y: usize| &plane.samples[y.min(height - 1) * plane.stride..][..width];
     // The row next to row `y / 2` that is nearer to row `y` of the picture.
-    let neighbour = if y % 2 == 0 { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
+    let is_upper = y.is_multiple_of(2);
+    let neighbour = if is_upper { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
     output.clear();
     match scaling {
         Scaling::Repeat(1, down) => output.extend_from_slice(row(y / down)),
@@ -109,7 +112,7 @@ fn scale_row(
             output.extend_from_slice(&end);
         }
         Scaling::Higher => {
-            let bias = if y % 2 == 0 { 1 } else { 2 };
+            let bias = if is_upper { 1 } else { 2 };
             let pairs = row(y / 2).iter().zip(row(neighbour));
             output.extend(pairs.map(|(&near, &far)| mean(near.into(), far.into(), bias, 2)));
         }
@@ -135,33 +138,34 @@ fn mean(near: u32, far: u32, bias: u32, shift: u32) -> u8 {
     ((near * 3 + far + bias) >> shift) as u8
 }
 
-/// Converts one row of scaled components.
-fn convert_row(components: &[Vec<u8>; 4], colours: Colours, row: &mut [[u8; 4]]) {
+/// Converts one row of scaled components, with AVX2 if the processor has it.
+#[multiversion(targets("x86_64+avx2"))]
+fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [[u8; 4]]) {
     let [first, second, third, fourth] = components;
     match colours {
-        Colours::Grey => {
+        ComponentColours::Grey => {
             for (pixel, &grey) in row.iter_mut().zip(first) {
                 *pixel = [grey, grey, grey, 255];
             }
         }
-        Colours::Rgb => {
+        ComponentColours::Rgb => {
             for (((pixel, &red), &green), &blue) in row.iter_mut().zip(first).zip(second).zip(third)
             {
                 *pixel = [red, green, blue, 255];
             }
         }
-        Colours::YCbCr => {
+        ComponentColours::YCbCr => {
             for (((pixel, &luma), &blue), &red) in row.iter_mut().zip(first).zip(second).zip(third)
             {
                 let [red, green, blue] = rgb(luma, blue, red);
                 *pixel = [red, green, blue, 255];
             }
         }
-        Colours::Cmyk | Colours::Ycck => {
+        ComponentColours::Cmyk | ComponentColours::Ycck => {
             let inks = first.iter().zip(second).zip(third).zip(fourth);
             for (pixel, (((&first, &second), &third), &black)) in row.iter_mut().zip(inks) {
                 let inks = match colours {
-                    Colours::Cmyk => [first, second, third],
+                    ComponentColours::Cmyk => [first, second, third],
                     _ => rgb(first, second, third).map(|light| 255 - light),
                 };
                 // As browsers do: all inks count as inverted.

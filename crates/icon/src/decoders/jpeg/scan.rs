@@ -2,17 +2,17 @@
 //! coefficients that libjpeg reads from them.
 
 use super::{
-    frame::{Component, Frame, ORDER, Scan, Segments},
-    huffman::{Bits, Huffman},
+    frame::{Component, Frame, ORDER, ScanHeader, Segments},
+    huffman::{Huffman, ScanBits},
     input::{Input, Stop},
 };
 
 /// The coefficients of a block in natural order.
-pub(super) type Block = [i16; 64];
+pub(super) type BlockCoefficients = [i16; 64];
 
 /// The state of a scan between restart markers.
 struct Decoder<'s, 'a> {
-    bits: Bits<'s, 'a>,
+    bits: ScanBits<'s, 'a>,
     /// The last DC coefficient of each component of the scan.
     last: [i32; 4],
     /// Number of further blocks that have no more coefficients in this band.
@@ -37,9 +37,11 @@ enum Coding<'t> {
 /// The picture that scans write to.
 pub(super) trait Target {
     /// Returns the coefficients of a block of a component, at a column and row of blocks.
-    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut Block;
+    fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
     /// Is called after the block that [`Target::block`] returned last was read.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
+    /// Is called before each unit that the data may still give, with its row of units of the frame.
+    fn reach(&mut self, unit_row: usize);
     /// Is called after each complete row of units of the frame.
     fn finish_row(&mut self);
 }
@@ -49,7 +51,7 @@ pub(super) trait Target {
 /// Blocks that the data do not reach, because a marker comes too early, are left as they are.
 pub(super) fn read(
     segments: &Segments<'_>,
-    scan: &Scan,
+    scan: &ScanHeader,
     input: &mut Input<'_>,
     target: &mut impl Target,
 ) -> Result<(), Stop> {
@@ -61,7 +63,7 @@ pub(super) fn read(
         .collect::<Result<_, _>>()?;
     let interval = segments.restart_interval;
     let mut decoder = Decoder {
-        bits: Bits::new(input),
+        bits: ScanBits::new(input),
         last: [0; 4],
         empty_blocks: 0,
         interval,
@@ -73,6 +75,9 @@ pub(super) fn read(
         let (across, down) = component.blocks;
         for y in 0..down {
             for x in 0..across {
+                if !decoder.bits.starved {
+                    target.reach(y / component.sampling.1);
+                }
                 match decoder.start_unit()? {
                     Unit::Read => {
                         decoder.block(scan, *coding, 0, target.block(*index, x, y))?;
@@ -82,7 +87,7 @@ pub(super) fn read(
                     Unit::End => return Ok(()),
                 }
             }
-            if (y + 1) % component.sampling.1 == 0 || y + 1 == down {
+            if (y + 1).is_multiple_of(component.sampling.1) || y + 1 == down {
                 target.finish_row();
             }
         }
@@ -90,6 +95,9 @@ pub(super) fn read(
     }
     for unit_y in 0..frame.units.1 {
         for unit_x in 0..frame.units.0 {
+            if !decoder.bits.starved {
+                target.reach(unit_y);
+            }
             match decoder.start_unit()? {
                 Unit::Read => {}
                 Unit::Missing => continue,
@@ -114,7 +122,7 @@ pub(super) fn read(
 fn coding<'t>(
     segments: &'t Segments<'_>,
     frame: &Frame,
-    scan: &Scan,
+    scan: &ScanHeader,
     component: &Component,
 ) -> Result<Coding<'t>, Stop> {
     let (dc, ac) = component.tables;
@@ -172,10 +180,10 @@ impl Decoder<'_, '_> {
     #[inline]
     fn block(
         &mut self,
-        scan: &Scan,
+        scan: &ScanHeader,
         coding: Coding<'_>,
         slot: usize,
-        block: &mut Block,
+        block: &mut BlockCoefficients,
     ) -> Result<(), Stop> {
         match coding {
             Coding::Sequential { dc, ac } => self.sequential(dc, ac, slot, block),
@@ -211,7 +219,7 @@ impl Decoder<'_, '_> {
         dc: &Huffman,
         ac: &Huffman,
         slot: usize,
-        block: &mut Block,
+        block: &mut BlockCoefficients,
     ) -> Result<(), Stop> {
         block[0] = self.dc(dc, slot)? as i16;
         let mut at = 1;
@@ -240,7 +248,12 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    fn first_ac(&mut self, ac: &Huffman, scan: &Scan, block: &mut Block) -> Result<(), Stop> {
+    fn first_ac(
+        &mut self,
+        ac: &Huffman,
+        scan: &ScanHeader,
+        block: &mut BlockCoefficients,
+    ) -> Result<(), Stop> {
         let (mut at, last) = scan.band;
         while self.empty_blocks == 0 && at <= last {
             let symbol = self.bits.symbol(ac)?;
@@ -260,7 +273,31 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    fn later_ac(&mut self, ac: &Huffman, scan: &Scan, block: &mut Block) -> Result<(), Stop> {
+    fn later_ac(
+        &mut self,
+        ac: &Huffman,
+        scan: &ScanHeader,
+        block: &mut BlockCoefficients,
+    ) -> Result<(), Stop> {
+        // A bit for each coefficient that is no longer zero.
+        let mut found = 0u64;
+        let read = self.read_later_ac(ac, scan, block, &mut found);
+        if read.is_err() {
+            // libjpeg takes back those of a block whose data end early.
+            for (index, coefficient) in block.iter_mut().enumerate() {
+                *coefficient *= i16::from(found >> index & 1 == 0);
+            }
+        }
+        read
+    }
+
+    fn read_later_ac(
+        &mut self,
+        ac: &Huffman,
+        scan: &ScanHeader,
+        block: &mut BlockCoefficients,
+        found: &mut u64,
+    ) -> Result<(), Stop> {
         let bit = 1i16 << scan.shift;
         let (mut at, last) = scan.band;
         while self.empty_blocks == 0 && at <= last {
@@ -276,6 +313,7 @@ impl Decoder<'_, '_> {
             at = self.refine(scan, block, at, usize::from(zeros))?;
             if value != 0 {
                 block[usize::from(ORDER[at])] = value;
+                *found |= 1 << ORDER[at];
             }
             at += 1;
         }
@@ -290,8 +328,8 @@ impl Decoder<'_, '_> {
     /// the zero after the next `zeros` zeros, or the one after the band.
     fn refine(
         &mut self,
-        scan: &Scan,
-        block: &mut Block,
+        scan: &ScanHeader,
+        block: &mut BlockCoefficients,
         mut at: usize,
         mut zeros: usize,
     ) -> Result<usize, Stop> {

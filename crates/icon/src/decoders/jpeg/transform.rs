@@ -2,7 +2,9 @@
 //! Loeffler, Ligtenberg and Moschytz, 1989). Values that a damaged file makes too large overflow or
 //! saturate at 16 bits, as in libjpeg-turbo's vector code, which is what browsers run.
 
-use super::{rows::Plane, scan::Block};
+use multiversion::multiversion;
+
+use super::{rows::Plane, scan::BlockCoefficients};
 
 /// Bits after the point of the constants.
 const CONSTANT_BITS: u32 = 13;
@@ -76,7 +78,7 @@ fn sample(value: i32) -> u8 {
 
 /// Transforms a block, and writes its samples at a column and row of blocks.
 pub(super) fn write_samples(
-    block: &Block,
+    block: &BlockCoefficients,
     quantisers: &[u16; 64],
     plane: &mut Plane,
     column: usize,
@@ -95,7 +97,10 @@ pub(super) fn write_samples(
     }
 }
 
-fn transform(block: &Block, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
+/// AVX2, if the processor has it, is faster but changes no result, because all numbers are
+/// integers.
+#[multiversion(targets("x86_64+avx2"))]
+fn transform(block: &BlockCoefficients, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
     let input: [Lanes; 8] = std::array::from_fn(|y| {
         lanes(|x| i32::from(block[y * 8 + x].wrapping_mul(quantisers[y * 8 + x] as i16)))
     });

@@ -1,0 +1,190 @@
+//! Estimates coefficients that no scan of a progressive JPEG gave from the first coefficients of
+//! the blocks around, with the weights of libjpeg-turbo 3 (`jdcoefct.c`; ITU-T T.81, K.8, has
+//! smaller ones). Without them a picture of which little came has hard edges between blocks.
+
+use super::{
+    frame::{Component, Frame, ORDER, ScanHeader},
+    scan::BlockCoefficients,
+};
+
+/// Number of coefficients that are estimated, with the first one.
+const ESTIMATED: usize = 10;
+
+/// The weights of the first coefficients of a block and its neighbours, which are up to two blocks
+/// away.
+type Weights = [[i32; 5]; 5];
+
+const fn transposed(weights: Weights) -> Weights {
+    let mut result = [[0; 5]; 5];
+    let mut at = 0;
+    while at < 25 {
+        result[at / 5][at % 5] = weights[at % 5][at / 5];
+        at += 1;
+    }
+    result
+}
+
+const NONE: [i32; 5] = [0; 5];
+
+/// The weights for a block of which only the first coefficient is known, in the order of the file.
+const FIRST_ONLY: [Weights; ESTIMATED] = {
+    const OUTER: [i32; 5] = [-2, -6, -8, -6, -2];
+    const INNER: [i32; 5] = [-6, 6, 42, 6, -6];
+    const SLOPE: [i32; 5] = [-3, 13, 0, -13, 3];
+    const AC01: Weights = [[-1, -1, 0, 1, 1], SLOPE, [-3, 38, 0, -38, 3], SLOPE, [-1, -1, 0, 1, 1]];
+    const AC20: Weights =
+        [[0, 0, 1, 0, 0], [0, 2, 7, 2, 0], [0, -5, -14, -5, 0], [0, 2, 7, 2, 0], [0, 0, 1, 0, 0]];
+    const AC11: Weights =
+        [[-1, 0, 0, 0, 1], [0, 9, 0, -9, 0], NONE, [0, -9, 0, 9, 0], [1, 0, 0, 0, -1]];
+    const AC03: Weights = [NONE, [0, 1, 0, -1, 0], [0, 2, 0, -2, 0], [0, 1, 0, -1, 0], NONE];
+    const AC12: Weights = [NONE, [0, 1, -3, 1, 0], NONE, [0, -1, 3, -1, 0], NONE];
+    [
+        [OUTER, INNER, [-8, 42, 152, 42, -8], INNER, OUTER],
+        AC01,
+        transposed(AC01),
+        AC20,
+        AC11,
+        transposed(AC20),
+        AC03,
+        AC12,
+        transposed(AC12),
+        transposed(AC03),
+    ]
+};
+
+/// The weights for a block of which other coefficients are known, too.
+const PARTLY: [Weights; 6] = {
+    const AC01: Weights = [NONE, NONE, [-7, 50, 0, -50, 7], NONE, NONE];
+    const AC02: Weights = [NONE, NONE, [-1, 13, -24, 13, -1], NONE, NONE];
+    const AC11: Weights =
+        [[0, -1, 0, 1, 0], [-1, 10, 0, -10, 1], NONE, [1, -10, 0, 10, -1], [0, 1, 0, -1, 0]];
+    [[NONE; 5], AC01, transposed(AC01), transposed(AC02), AC11, AC02]
+};
+
+/// How exactly the scans so far give the first coefficients of a component: the number of bits that
+/// are missing, or -1 if no scan has the coefficient.
+type Missing = [i8; ESTIMATED];
+
+/// The accuracy of the coefficients of all components.
+pub(super) struct Accuracy {
+    now: Vec<Missing>,
+    /// The accuracy before the last scan of each component.
+    before: Vec<Missing>,
+    scans: usize,
+}
+
+/// The estimates for one component.
+pub(super) struct Smoothing<'f> {
+    component: &'f Component,
+    quantisers: &'f [u16; 64],
+    /// Blocks per row and rows of units of the picture.
+    across: usize,
+    units: usize,
+    now: Missing,
+    before: Missing,
+    /// The last row of units that the last scan reached.
+    reached: usize,
+}
+
+impl Accuracy {
+    pub(super) fn new(frame: &Frame) -> Self {
+        let nothing = vec![[-1; ESTIMATED]; frame.components.len()];
+        Self { before: nothing.clone(), now: nothing, scans: 0 }
+    }
+
+    /// Notes that a scan starts.
+    pub(super) fn start_scan(&mut self, scan: &ScanHeader) {
+        self.scans += 1;
+        let (first, last) = scan.band;
+        for &component in &scan.components {
+            let (now, before) = (&mut self.now[component], &mut self.before[component]);
+            let from = first.min(1);
+            match self.scans {
+                1 => before[from..].fill(0),
+                _ => before[from..].copy_from_slice(&now[from..]),
+            }
+            for missing in now.iter_mut().take(last + 1).skip(first) {
+                // At most 13.
+                *missing = scan.shift as i8;
+            }
+        }
+    }
+
+    /// Returns the estimates for each component. `None` if all coefficients are exact, or the first
+    /// ones are missing, or a quantiser is 0.
+    pub(super) fn smoothing<'f>(
+        &self,
+        frame: &'f Frame,
+        reached: usize,
+    ) -> Option<Vec<Smoothing<'f>>> {
+        let known = self.now.iter().all(|missing| missing[0] >= 0);
+        let useful = self.now.iter().any(|missing| missing[1..].iter().any(|&bits| bits != 0));
+        if !frame.progressive || !known || !useful {
+            return None;
+        }
+        let smoothing = |(index, component): (usize, &'f Component)| {
+            let quantisers = component.quantisers.as_ref()?;
+            let mut positions = ORDER[..ESTIMATED].iter();
+            positions.all(|&position| quantisers[usize::from(position)] != 0).then(|| Smoothing {
+                component,
+                quantisers,
+                across: component.padded.0,
+                units: frame.units.1,
+                now: self.now[index],
+                before: if self.scans > 1 { self.before[index] } else { [-1; ESTIMATED] },
+                reached,
+            })
+        };
+        frame.components.iter().enumerate().map(smoothing).collect()
+    }
+}
+
+impl Smoothing<'_> {
+    /// Returns the coefficients of the block at a column and row, with estimates for those that are
+    /// zero and not exact.
+    pub(super) fn smoothed(
+        &self,
+        blocks: &[BlockCoefficients],
+        column: usize,
+        row: usize,
+    ) -> BlockCoefficients {
+        let down = self.component.sampling.1;
+        let unit = row / down;
+        let missing = if unit > self.reached { &self.before } else { &self.now };
+        let is_first_only = missing[1..].iter().all(|&bits| bits == -1);
+        // As libjpeg counts the rows: in the last row of units those without samples do not count.
+        let is_last = unit + 1 == self.units;
+        let rows = if is_last { self.component.blocks.1 } else { down * self.units };
+        let firsts: [[i32; 5]; 5] = std::array::from_fn(|y| {
+            let y = (row + y).saturating_sub(2).min(rows - 1);
+            std::array::from_fn(|x| {
+                let x = (column + x).saturating_sub(2).min(self.component.blocks.0 - 1);
+                i32::from(blocks[y * self.across + x][0])
+            })
+        });
+        let original = &blocks[row * self.across + column];
+        let mut block = *original;
+        let weights = if is_first_only { &FIRST_ONLY[..] } else { &PARTLY[..] };
+        for (index, weights) in weights.iter().enumerate() {
+            let position = usize::from(ORDER[index]);
+            let bits = missing[index];
+            let estimates = match index {
+                0 => is_first_only,
+                _ => bits != 0 && original[position] == 0,
+            };
+            if !estimates {
+                continue;
+            }
+            let weighted = firsts.iter().flatten().zip(weights.iter().flatten());
+            let sum: i32 = weighted.map(|(first, weight)| first * weight).sum();
+            let sum = i64::from(sum) * i64::from(self.quantisers[0]);
+            let quantiser = i64::from(self.quantisers[position]);
+            let mut size = (quantiser * 128 + sum.abs()) / (quantiser * 256);
+            if index > 0 && bits > 0 {
+                size = size.min((1 << bits) - 1);
+            }
+            block[position] = (size * sum.signum()) as i16;
+        }
+        block
+    }
+}

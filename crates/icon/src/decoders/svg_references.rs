@@ -1,0 +1,167 @@
+//! Rewrites the references of an SVG that usvg follows otherwise than browsers.
+//!
+//! Browsers ignore a reference by which an element refers to itself, directly or through others,
+//! and draw the rest. usvg finds some of them only by recursion without end. And it ignores the
+//! transform of a symbol. Does not depend on how circles are found (`svg_cost`).
+
+use std::{collections::HashMap, ops::Range, str::FromStr};
+
+use resvg::usvg::roxmltree::{Attribute, Document, Node};
+use svgtypes::Transform;
+
+use super::{
+    svg_style::without_comments,
+    svg_work::{SvgWork, refused},
+};
+use crate::error::IconError;
+
+/// Work of removing a reference, and of looking for it in a byte of the style sheets.
+const CIRCLE_WORK: f64 = 2_000.0;
+const SHEET_BYTE_WORK: f64 = 10.0;
+
+/// A reference to an element that contains, or that leads to, the referring one.
+pub(crate) struct Circle<'a, 'input> {
+    pub(crate) from: Node<'a, 'input>,
+    pub(crate) to: Node<'a, 'input>,
+}
+
+/// Returns the document's text without `circles`, and with the transforms of symbols where they are
+/// used. `None` if nothing has to change.
+///
+/// # Errors
+/// Returns an error if a circle is within an entity, so that the text has no place for it, or if
+/// they are too many.
+pub(crate) fn with_known_references(
+    document: &Document,
+    circles: &[Circle],
+    work: &mut SvgWork,
+) -> Result<Option<String>, IconError> {
+    let text = document.input_text();
+    let mut edits = Vec::new();
+    for (node, transform) in moved_uses(document) {
+        edits.extend(set(text, node, "transform", &transform));
+    }
+    if circles.is_empty() && edits.is_empty() {
+        return Ok(None);
+    }
+    let sheets = document.descendants().filter(|node| node.tag_name().name() == "style");
+    let sheets: String = sheets.filter_map(|node| node.text()).flat_map(|css| [css, "}"]).collect();
+    let each = CIRCLE_WORK + sheets.len() as f64 * SHEET_BYTE_WORK;
+    work.spend(circles.len() as f64 * each)?;
+    for circle in circles {
+        let edit = edits_of(text, &sheets, circle);
+        edits.extend(edit.ok_or_else(|| refused("a reference to itself"))?);
+    }
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    edits.dedup();
+    let mut written = String::with_capacity(text.len() + 64);
+    let mut read = 0;
+    for (range, new) in &edits {
+        let before = text.get(read..range.start);
+        written.push_str(before.ok_or_else(|| refused("a reference to itself"))?);
+        written.push_str(new);
+        read = range.end;
+    }
+    written.push_str(&text[read..]);
+    Ok(Some(written))
+}
+
+/// A range of the text, and its new content.
+type Edit = (Range<usize>, String);
+
+/// Removes links, sets attributes to `none`, and overrides the properties of style sheets. `None`
+/// if the text does not contain the element as it was parsed.
+fn edits_of(text: &str, sheets: &str, circle: &Circle) -> Option<Vec<Edit>> {
+    let id = circle.to.attribute("id")?;
+    let mut edits = Vec::new();
+    for attribute in circle.from.attributes() {
+        let (name, value) = (attribute.name(), attribute.value());
+        if name == "href" && value.trim().strip_prefix('#') == Some(id) {
+            edits.push((checked(text, &attribute)?, String::new()));
+        } else if name != "style" && names(value, id) {
+            edits.push((checked(text, &attribute)?, format!("{name}=\"none\"")));
+        }
+    }
+    let own = circle.from.attribute("style").unwrap_or_default();
+    let none = none_for(sheets, id) + &none_for(own, id);
+    // usvg reads nothing of a style that begins with `;`.
+    let none = none.trim_end_matches(';');
+    if !none.is_empty() {
+        let css = without_comments(own);
+        let declarations = css.split(';').filter(|declaration| !names(declaration, id));
+        let kept = declarations.filter(|declaration| !declaration.trim().is_empty());
+        let kept = kept.chain([none]).collect::<Vec<_>>().join(";");
+        let kept = kept.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        edits.push(set(text, circle.from, "style", &kept)?);
+    }
+    Some(edits)
+}
+
+/// Returns an edit that sets an attribute. `None` if the text does not contain the element.
+fn set(text: &str, node: Node, name: &str, value: &str) -> Option<Edit> {
+    let written = format!("{name}=\"{value}\"");
+    if let Some(attribute) = node.attributes().find(|attribute| attribute.name() == name) {
+        return Some((checked(text, &attribute)?, written));
+    }
+    let start = node.range().start;
+    let tag = text.get(start..)?.strip_prefix('<')?;
+    let end = start + 1 + tag.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))?;
+    Some((end..end, format!(" {written}")))
+}
+
+/// Returns each `use` of a symbol with a transform, and its transform with that of the symbol,
+/// which begins where the symbol is placed.
+fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'input>, String)> {
+    let elements = || document.descendants().filter(Node::is_element);
+    let mut transforms = HashMap::new();
+    for symbol in elements().filter(|node| node.tag_name().name() == "symbol") {
+        if let (Some(id), Some(transform)) = (symbol.attribute("id"), symbol.attribute("transform"))
+            && let Ok(transform) = Transform::from_str(transform)
+        {
+            transforms.entry(id).or_insert(transform);
+        }
+    }
+    if transforms.is_empty() {
+        return Vec::new();
+    }
+    let moved = |node: Node| {
+        let link = node.attributes().find(|attribute| attribute.name() == "href")?;
+        let of_symbol = transforms.get(link.value().trim().strip_prefix('#')?)?;
+        let place = |name| node.attribute(name).map_or(Some(0.0), |it| it.trim().parse().ok());
+        let (x, y): (f64, f64) = (place("x")?, place("y")?);
+        let own = node.attribute("transform").map(Transform::from_str);
+        let matrix =
+            |t: &Transform| format!("matrix({} {} {} {} {} {})", t.a, t.b, t.c, t.d, t.e, t.f);
+        let own = own.and_then(Result::ok).map_or(String::new(), |own| matrix(&own));
+        let of_symbol = matrix(of_symbol);
+        Some(format!("{own} translate({x} {y}) {of_symbol} translate({} {})", -x, -y))
+    };
+    let uses = elements().filter(|node| node.tag_name().name() == "use");
+    uses.filter_map(|node| Some((node, moved(node)?))).collect()
+}
+
+/// Returns declarations that set each property to `none` whose value refers to an element.
+fn none_for(css: &str, id: &str) -> String {
+    let css = without_comments(css);
+    let declarations = css.split([';', '{', '}']).filter_map(|it| it.split_once(':'));
+    let properties = declarations.filter(|(_, value)| names(value, id)).map(|it| it.0.trim());
+    let is_name = |name: &&str| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+    properties.filter(is_name).map(|property| format!("{property}:none;")).collect()
+}
+
+/// Returns the range of an attribute. `None` if the text has something else there, as it has if an
+/// entity contains the attribute.
+fn checked(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
+    let range = attribute.range();
+    let (name, value) = text.get(range.clone())?.split_once('=')?;
+    let is_same = name.trim_end().ends_with(attribute.name()) && value.ends_with(['"', '\'']);
+    is_same.then_some(range)
+}
+
+/// Returns true if a value contains `url(#id)`.
+fn names(value: &str, id: &str) -> bool {
+    value.split("url(").skip(1).any(|rest| {
+        let inside = rest.split(')').next().unwrap_or_default();
+        inside.trim().trim_matches(['"', '\'']).strip_prefix('#') == Some(id)
+    })
+}
