@@ -66,6 +66,17 @@ const TRANSFORMS: &[&str] = &[
     "matrix(7 1 -1 7 0 0)",
     "rotate(1) scale(.02)",
 ];
+/// Sides of a view box, and of a viewport.
+const VIEWS: &[&str] = &["32", "9", ".1", "1000"];
+const SIDES: &[&str] = &[
+    "",
+    " width='9' height='9'",
+    " width='32' height='32'",
+    " width='9000'",
+    " height='.1'",
+    " width='300%'",
+    " width='9px ' height='9em'",
+];
 /// What an id names.
 const KINDS: [&str; 6] = ["e", "f", "p", "m", "c", "k"];
 
@@ -224,13 +235,19 @@ impl Choices<'_> {
             0..3 => self.path(),
             3 if depth < 12 => {
                 let id = self.new_id(0);
-                let _ = write!(self.text, r#"<g id="{id}""#);
+                let tag = self.of(&["g", "g", "symbol", "svg"]);
+                let _ = write!(self.text, r#"<{tag} id="{id}""#);
+                if tag != "g" {
+                    let (across, down) = (self.of(VIEWS), self.of(VIEWS));
+                    let sides = self.of(SIDES);
+                    let _ = write!(self.text, r#" viewBox="0 0 {across} {down}"{sides}"#);
+                }
                 self.attributes();
                 self.push(">");
                 for _ in 0..1 + self.number() % 4 {
                     self.element(depth + 1);
                 }
-                self.push("</g>");
+                let _ = write!(self.text, "</{tag}>");
                 // An id is there once.
                 return;
             }
@@ -240,7 +257,8 @@ impl Choices<'_> {
                     0 => self.ids[0] - 1,
                     _ => self.number() % self.ids[0],
                 };
-                let _ = write!(self.text, r##"<use href="#e{of}""##);
+                let sides = self.of(SIDES);
+                let _ = write!(self.text, r##"<use href="#e{of}"{sides}"##);
                 self.attributes();
                 self.push("/>");
             }

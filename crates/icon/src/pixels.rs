@@ -14,6 +14,19 @@ pub struct Pixels {
     rgba: Vec<u8>,
 }
 
+/// Divides the colours of a pixel by its alpha, as if they had been multiplied by it.
+pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
+    let alpha = u32::from(pixel[3]);
+    if alpha == 255 {
+        return;
+    }
+    for colour in &mut pixel[..3] {
+        let divided = (u32::from(*colour) * 255 + alpha / 2).checked_div(alpha);
+        // The minimum fits into a byte.
+        *colour = divided.unwrap_or(0).min(255) as u8;
+    }
+}
+
 impl Pixels {
     /// Creates a picture from `rgba`, which has 4 bytes per pixel. Returns `None` if a side is 0 or
     /// above the limit, or if the length does not match the sides.

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use re_rav1d::{Decoder, InloopFilterType, Picture, Settings};
 
 use super::{
-    avif_colour::ToSrgb,
+    avif_colour::{ToSrgb, is_hdr},
     avif_container::{Item, Primary, Properties, Refusal, Tile, primary},
     avif_matrix::Matrix,
     avif_rgb::{add_opacity, opacity, rgba},
@@ -142,7 +142,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         let Colour { primaries, matrix, full_range, .. } = colour;
         meaning.set(Some(colour));
         let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
-        let rgba = rgba(picture, matrix, full_range);
+        let rgba = rgba(picture, matrix, full_range, is_hdr(colour.transfer));
         rgba.ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))
     })?;
     if let Some(alpha) = alpha {

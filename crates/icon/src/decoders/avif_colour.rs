@@ -19,6 +19,8 @@ const MAX_PQ_NITS: f64 = 10_000.0;
 /// Numbers of transfer functions.
 const PQ: u16 = 16;
 const HLG: u16 = 18;
+/// Number of the matrix that follows from the primaries. Chromium converts no colours with it.
+const OF_PRIMARIES: u16 = 12;
 /// Number of the primaries of BT.2020, in which tones are mapped.
 const BT2020: u16 = 9;
 /// Steps of the table that encodes sRGB. A step is at most a fifth of a level.
@@ -59,12 +61,15 @@ impl ToSrgb {
     /// outer `None` means that the transfer function is not supported, the inner one that the
     /// colours already are sRGB.
     pub(crate) fn new(colour: Colour, peak_nits: u16) -> Option<Option<Self>> {
-        let Colour { primaries, transfer, .. } = colour;
+        let Colour { primaries, transfer, matrix, .. } = colour;
+        if matrix == OF_PRIMARIES {
+            return Some(None);
+        }
         if matches!(transfer, 9..=12) {
             // Logarithms and negative values, which Chromium rejects as well.
             return None;
         }
-        let is_hdr = matches!(transfer, PQ | HLG);
+        let is_hdr = is_hdr(transfer);
         let is_curved = is_hdr || matches!(transfer, 4 | 5 | 7 | 8 | 17);
         let xyz = to_xyz(primaries);
         if xyz.is_none() && !is_curved {
@@ -161,6 +166,11 @@ impl Tones {
         let t = 2.0 * rise / (b + (b * b + 4.0 * a * rise).max(0.0).sqrt());
         self.y.0 * t * t + self.y.1 * t + self.white
     }
+}
+
+/// Returns true if a transfer function can express more than white.
+pub(crate) fn is_hdr(transfer: u16) -> bool {
+    matches!(transfer, PQ | HLG)
 }
 
 /// Returns the linear value of an encoded one from 0 to 1. An unknown function is sRGB's, as are
@@ -288,6 +298,8 @@ mod tests {
             let colour = Colour { primaries, transfer, matrix: 0, full_range: true };
             assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "{primaries} {transfer}");
         }
+        let colour = Colour { primaries: 9, transfer: PQ, matrix: 12, full_range: true };
+        assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "as Chromium");
         for transfer in 9..=12 {
             let colour = Colour { primaries: 1, transfer, matrix: 0, full_range: true };
             assert!(ToSrgb::new(colour, 0).is_none(), "{transfer}");

@@ -6,6 +6,7 @@
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 
 use super::avif_matrix::{Conversion, Matrix};
+use crate::pixels::divide_by_alpha;
 
 /// A plane of a picture whose samples are read by row.
 struct Rows {
@@ -62,11 +63,12 @@ struct Chroma {
 }
 
 impl Chroma {
-    fn new(picture: &Picture, component: PlanarImageComponent) -> Self {
+    fn new(picture: &Picture, component: PlanarImageComponent, is_hdr: bool) -> Self {
         let rows = Rows::new(picture, component);
         let layout = picture.pixel_layout();
-        // libyuv, as Chromium calls it, does not interpolate the quarter chroma of 12 bits.
-        let is_repeated = layout == PixelLayout::I420 && picture.bit_depth() == 12;
+        // libyuv, by which Chromium converts all but HDR, does not interpolate the quarter chroma
+        // of 12 bits.
+        let is_repeated = layout == PixelLayout::I420 && picture.bit_depth() == 12 && !is_hdr;
         Self { rows, layout, is_repeated, near: Vec::new(), far: Vec::new() }
     }
 
@@ -113,7 +115,12 @@ impl Chroma {
 
 /// Converts a colour picture to opaque RGBA. `None` if it has fewer chroma samples than the matrix
 /// needs.
-pub(crate) fn rgba(picture: &Picture, matrix: Matrix, full_range: bool) -> Option<Vec<u8>> {
+pub(crate) fn rgba(
+    picture: &Picture,
+    matrix: Matrix,
+    full_range: bool,
+    is_hdr: bool,
+) -> Option<Vec<u8>> {
     let layout = picture.pixel_layout();
     if matrix == Matrix::Identity && matches!(layout, PixelLayout::I420 | PixelLayout::I422) {
         return None;
@@ -130,8 +137,8 @@ pub(crate) fn rgba(picture: &Picture, matrix: Matrix, full_range: bool) -> Optio
         }
         return Some(rgba);
     }
-    let mut u = Chroma::new(picture, PlanarImageComponent::U);
-    let mut v = Chroma::new(picture, PlanarImageComponent::V);
+    let mut u = Chroma::new(picture, PlanarImageComponent::U, is_hdr);
+    let mut v = Chroma::new(picture, PlanarImageComponent::V, is_hdr);
     let (mut us, mut vs) = (Vec::new(), Vec::new());
     for y in 0..height {
         luma.read(y, &mut ys);
@@ -162,11 +169,8 @@ pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
 pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
     for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
         pixel[3] = opacity;
-        if is_premultiplied && opacity > 0 {
-            let opacity = u32::from(opacity);
-            for colour in &mut pixel[..3] {
-                *colour = ((u32::from(*colour) * 255 + opacity / 2) / opacity).min(255) as u8;
-            }
+        if is_premultiplied {
+            divide_by_alpha(pixel);
         }
     }
 }

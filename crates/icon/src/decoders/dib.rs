@@ -151,9 +151,9 @@ impl DibHeader {
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
     }
 
-    /// Reads the palette as RGB, up to `pixels_at` or the end of the bytes, whichever comes first.
-    fn palette(&self, dib: &[u8], pixels_at: usize) -> Vec<[u8; 3]> {
-        let end = self.end().min(pixels_at).min(dib.len());
+    /// Reads the palette as RGB, up to the end of the bytes. Pixels may begin inside it.
+    fn palette(&self, dib: &[u8]) -> Vec<[u8; 3]> {
+        let end = self.end().min(dib.len());
         let bytes = dib.get(self.palette_at..end).unwrap_or_default();
         let entries = bytes.chunks_exact(self.palette_entry_bytes).take(256);
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
@@ -172,13 +172,13 @@ impl DibHeader {
         self.masks[3] != 0
     }
 
-    /// Decodes `height` rows that start at `pixels_at`, or as many as there are. Alpha is read from
-    /// the alpha mask; without one it is 255.
+    /// Decodes `height` rows from `data`, or as many as there are. Alpha is read from the alpha
+    /// mask; without one it is 255.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
         height: u32,
-        pixels_at: usize,
+        data: &[u8],
     ) -> Result<DibPicture, &'static str> {
         let sides = 1..=MAX_SIDE_PIXELS;
         if !sides.contains(&self.width) || !sides.contains(&height) {
@@ -189,10 +189,9 @@ impl DibHeader {
             height: height as usize,
             top_down: self.top_down,
             bits: self.bits as usize,
-            palette: self.palette(dib, pixels_at),
+            palette: self.palette(dib),
             masks: self.masks,
         };
-        let data = dib.get(pixels_at..).ok_or("pixels begin past the end")?;
         match self.storage {
             DibStorage::Rows => {
                 Ok(DibPicture { rgba: decode_rows(&rows, data)?, came: rows.came(data.len()) })
@@ -225,12 +224,12 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
-    // An offset that points into the headers or beyond the end is wrong, so use the default offset.
-    let pixels_at = named
-        .checked_sub(FILE_HEADER_BYTES)
-        .filter(|at| (header.palette_at..dib.len()).contains(at));
-    let picture = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()))?;
-    if pixels_at.is_none() && named >= bytes.len() && picture.came < header.height as usize {
+    // As in Chromium, pixels begin at any offset in the file, even inside the headers or palette.
+    let data = bytes.get(named..).filter(|data| !data.is_empty());
+    let by_default = || dib.get(header.end()..);
+    let from = data.or_else(by_default).ok_or("pixels begin past the end")?;
+    let picture = header.decode(dib, header.height, from)?;
+    if data.is_none() && picture.came < header.height as usize {
         return Err("pixels begin past the end");
     }
     Pixels::new(header.width, header.height, picture.rgba).ok_or("sides out of range")

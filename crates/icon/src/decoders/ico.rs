@@ -87,7 +87,8 @@ impl<'a> DirectoryEntry<'a> {
         let header = DibHeader::parse(self.payload).and_then(DibHeader::in_icon);
         let header = header.ok_or("unreadable bitmap header")?;
         let at = header.end();
-        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, at)?;
+        let data = self.payload.get(at..).ok_or("pixels begin past the end")?;
+        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, data)?;
         let no_alpha = rgba.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0);
         if !header.has_alpha() || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;

@@ -17,20 +17,19 @@ use resvg::{
 };
 
 use super::{
-    svg_cost,
-    svg_css::with_known_css,
+    svg_boxes, svg_cost,
     svg_edges::Canvas,
     svg_images::{self, Budget, ReadNested},
     svg_references::with_known_references,
-    svg_style::background_of,
     svg_walk::count_tree,
     svg_work::{SvgWork, refused},
+    svg_writer::written,
 };
 use crate::{
     error::IconError,
     format::Format,
     limits::TAB_ICON_PIXELS,
-    pixels::Pixels,
+    pixels::{Pixels, divide_by_alpha},
     scale::fit,
     sniff::svg_root::{MAX_SVG_BYTES, text},
 };
@@ -39,19 +38,34 @@ use crate::{
 /// elements that may be drawn.
 const MAX_XML_NODES: u32 = 20_000;
 
+/// Number of samples of a side that is one pixel long, because tiny-skia loses thin lines there.
+const THIN_SAMPLES: u32 = 8;
+
 /// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, because
 /// vectors lose nothing by it.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
     let corrupt = || corrupt("sides out of range");
-    let mut canvas = Pixmap::new(drawing.width, drawing.height).ok_or_else(corrupt)?;
+    let (width, height, [across, down]) = (drawing.width, drawing.height, drawing.samples);
+    let mut canvas = Pixmap::new(width * across, height * down).ok_or_else(corrupt)?;
     if let Some(svgtypes::Color { red, green, blue, alpha }) = drawing.background {
         canvas.fill(Color::from_rgba8(red, green, blue, alpha));
     }
     resvg::render(&drawing.tree, drawing.transform, &mut canvas.as_mut());
     let pixels = canvas.data().as_chunks::<4>().0;
-    let rgba = pixels.iter().flat_map(straight).collect();
-    Pixels::new(drawing.width, drawing.height, rgba).ok_or_else(corrupt)
+    let rgba = if across * down == 1 {
+        pixels.iter().flat_map(straight).collect()
+    } else {
+        let at = |x: u32, y: u32| pixels[(y * width * across + x) as usize].map(u32::from);
+        let mean = |index: u32| {
+            let (left, top) = (index % width * across, index / width * down);
+            let samples = (0..across * down).map(|it| at(left + it % across, top + it / across));
+            let sums = samples.fold([0; 4], |sums, it| [0, 1, 2, 3].map(|c| sums[c] + it[c]));
+            straight(&sums.map(|sum: u32| (sum / (across * down)) as u8))
+        };
+        (0..width * height).flat_map(mean).collect()
+    };
+    Pixels::new(width, height, rgba).ok_or_else(corrupt)
 }
 
 /// Returns the units of work that drawing an SVG takes, at most [`MAX_SVG_WORK`].
@@ -73,6 +87,8 @@ struct Drawing {
     transform: Transform,
     width: u32,
     height: u32,
+    /// The number of samples of each pixel across and down.
+    samples: [u32; 2],
 }
 
 /// Reads an SVG and counts its work, without drawing it.
@@ -87,14 +103,16 @@ fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     let thousandths = |side: f32| ((side * 1000.0).round() as u32).max(1);
     let (width, height) =
         fit(thousandths(size.width()), thousandths(size.height()), TAB_ICON_PIXELS, true);
+    let samples = [width, height].map(|side| if side == 1 { THIN_SAMPLES } else { 1 });
+    let canvas =
+        Canvas { width: (width * samples[0]) as f32, height: (height * samples[1]) as f32 };
     let transform =
-        Transform::from_scale(width as f32 / size.width(), height as f32 / size.height());
-    let canvas = Canvas { width: width as f32, height: height as f32 };
+        Transform::from_scale(canvas.width / size.width(), canvas.height / size.height());
     let units = budget.with(|work| {
         count_tree(&tree, transform, canvas, work)?;
         Ok(work.units())
     })?;
-    Ok((Drawing { tree, background, transform, width, height }, units))
+    Ok((Drawing { tree, background, transform, width, height, samples }, units))
 }
 
 /// Reads an SVG that is embedded in another one.
@@ -109,9 +127,9 @@ fn read(
 ) -> Result<(Tree, Option<svgtypes::Color>), IconError> {
     let text = text(bytes);
     let mut document = budget.with(|work| parsed(&text, work))?;
-    let styled = budget.with(|work| with_known_css(&text, &document, work))?;
-    if let Some(styled) = &styled {
-        document = budget.with(|work| parsed(styled, work))?;
+    let written = budget.with(|work| written(&document, read_to_measure, work))?;
+    if let Some(text) = &written.text {
+        document = budget.with(|work| parsed(text, work))?;
     }
     let mended = budget.with(|work| mended(&document, work))?;
     if let Some(text) = &mended {
@@ -120,11 +138,21 @@ fn read(
     let options = svg_images::options(budget, nested);
     let tree = Tree::from_xmltree(&document, &options);
     budget.check()?;
-    Ok((tree.map_err(corrupt)?, background_of(document.root_element())))
+    Ok((tree.map_err(corrupt)?, written.background))
 }
 
-/// Pays for a document. Returns its text with references that usvg follows as browsers do; `None` if
-/// nothing has to change.
+/// Reads a document without its pictures.
+fn read_to_measure(text: &str, work: &mut SvgWork) -> Result<Tree, IconError> {
+    let mut document = parsed(text, work)?;
+    let mended = mended(&document, work)?;
+    if let Some(text) = &mended {
+        document = parsed(text, work)?;
+    }
+    Tree::from_xmltree(&document, &svg_boxes::options()).map_err(corrupt)
+}
+
+/// Pays for a document. Returns its text with references that usvg follows as browsers do. `None`
+/// if nothing has to change.
 fn mended(document: &Document, work: &mut SvgWork) -> Result<Option<String>, IconError> {
     let circles = svg_cost::check_document(document, work)?;
     let mended = with_known_references(document, &circles, work)?;
@@ -149,8 +177,7 @@ fn corrupt(reason: impl std::fmt::Display) -> IconError {
 
 /// Converts a pixel to straight alpha.
 fn straight(pixel: &[u8; 4]) -> [u8; 4] {
-    let [red, green, blue, alpha] = pixel.map(u32::from);
-    let unmultiplied = |c: u32| ((c * 255 + alpha / 2).checked_div(alpha).unwrap_or(0)).min(255);
-    let [red, green, blue] = [red, green, blue].map(|c| unmultiplied(c) as u8);
-    [red, green, blue, pixel[3]]
+    let mut pixel = *pixel;
+    divide_by_alpha(&mut pixel);
+    pixel
 }

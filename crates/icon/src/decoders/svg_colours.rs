@@ -3,15 +3,14 @@
 //! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`: a browser that does
 //! not support the second colour uses the first, but usvg uses the second and draws black. So this
 //! module replaces functions of CSS Color 4 by `#rrggbb`, clipped to sRGB as in Chromium, before
-//! usvg reads them. `color-mix`, `calc`, and colours derived from others are unchanged. Does not
-//! depend on the context: a function is replaced wherever it occurs.
+//! usvg reads them. Colours derived from others, except by `color-mix`, are invalid. Does not
+//! depend on properties.
 
 use std::borrow::Cow;
 
-use color::{Rgba8, Srgb, parse_color};
+use color::{ColorSpaceTag, DynamicColor, HueDirection, Rgba8, Srgb, parse_color};
 
-use super::svg_work::SvgWork;
-use crate::error::IconError;
+use super::svg_lengths::only_quantity;
 
 /// Functions that return a colour.
 const FUNCTIONS: [&str; 10] =
@@ -19,17 +18,12 @@ const FUNCTIONS: [&str; 10] =
 /// Maximum length in bytes of an argument list, with its parentheses. Drawing programs write about
 /// 30 bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
-/// Work of parsing a function and writing its colour.
-const FUNCTION_WORK: f64 = 400.0;
 
-/// Replaces the colours that usvg does not support. The result is never longer than `text`.
-///
-/// # Errors
-/// Returns an error if this is more work than an SVG may take.
-pub(crate) fn with_known_colours<'a>(
-    text: &'a str,
-    work: &mut SvgWork,
-) -> Result<Cow<'a, str>, IconError> {
+/// Maximum depth of nested `color-mix`.
+const MAX_MIXES: usize = 4;
+
+/// Replaces the colours that usvg does not support, in a list of functions.
+pub(crate) fn with_known_colours(text: &str) -> Cow<'_, str> {
     let mut written = String::new();
     let mut read = 0;
     for (at, _) in text.match_indices('(') {
@@ -37,7 +31,6 @@ pub(crate) fn with_known_colours<'a>(
         if !is_colour_function(name) {
             continue;
         }
-        work.spend(FUNCTION_WORK)?;
         let arguments = text.as_bytes()[at..].iter().take(MAX_ARGUMENT_BYTES);
         let Some(length) = arguments.into_iter().position(|byte| *byte == b')') else { continue };
         let end = at + length + 1;
@@ -48,19 +41,133 @@ pub(crate) fn with_known_colours<'a>(
         }
         let Ok(colour) = parse_color(function) else { continue };
         written.push_str(&text[read..start]);
-        written.push_str(&in_hex(colour.to_alpha_color::<Srgb>().to_rgba8()));
+        written.push_str(&in_hex(colour));
         read = end;
     }
     if read == 0 {
-        return Ok(Cow::Borrowed(text));
+        return Cow::Borrowed(text);
     }
     written.push_str(&text[read..]);
-    Ok(Cow::Owned(written))
+    Cow::Owned(written)
 }
 
-/// Returns true if the text contains the name of a colour function and a parenthesis.
-pub(crate) fn has_colour_function(text: &str) -> bool {
-    text.match_indices('(').any(|(at, _)| is_colour_function(name_before(text, at)))
+/// Returns a colour as usvg reads it. `None` if it is invalid.
+pub(crate) fn known_colour(text: &str) -> Option<Cow<'_, str>> {
+    if text.eq_ignore_ascii_case("currentcolor") {
+        return Some("currentColor".into());
+    }
+    if text.parse::<svgtypes::Color>().is_ok() {
+        return Some(text.into());
+    }
+    any_colour(text, MAX_MIXES).map(|colour| in_hex(colour).into())
+}
+
+/// Parses a colour. `depth` limits nested `color-mix`.
+fn any_colour(text: &str, depth: usize) -> Option<DynamicColor> {
+    let text = text.trim();
+    let is_mix = text.get(..10).is_some_and(|name| name.eq_ignore_ascii_case("color-mix("));
+    if is_mix {
+        return mixed(text.get(10..)?.strip_suffix(')')?, depth.checked_sub(1)?);
+    }
+    if text.len() > MAX_ARGUMENT_BYTES {
+        return None;
+    }
+    let system = ["canvas", "canvastext", "linktext", "graytext"];
+    match system.iter().position(|name| name.eq_ignore_ascii_case(text)) {
+        Some(index) => parse_color(["#fff", "#000", "#00e", "#808080"][index]).ok(),
+        None => parse_color(&with_values(text)?).ok(),
+    }
+}
+
+/// Replaces `calc()` in a colour's arguments by its value.
+fn with_values(text: &str) -> Option<Cow<'_, str>> {
+    let Some(start) = text.find("calc(") else { return Some(text.into()) };
+    let mut depth = 0_usize;
+    let end = text[start + 4..].find(|c| {
+        depth = if c == '(' { depth + 1 } else { depth - usize::from(c == ')') };
+        depth == 0
+    });
+    let end = start + 4 + end? + 1;
+    let quantity = only_quantity(&text[start..end])?;
+    let value = match (quantity.number(), quantity.degrees(), quantity.ratio()) {
+        (Some(number), ..) => format!("{number}"),
+        (_, Some(degrees), _) => format!("{degrees}deg"),
+        (.., Some(ratio)) => format!("{}%", ratio * 100.0),
+        _ => return None,
+    };
+    let rest = with_values(&text[end..])?;
+    Some(format!("{}{value}{rest}", &text[..start]).into())
+}
+
+/// Mixes two colours: `in oklab, red 30%, blue`.
+fn mixed(arguments: &str, depth: usize) -> Option<DynamicColor> {
+    let parts: Vec<&str> = split_outside(arguments, ',').collect();
+    let [space, one, other] = parts.as_slice() else { return None };
+    let mut words = space.split_ascii_whitespace();
+    let is_in = words.next()?.eq_ignore_ascii_case("in");
+    let space = space_of(&words.next()?.to_ascii_lowercase()).filter(|_| is_in)?;
+    let direction = match words.next().map(str::to_ascii_lowercase).as_deref() {
+        None | Some("shorter") => HueDirection::Shorter,
+        Some("longer") => HueDirection::Longer,
+        Some("increasing") => HueDirection::Increasing,
+        Some("decreasing") => HueDirection::Decreasing,
+        Some(_) => return None,
+    };
+    let part = |part: &str| -> Option<(DynamicColor, Option<f64>)> {
+        let part = part.trim();
+        let mut words: Vec<&str> =
+            split_outside(part, ' ').filter(|word| !word.is_empty()).collect();
+        let percent = |word: &&str| only_quantity(word).filter(|_| word.contains('%'));
+        let at = words.iter().position(|word| percent(word).is_some());
+        let share = at.and_then(|at| percent(&words.remove(at))).and_then(|it| it.ratio());
+        Some((any_colour(&words.join(" "), depth)?, share))
+    };
+    let ((one, first), (other, second)) = (part(one)?, part(other)?);
+    let (first, second) = match (first, second) {
+        (None, None) => (0.5, 0.5),
+        (Some(first), None) => (first, 1.0 - first),
+        (None, Some(second)) => (1.0 - second, second),
+        (Some(first), Some(second)) => (first, second),
+    };
+    let sum = first + second;
+    if !(sum > 0.0 && first >= 0.0 && second >= 0.0) {
+        return None;
+    }
+    let mix = one.interpolate(other, space, direction).eval((second / sum) as f32);
+    Some(mix.multiply_alpha(sum.min(1.0) as f32))
+}
+
+fn space_of(name: &str) -> Option<ColorSpaceTag> {
+    Some(match name {
+        "srgb" => ColorSpaceTag::Srgb,
+        "srgb-linear" => ColorSpaceTag::LinearSrgb,
+        "display-p3" => ColorSpaceTag::DisplayP3,
+        "a98-rgb" => ColorSpaceTag::A98Rgb,
+        "prophoto-rgb" => ColorSpaceTag::ProphotoRgb,
+        "rec2020" => ColorSpaceTag::Rec2020,
+        "lab" => ColorSpaceTag::Lab,
+        "oklab" => ColorSpaceTag::Oklab,
+        "xyz" | "xyz-d65" => ColorSpaceTag::XyzD65,
+        "xyz-d50" => ColorSpaceTag::XyzD50,
+        "hsl" => ColorSpaceTag::Hsl,
+        "hwb" => ColorSpaceTag::Hwb,
+        "lch" => ColorSpaceTag::Lch,
+        "oklch" => ColorSpaceTag::Oklch,
+        _ => return None,
+    })
+}
+
+/// Splits a text at a character outside of parentheses.
+pub(crate) fn split_outside(text: &str, at: char) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    text.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && c == at
+    })
 }
 
 fn is_colour_function(name: &str) -> bool {
@@ -68,13 +175,14 @@ fn is_colour_function(name: &str) -> bool {
 }
 
 /// Returns the name that ends at `end`, which may be empty.
-pub(crate) fn name_before(text: &str, end: usize) -> &str {
+fn name_before(text: &str, end: usize) -> &str {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
     let before = text[..end].trim_end_matches(is_in_name);
     &text[before.len()..end]
 }
 
-fn in_hex(Rgba8 { r, g, b, a }: Rgba8) -> String {
+fn in_hex(colour: DynamicColor) -> String {
+    let Rgba8 { r, g, b, a } = colour.to_alpha_color::<Srgb>().to_rgba8();
     match a {
         255 => format!("#{r:02x}{g:02x}{b:02x}"),
         _ => format!("#{r:02x}{g:02x}{b:02x}{a:02x}"),
@@ -86,10 +194,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::decoders::svg_work::MAX_WORK;
 
     fn written(text: &str) -> String {
-        with_known_colours(text, &mut SvgWork::default()).unwrap().into_owned()
+        with_known_colours(text).into_owned()
     }
 
     #[test]
@@ -126,26 +233,10 @@ mod tests {
         ];
         for text in cases {
             assert!(
-                matches!(
-                    with_known_colours(text, &mut SvgWork::default()),
-                    Ok(Cow::Borrowed(same)) if same == text
-                ),
+                matches!(with_known_colours(text), Cow::Borrowed(same) if same == text),
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn each_function_is_counted() {
-        let text = "lab(50 40 60) rgb(1,2,3) lab( url(#a)";
-        let mut work = SvgWork::default();
-        with_known_colours(text, &mut work).unwrap();
-        assert_eq!(work.units(), 3 * FUNCTION_WORK as u64);
-        let most = MAX_WORK as usize / FUNCTION_WORK as usize;
-        let mut work = SvgWork::default();
-        assert!(with_known_colours(&"lab(".repeat(most), &mut work).is_ok());
-        let mut work = SvgWork::default();
-        assert!(with_known_colours(&"lab(".repeat(most + 1), &mut work).is_err());
     }
 
     proptest! {

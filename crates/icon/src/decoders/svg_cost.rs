@@ -1,10 +1,10 @@
 //! Estimates the work of reading an SVG before usvg reads it.
 //!
-//! Defines the limits: attributes of an element, style rules times elements, nesting, elements with
-//! all references followed (`use`, paints, masks, clip paths and markers, with which a kilobyte of
-//! text can describe an unbounded drawing), numbers of stroked paths, characters of text. Work is
-//! an upper bound and uses no clock, so that either every machine rejects an SVG or none does. Does
-//! not depend on how the resolved picture is drawn (`svg_walk`).
+//! Defines the limits: attributes of an element, nesting, elements with all references followed
+//! (`use`, paints, masks, clip paths and markers, with which a kilobyte of text can describe an
+//! unbounded drawing), numbers of stroked paths, characters of text. Work is an upper bound and
+//! uses no clock, so that either every machine rejects an SVG or none does. Does not depend on how
+//! the resolved picture is drawn (`svg_walk`).
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use resvg::usvg::roxmltree::{Document, Node, NodeId};
 
 use super::{
     svg_references::Circle,
-    svg_strokes::{Outlines, enlargement, numbers, widest},
-    svg_style::{Reference, References, parse_work},
+    svg_strokes::{Outlines, enlargement, largest_viewport, numbers, viewport_scale, widest},
+    svg_style::{Reference, References},
     svg_work::{MAX_WORK, SvgWork, exceeds, refused},
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
@@ -31,8 +31,6 @@ const MAX_DEPTH: usize = 96;
 const MAX_LENGTH: f64 = 1e8;
 /// Work of reading a byte of XML.
 const BYTE_WORK: f64 = 4.0;
-/// Work of matching a style sheet's declaration with an element.
-const RULE_MATCH_WORK: f64 = 55.0;
 /// Work of an element. Each 32 bytes of its attributes count as one more element.
 const ELEMENT_WORK: u64 = 800;
 /// Work of reading a curve of a path. An arc is many of them.
@@ -66,20 +64,10 @@ pub(crate) fn check_document<'a, 'input>(
     work: &mut SvgWork,
 ) -> Result<Vec<Circle<'a, 'input>>, IconError> {
     let references = References::read(document);
-    work.spend(references.parse_work())?;
-    let elements = document.descendants().filter(Node::is_element).count();
-    let matches = references.match_count().saturating_mul(elements);
-    work.spend(matches as f64 * RULE_MATCH_WORK)?;
-    let is_sheet = |node: &Node| node.tag_name().name() == "style";
-    let sheets = document.descendants().filter(is_sheet).filter_map(|node| node.text());
-    let sheet_strokes = sheets.map(strokes_of).any(|strokes| strokes == Some(true));
     let known = HashMap::new();
-    let mut counter = CostCounter { references, known, sheet_strokes, circles: Vec::new() };
-    let matches = counter.references.match_count();
+    let largest = largest_viewport(document);
+    let mut counter = CostCounter { references, known, largest, circles: Vec::new() };
     let cost = counter.visit(document.root_element(), 0)?;
-    // usvg also matches each copy of an element that `use` makes.
-    let copies = cost.painted.saturating_sub(elements as u64);
-    work.spend(matches as f64 * copies as f64 * RULE_MATCH_WORK)?;
     work.spend((cost.drawn * ELEMENT_WORK) as f64)?;
     // `svg_walk` pays for outlines, by their pieces.
     work.check(cost.stroked.work())?;
@@ -105,8 +93,8 @@ struct CostCounter<'a, 'input> {
     /// The cost of each visited node. `None` while it is being computed: a node found in that state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// True if a style sheet sets a stroke.
-    sheet_strokes: bool,
+    /// A bound of the sides of viewports.
+    largest: f64,
     /// The references to elements that refer to themselves.
     circles: Vec<Circle<'a, 'input>>,
 }
@@ -130,9 +118,9 @@ impl<'a, 'input> CostCounter<'a, 'input> {
             within(cost.drawn)?;
         }
         self.follow(node, depth, &mut cost)?;
-        cost.inherit(if self.sheet_strokes { Some(true) } else { sets_stroke(node) });
+        cost.inherit(node.attribute("stroke").map(|stroke| stroke.trim() != "none"));
         cost.stroked.reach(widest(node));
-        let enlargement = enlargement(node);
+        let enlargement = enlargement(node, self.largest);
         cost.stroked.farthest *= enlargement;
         cost.inheriting.farthest *= enlargement;
         self.known.insert(node.id(), Some(cost));
@@ -155,7 +143,13 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                 continue;
             }
             let gradient = target.tag_name().name().ends_with("Gradient");
-            let target = self.visit(target, depth + 1)?;
+            let used = target;
+            let mut target = self.visit(used, depth + 1)?;
+            if reference == Reference::Drawn {
+                let scale = viewport_scale(used, node, self.largest);
+                target.stroked.farthest *= scale;
+                target.inheriting.farthest *= scale;
+            }
             cost.height = cost.height.max(target.height + 1);
             match reference {
                 Reference::Drawn => cost.add(target),
@@ -191,10 +185,12 @@ impl<'a, 'input> CostCounter<'a, 'input> {
     /// Returns the cost of an element without its children.
     fn own_cost(&self, node: Node<'a, 'input>) -> NodeCost {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
-        let mut work = node.attribute("style").map_or(0, |style| parse_work(style) as u64);
+        let mut work = 0;
         let mut inheriting = Outlines::of(node);
-        work += (inheriting.curves * CURVE_WORK) as u64;
-        if node.tag_name().name() == "text" {
+        let name = node.tag_name().name();
+        if name == "path" {
+            work += (inheriting.curves * CURVE_WORK) as u64;
+        } else if name == "text" {
             let all = || node.descendants();
             let characters: usize =
                 all().filter(Node::is_text).filter_map(|it| it.text()).map(str::len).sum();
@@ -228,23 +224,6 @@ impl NodeCost {
         if is_set {
             self.stroked.add(outlines, 1.0);
         }
-    }
-}
-
-/// Returns true if CSS sets a stroke, false if all that it sets is `none`. `None` if it sets none.
-fn strokes_of(css: &str) -> Option<bool> {
-    let values = css.split("stroke").skip(1);
-    let values = values.filter_map(|rest| rest.trim_start().strip_prefix(':'));
-    values.map(|value| !value.trim_start().starts_with("none")).reduce(|one, other| one || other)
-}
-
-/// Returns true if `node` itself sets a stroke, false if it sets `none`. `None` if it inherits one.
-fn sets_stroke(node: Node) -> Option<bool> {
-    let attribute = node.attribute("stroke").map(|stroke| stroke.trim() != "none");
-    let style = node.attribute("style").and_then(strokes_of);
-    match (attribute, style) {
-        (Some(one), Some(other)) => Some(one || other),
-        (one, other) => one.or(other),
     }
 }
 

@@ -9,15 +9,11 @@ use std::{collections::HashMap, ops::Range, str::FromStr};
 use resvg::usvg::roxmltree::{Attribute, Document, Node};
 use svgtypes::Transform;
 
-use super::{
-    svg_style::without_comments,
-    svg_work::{SvgWork, refused},
-};
+use super::svg_work::{SvgWork, refused};
 use crate::error::IconError;
 
-/// Work of removing a reference, and of looking for it in a byte of the style sheets.
+/// Work of removing a reference.
 const CIRCLE_WORK: f64 = 2_000.0;
-const SHEET_BYTE_WORK: f64 = 10.0;
 
 /// A reference to an element that contains, or that leads to, the referring one.
 pub(crate) struct Circle<'a, 'input> {
@@ -44,12 +40,9 @@ pub(crate) fn with_known_references(
     if circles.is_empty() && edits.is_empty() {
         return Ok(None);
     }
-    let sheets = document.descendants().filter(|node| node.tag_name().name() == "style");
-    let sheets: String = sheets.filter_map(|node| node.text()).flat_map(|css| [css, "}"]).collect();
-    let each = CIRCLE_WORK + sheets.len() as f64 * SHEET_BYTE_WORK;
-    work.spend(circles.len() as f64 * each)?;
+    work.spend(circles.len() as f64 * CIRCLE_WORK)?;
     for circle in circles {
-        let edit = edits_of(text, &sheets, circle);
+        let edit = edits_of(text, circle);
         edits.extend(edit.ok_or_else(|| refused("a reference to itself"))?);
     }
     edits.sort_by_key(|(range, _)| (range.start, range.end));
@@ -69,30 +62,18 @@ pub(crate) fn with_known_references(
 /// A range of the text, and its new content.
 type Edit = (Range<usize>, String);
 
-/// Removes links, sets attributes to `none`, and overrides the properties of style sheets. `None`
-/// if the text does not contain the element as it was parsed.
-fn edits_of(text: &str, sheets: &str, circle: &Circle) -> Option<Vec<Edit>> {
+/// Removes links, and sets attributes to `none`. `None` if the text does not contain the element as
+/// it was parsed.
+fn edits_of(text: &str, circle: &Circle) -> Option<Vec<Edit>> {
     let id = circle.to.attribute("id")?;
     let mut edits = Vec::new();
     for attribute in circle.from.attributes() {
         let (name, value) = (attribute.name(), attribute.value());
         if name == "href" && value.trim().strip_prefix('#') == Some(id) {
             edits.push((checked(text, &attribute)?, String::new()));
-        } else if name != "style" && names(value, id) {
+        } else if names(value, id) {
             edits.push((checked(text, &attribute)?, format!("{name}=\"none\"")));
         }
-    }
-    let own = circle.from.attribute("style").unwrap_or_default();
-    let none = none_for(sheets, id) + &none_for(own, id);
-    // usvg reads nothing of a style that begins with `;`.
-    let none = none.trim_end_matches(';');
-    if !none.is_empty() {
-        let css = without_comments(own);
-        let declarations = css.split(';').filter(|declaration| !names(declaration, id));
-        let kept = declarations.filter(|declaration| !declaration.trim().is_empty());
-        let kept = kept.chain([none]).collect::<Vec<_>>().join(";");
-        let kept = kept.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-        edits.push(set(text, circle.from, "style", &kept)?);
     }
     Some(edits)
 }
@@ -138,15 +119,6 @@ fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'inpu
     };
     let uses = elements().filter(|node| node.tag_name().name() == "use");
     uses.filter_map(|node| Some((node, moved(node)?))).collect()
-}
-
-/// Returns declarations that set each property to `none` whose value refers to an element.
-fn none_for(css: &str, id: &str) -> String {
-    let css = without_comments(css);
-    let declarations = css.split([';', '{', '}']).filter_map(|it| it.split_once(':'));
-    let properties = declarations.filter(|(_, value)| names(value, id)).map(|it| it.0.trim());
-    let is_name = |name: &&str| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
-    properties.filter(is_name).map(|property| format!("{property}:none;")).collect()
 }
 
 /// Returns the range of an attribute. `None` if the text has something else there, as it has if an

@@ -9,18 +9,21 @@
 
 use std::str::FromStr;
 
-use resvg::usvg::roxmltree::Node;
+use resvg::usvg::roxmltree::{Document, Node};
 use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform};
-
-use super::svg_style::without_comments;
 
 /// Work of a line, and of a curve by the largest of its coordinates and the stroke's width: the
 /// mean of random curves with the worst of widths. A larger curve is never stroked.
 const LINE_WORK: f64 = 300.0;
 const CURVE_WORK: [(f64, f64); 3] =
     [(8_192.0, 4_000.0), (65_536.0, 50_000.0), (1_048_576.0, 270_000.0)];
-/// Side of a viewport whose size is not given.
+/// Side of a picture whose size is not given.
+const DEFAULT_SIDE: f64 = 300.0;
+/// Bound of the side of a viewport or tile whose size is not known.
 const UNKNOWN_SIDE: f64 = 2_048.0;
+/// Maximum length in bytes of a side or a viewBox, because each element reads those around it. A
+/// longer one counts as infinite.
+const MAX_SIDE_BYTES: usize = 256;
 /// Maximum length of an absolute unit in pixels: an inch.
 const UNIT_PIXELS: f64 = 96.0;
 /// Maximum length in pixels of a unit that depends on a font.
@@ -110,22 +113,10 @@ impl Outlines {
     }
 }
 
-/// Returns the largest stroke width or font size that a style sheet or an attribute sets, or 0.
+/// Returns the larger of an element's stroke width and font size, or 0.
 pub(crate) fn widest(node: Node) -> f64 {
-    let attributes = ["stroke-width", "font-size"].into_iter();
-    let own = attributes.filter_map(|name| node.attribute(name));
-    let css = match node.tag_name().name() {
-        "style" => node.text(),
-        _ => node.attribute("style"),
-    };
-    let css = without_comments(css.unwrap_or_default());
-    let declarations = css.split([';', '{', '}']).filter_map(|it| it.split_once(':'));
-    let styled = declarations.filter_map(|(property, value)| match property.trim() {
-        "stroke-width" | "font-size" => Some(length_from_above(node, value)),
-        "font" => numbers(value).reduce(f64::max),
-        _ => None,
-    });
-    own.map(|length| length_from_above(node, length)).chain(styled).fold(0.0, f64::max)
+    let lengths = ["stroke-width", "font-size"].into_iter().filter_map(|it| node.attribute(it));
+    lengths.map(|length| length_from_above(node, length)).fold(0.0, f64::max)
 }
 
 /// Returns the first number of a text in pixels, at least its absolute value.
@@ -148,33 +139,79 @@ fn viewport_from_above(node: Node) -> f64 {
     let sides = node.ancestors().flat_map(|it| {
         ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
     });
-    sides.flat_map(numbers).fold(UNKNOWN_SIDE, f64::max)
+    let largest = |text: &str| match text.len() {
+        0..=MAX_SIDE_BYTES => numbers(text).fold(0.0, f64::max),
+        _ => f64::INFINITY,
+    };
+    sides.map(largest).fold(UNKNOWN_SIDE, f64::max)
 }
 
-/// Returns how many times larger an element draws the inside of it, at least 1.
-pub(crate) fn enlargement(node: Node) -> f64 {
+/// Returns how many times larger an element draws the inside of it, at least 1. That of a symbol
+/// depends on where it is used.
+pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     let scale = |text: &str| {
         let Ok(t) = Transform::from_str(text) else { return 1.0 };
         [t.a, t.b, t.c, t.d].into_iter().fold(1.0, |most: f64, number| most.max(number.abs()))
     };
-    let by_style = |style: &str| {
-        let value = style.split("transform:").nth(1)?.split(';').next()?;
-        Some(scale(value.trim()))
-    };
     let attributes = ["transform", "patternTransform"].into_iter();
     let transforms = attributes.filter_map(|name| node.attribute(name)).map(scale);
-    let styled = node.attribute("style").and_then(by_style);
-    transforms.chain(styled).product::<f64>() * viewport_scale(node)
+    let viewport = match node.tag_name().name() {
+        "symbol" => 1.0,
+        "svg" => viewport_scale(node, node, largest),
+        _ => tile_scale(node),
+    };
+    transforms.product::<f64>() * viewport
 }
 
-fn viewport_scale(node: Node) -> f64 {
+/// Returns how many times larger the content of `viewed` is drawn, at least 1: with the sides of
+/// `sized`, of which each that is missing is at most `largest`.
+pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
+    let Some(view) = viewed.attribute("viewBox") else { return 1.0 };
+    if view.len() > MAX_SIDE_BYTES {
+        return f64::INFINITY;
+    }
+    // A root with one side has the other by its viewBox, and without any those of the viewBox.
+    let missing = if sized.parent_element().is_none() { 0.0 } else { largest };
+    let view = view.split([' ', ',', '\n', '\t', '\r']).filter(|part| !part.is_empty()).skip(2);
+    let scales = view.zip(["width", "height"]).map(|(side, name)| {
+        let length = match sized.attribute(name) {
+            Some(length) if length.contains('%') => missing,
+            Some(length) => length_from_above(sized, length),
+            None => missing,
+        };
+        side.parse().map_or(1.0, |side: f64| length / side)
+    });
+    scales.fold(1.0, f64::max)
+}
+
+/// Returns a bound of the sides of all viewports of a document, in the units of each.
+pub(crate) fn largest_viewport(document: &Document) -> f64 {
+    let (mut largest, mut growth) = (DEFAULT_SIDE, 1.0f64);
+    for node in document.descendants() {
+        if !matches!(node.tag_name().name(), "svg" | "symbol" | "use" | "marker" | "pattern") {
+            continue;
+        }
+        for text in ["viewBox", "width", "height"].iter().filter_map(|name| node.attribute(*name)) {
+            if text.contains('%') {
+                let percent = numbers(text).next().unwrap_or(0.0);
+                growth *= (percent / 100.0).max(1.0);
+            } else {
+                let most = numbers(text).fold(0.0, f64::max);
+                largest = largest.max(most).max(length_from_above(node, text));
+            }
+        }
+    }
+    largest * growth
+}
+
+/// Returns how many times larger a marker or a pattern draws its tile, whose sides may be in
+/// strokes or in parts of a shape.
+fn tile_scale(node: Node) -> f64 {
     let Some(view) = node.attribute("viewBox") else { return 1.0 };
-    let is_root = node.parent_element().is_none();
     let sides = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).take(2);
     let smallest = sides.filter_map(|side| side.parse().ok()).fold(f64::INFINITY, f64::min);
     let side = |name| match node.attribute(name).filter(|length| !length.contains('%')) {
         Some(length) => length_from_above(node, length),
-        None if is_root => 0.0,
         None => UNKNOWN_SIDE,
     };
     let side = ["width", "height", "markerWidth", "markerHeight"].map(side);

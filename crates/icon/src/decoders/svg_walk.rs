@@ -26,8 +26,11 @@ use crate::error::IconError;
 /// clips shapes before it converts them to fixed point. From 2^29 the rows of its bounds overflow;
 /// a quarter of that was drawn without a fault.
 const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
-/// The same for a shape with cubic curves, because tiny-skia panics when it clips some of more than
-/// 2^21 pixels, and draws lines instead of those of more than 2^22.
+/// The same for what is drawn on a layer of its own: resvg draws nothing of it if a side is above
+/// 2^31 pixels.
+const MAX_LAYER_DISTANCE: f64 = 900_000_000.0;
+/// The same for a shape with cubic curves, because tiny-skia panics when it clips one in 50,000 of
+/// 1.5 million pixels, and draws lines instead of those of more than 2^22.
 const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
 /// Margin in pixels around a line of one pixel and its cap.
 const HAIR_MARGIN: f32 = 4.0;
@@ -147,6 +150,9 @@ impl Walk<'_> {
         }
         let bounds = group.layer_bounding_box().to_rect();
         let Some(bounds) = bounds.transform(place.transform) else { return Ok(None) };
+        if exceeds(farthest(bounds), MAX_LAYER_DISTANCE) {
+            return Err(refused("a shape too far outside"));
+        }
         // A filter's layer is its region; other layers get a margin for half-covered pixels.
         let margin = if group.filters().is_empty() { 2.0 } else { 0.0 };
         let layer = Canvas::layer(bounds, margin, place.reach);
@@ -414,9 +420,12 @@ fn near(path: &tiny_skia::Path) -> Result<(), IconError> {
 
 /// Rejects text for which the bundled font has no glyph, because empty boxes are not an icon.
 fn check_glyphs(text: &Text) -> Result<(), IconError> {
-    let mut glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
-    if let Some(glyph) = glyphs.find(|glyph| glyph.id.0 == 0) {
-        return Err(refused(svg_font::missing_glyph(&glyph.text)));
+    let glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
+    let mut missing = glyphs.skip_while(|glyph| glyph.id.0 != 0).peekable();
+    if missing.peek().is_none() {
+        return Ok(());
     }
-    Ok(())
+    // If a character has several glyphs, only the last one has its text.
+    let character = missing.map(|glyph| glyph.text.as_str()).find(|text| !text.is_empty());
+    Err(refused(svg_font::missing_glyph(character.unwrap_or_default())))
 }

@@ -3,10 +3,10 @@
 //!
 //! The flags in the extended header (VP8X) often promise chunks that are not there, and then
 //! `image-webp` refuses the file. So it is given a file of its own, with only what the picture
-//! needs. As in Chromium, a lossless picture has the alpha of its pixels whatever the flags say,
-//! and a lossy one only with the alpha flag. Invariant: no bitstream in the file, at any nesting,
-//! is larger than the canvas. This is checked before the decoder allocates memory. The background
-//! colour and EXIF orientation are ignored, as in browsers.
+//! needs. As in Chromium, lossless pixels and those of frames have their alpha whatever the flags
+//! say, and a lossy picture only with the alpha flag. Invariant: no bitstream in the file, at any
+//! nesting, is larger than the canvas. This is checked before the decoder allocates memory. The
+//! background colour and EXIF orientation are ignored, as in browsers.
 
 use std::io::Cursor;
 
@@ -15,7 +15,7 @@ use image_webp::WebPDecoder;
 use crate::{
     limits::MAX_DECODER_BYTES,
     little_endian::{read_u16, read_u24, read_u32},
-    pixels::Pixels,
+    pixels::{Pixels, divide_by_alpha},
     work::Work,
 };
 
@@ -88,10 +88,15 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
         _ => None,
     };
     let Some(flags) = flags else {
-        return decode_picture(chunks(bytes, CHUNKS_AT).take(1), canvas, false);
+        let says_alpha = bytes.get(CHUNKS_AT + 8 + 4).is_some_and(|bits| bits & ALPHA_IS_USED != 0);
+        return decode_picture(chunks(bytes, CHUNKS_AT).take(1), canvas, says_alpha);
     };
+    let says_alpha = flags & ALPHA != 0;
     if flags & ANIMATION == 0 {
-        return decode_picture(chunks(bytes, CHUNKS_AT), canvas, flags & ALPHA != 0);
+        let parts = chunks(bytes, CHUNKS_AT);
+        // Only with its flag, an alpha chunk counts.
+        let parts = parts.filter(|(name, _)| says_alpha || name != b"ALPH");
+        return decode_picture(parts, canvas, says_alpha);
     }
     let mut parts = chunks(bytes, CHUNKS_AT).skip_while(|(name, _)| name != b"ANIM");
     let (_, frame) = parts.find(|(name, _)| name == b"ANMF").ok_or("an animation of no frame")?;
@@ -99,22 +104,23 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     // Offsets are stored in units of two pixels, sides less one.
     let (left, top) = (field(0)? * 2, field(3)? * 2);
     let sides = (field(6)? + 1, field(9)? + 1);
-    let pixels = decode_picture(chunks(frame, FRAME_BYTES), sides, true)?;
+    let pixels = decode_picture(chunks(frame, FRAME_BYTES), sides, says_alpha)?;
     let pixels = pixels.on_canvas((left, top), canvas);
     pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
-/// Decodes the first picture among some chunks.
+/// Decodes the first picture among some chunks. If the file does not say that it has alpha, the
+/// colours count as multiplied by it, as in Chromium.
 fn decode_picture<'a>(
     chunks: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     (width, height): (u32, u32),
-    uses_alpha_chunk: bool,
+    says_alpha: bool,
 ) -> Result<Pixels, String> {
     let mut picture = chunks.skip_while(|(name, _)| !matches!(*name, b"ALPH" | b"VP8 " | b"VP8L"));
     let (mut name, mut body) = picture.next().ok_or("no picture in the file")?;
     let mut opacity = None;
     if name == b"ALPH" {
-        opacity = Some(body).filter(|_| uses_alpha_chunk);
+        opacity = Some(body);
         (name, body) = picture.next().filter(|(name, _)| name == b"VP8 ").ok_or("no colours")?;
     }
     let mut file = b"RIFF\0\0\0\0WEBP".to_vec();
@@ -131,7 +137,11 @@ fn decode_picture<'a>(
     }
     let length = (file.len() - 8) as u32;
     file[4..8].copy_from_slice(&length.to_le_bytes());
-    decode_file(&file, (width, height))
+    let mut rgba = decode_file(&file, (width, height))?;
+    if !says_alpha {
+        rgba.as_chunks_mut::<4>().0.iter_mut().for_each(divide_by_alpha);
+    }
+    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
 /// Appends a chunk.
@@ -143,21 +153,19 @@ fn push_chunk(file: &mut Vec<u8>, name: &[u8], body: &[u8]) {
     file.resize(file.len().next_multiple_of(2), 0);
 }
 
-/// Decodes a file with one picture, which must have the given sides.
-fn decode_file(bytes: &[u8], (width, height): (u32, u32)) -> Result<Pixels, String> {
+/// Decodes a file with one picture, which must have the given sides, to RGBA.
+fn decode_file(bytes: &[u8], sides: (u32, u32)) -> Result<Vec<u8>, String> {
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     decoder.set_memory_limit(MAX_DECODER_BYTES);
     let size = decoder.output_buffer_size().ok_or("sides out of range")?;
-    if decoder.dimensions() != (width, height) || size > MAX_DECODER_BYTES {
+    if decoder.dimensions() != sides || size > MAX_DECODER_BYTES {
         return Err("sides differ from the header's".to_owned());
     }
     let mut buffer = vec![0; size];
     decoder.read_image(&mut buffer).map_err(|error| error.to_string())?;
-    let rgba = if decoder.has_alpha() {
-        buffer
-    } else {
-        let pixels = buffer.as_chunks::<3>().0;
-        pixels.iter().flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect()
-    };
-    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    if decoder.has_alpha() {
+        return Ok(buffer);
+    }
+    let pixels = buffer.as_chunks::<3>().0;
+    Ok(pixels.iter().flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect())
 }

@@ -27,6 +27,18 @@ fn alphas(pixels: &Pixels) -> Vec<u8> {
     pixels.iter().map(|pixel| pixel[3]).collect()
 }
 
+/// Returns the pixels as Chromium shows them if a WebP does not say that they have alpha: their
+/// colours count as multiplied by it.
+fn divided() -> Vec<u8> {
+    let pixels = rgba();
+    let divided = |pixel: &[u8]| {
+        let alpha = f64::from(pixel[3]) / 255.0;
+        let colour = |value: u8| (f64::from(value) / alpha).round().min(255.0) as u8;
+        [colour(pixel[0]), colour(pixel[1]), colour(pixel[2]), pixel[3]]
+    };
+    pixels.chunks(4).flat_map(divided).collect()
+}
+
 type Chunk = (&'static [u8; 4], Vec<u8>);
 
 fn riff(chunks: &[Chunk]) -> Vec<u8> {
@@ -66,12 +78,13 @@ fn lossless(is_used: bool) -> Chunk {
 #[test]
 fn flags_of_a_webp_need_no_chunks_and_lossless_pixels_keep_their_alpha() {
     for is_used in [true, false] {
-        let plain = shown(&riff(&[lossless(is_used)])).unwrap();
-        assert_eq!(plain.rgba(), rgba(), "{is_used}");
+        let expected = if is_used { rgba() } else { divided() };
+        assert_eq!(shown(&riff(&[lossless(is_used)])).unwrap().rgba(), expected, "{is_used}");
         // Profile, alpha, EXIF and XMP, none of which is there.
         for flags in [0, 0x04, 0x08, 0x10, 0x20, 0x3C] {
             let file = riff(&[extended(flags, SIDES), lossless(is_used)]);
-            assert_eq!(shown(&file), Some(plain.clone()), "{is_used} {flags}");
+            let expected = if flags & 0x10 == 0 { divided() } else { rgba() };
+            assert_eq!(shown(&file).unwrap().rgba(), expected, "{is_used} {flags}");
         }
     }
 }
@@ -114,7 +127,12 @@ fn the_first_frame_of_a_webp_animation_keeps_its_alpha_and_its_place() {
         for (at, pixel) in (0..).zip(pixels.iter()) {
             let (x, y) = (at % canvas.0, at / canvas.0);
             let is_inside = (4..4 + SIDES.0).contains(&x) && (2..2 + SIDES.1).contains(&y);
-            let expected = if is_inside { colour(x - 4, y - 2) } else { [0; 4] };
+            let frame = if flags & 0x10 == 0 { divided() } else { rgba() };
+            let expected = if is_inside {
+                frame.as_chunks().0[((y - 2) * SIDES.0 + x - 4) as usize]
+            } else {
+                [0; 4]
+            };
             assert_eq!(pixel, expected, "{x} {y}");
         }
     }
@@ -332,6 +350,33 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     let header = bitmap_header(64, SIDES.1, 32, 3, [red, green, blue, 0]);
     let file = [b"BM\0\0\0\0\0\0\0\0\x4e\0\0\0".as_slice(), &header, &bitmap_rows()].concat();
     assert_eq!(shown(&file), None);
+}
+
+#[test]
+fn the_pixels_of_a_bitmap_begin_wherever_its_header_says() {
+    // 4 pixels of 8 bits in one row, and 16 colours, whose bytes are those of pixels too.
+    let file = |at: u32| {
+        let mut header = [40, 4, 1].map(u32::to_le_bytes).concat();
+        header.extend([1, 0, 8, 0]);
+        header.resize(32, 0);
+        header.extend([16, 0, 0, 0, 0, 0, 0, 0]);
+        let palette: Vec<u8> = (0..16).flat_map(|it| [it, 15 - it, it * 3 % 16, 0]).collect();
+        [b"BM\0\0\0\0\0\0\0\0", &at.to_le_bytes()[..], &header, &palette, &[1, 2, 3, 4]].concat()
+    };
+    let whole = file(118);
+    for at in [118, 117, 116, 114, 60, 58, 55, 54, 53, 30, 14, 4, 0] {
+        let file = file(at);
+        let colour = |byte: u8| match byte {
+            0..16 => [byte * 3 % 16, 15 - byte, byte, 255],
+            _ => [0, 0, 0, 255],
+        };
+        let bytes = &file[at as usize..];
+        let expected: Vec<u8> = bytes.iter().take(4).flat_map(|byte| colour(*byte)).collect();
+        let shown = shown(&file).unwrap();
+        assert_eq!(&shown.rgba()[..expected.len()], expected, "{at}");
+    }
+    // Beyond the end of the file it says nothing.
+    assert_eq!(shown(&file(1_000)), shown(&whole));
 }
 
 #[test]

@@ -52,6 +52,13 @@ fn references_that_multiply_are_refused() {
         r#"<style>{style}</style><mask id="m0">{RECT}</mask>{masks}<g class="c11">{RECT}</g>"#
     );
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
+    // usvg also reads the style sheets in elements that are not drawn.
+    let masks = format!(r#"<mask id="m0">{RECT}</mask>{masks}<g class="c11">{RECT}</g>"#);
+    for (namespace, expected) in [("http://www.w3.org/1999/xhtml", "svg_rejected"), ("x", "ok")] {
+        let sheet = format!(r#"<style xmlns="{namespace}">{style}</style>"#);
+        let html = format!("<foreignObject>{sheet}</foreignObject>{masks}");
+        assert_eq!(outcome(svg(&html)), expected, "{namespace}");
+    }
 
     let patterns: String = (1..6)
         .map(|level| {
@@ -111,10 +118,11 @@ fn drawing_without_end_is_refused() {
 fn parsers_that_compare_each_with_each_are_spared() {
     let attributes: String = (0..20_000).map(|index| format!(r#" a{index}="""#)).collect();
     assert_eq!(outcome(svg(&format!("<g{attributes}/>"))), "svg_rejected");
-    let style = format!("<style>{}</style>", "a{b:c}".repeat(20_000));
+    let style = format!("<style>{}</style>", "a{fill:red}".repeat(20_000));
     assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
     let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
-    assert_eq!(outcome(svg(&twins)), "svg_rejected");
+    // Of equal ids, only the first counts.
+    assert_eq!(outcome(svg(&twins)), "image_blank");
     assert_eq!(outcome(svg(&" ".repeat(600_000))), "svg_rejected");
 }
 
@@ -149,4 +157,55 @@ fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_piec
     assert_eq!(outcome(svg(real)), "ok");
     let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1em" height="1em""#;
     assert_eq!(outcome(format!(r#"{root} viewBox="0 0 9 9">{RECT}</svg>"#)), "ok");
+}
+
+#[test]
+fn a_long_value_that_a_rule_gives_many_elements_is_refused() {
+    let elements = "<g/>".repeat(3_000);
+    let points = vec!["0 0"; 600].join(",");
+    let values =
+        [format!("clip-path:polygon({points})"), format!("transform:{}", "scale(1)".repeat(300))];
+    for value in values {
+        let sheet = format!("<style>g{{{value}}}</style>");
+        assert_eq!(
+            outcome(svg(&format!("{sheet}{RECT}{elements}"))),
+            "svg_rejected",
+            "{sheet:.40}"
+        );
+        assert_eq!(outcome(svg(&format!("{sheet}{RECT}<g/><g/>"))), "ok", "{sheet:.40}");
+    }
+}
+
+#[test]
+fn animations_that_add_up_are_refused() {
+    let added = r#"<animateTransform attributeName="transform" additive="sum" from="1"/>"#;
+    let animated = |count| outcome(svg(&format!("<g>{RECT}{}</g>", added.repeat(count))));
+    assert_eq!(animated(5), "ok");
+    assert_eq!(animated(3_000), "svg_rejected");
+}
+
+#[test]
+fn selectors_pay_for_the_attributes_that_they_look_at() {
+    let nested = |attributes: usize| {
+        let attributes: String = (0..attributes).map(|at| format!(" a{at}=''")).collect();
+        let (start, end) = (format!("<g{attributes}>").repeat(80), "</g>".repeat(80));
+        let sheet = "<style>[zz] g{opacity:1}</style>";
+        outcome(svg(&format!("{sheet}{RECT}{start}{}{end}", "<g/>".repeat(3_000))))
+    };
+    assert_eq!(nested(1), "ok");
+    assert_eq!(nested(500), "svg_rejected");
+}
+
+#[test]
+fn every_filter_of_a_list_counts() {
+    let levels: String = (1..16)
+        .map(|level| {
+            let image = format!(r##"<feImage href="#g{}"/>"##, level - 1).repeat(2);
+            let filter = format!(r#"<filter id="f{level}">{image}</filter>"#);
+            format!(r#"{filter}<g id="g{level}" filter="url(#z) url(#f{level})">{RECT}</g>"#)
+        })
+        .collect();
+    let first = format!(r#"<filter id="z"><feFlood/></filter><g id="g0">{RECT}</g>"#);
+    let bomb = format!(r##"<defs>{first}{levels}</defs><use href="#g15"/>"##);
+    assert_eq!(outcome(svg(&bomb)), "svg_rejected");
 }

@@ -119,30 +119,27 @@ fn a_style_sheet_with_a_namespace_of_its_own_is_written_anew() {
 }
 
 #[test]
-fn where_an_entity_has_css_and_is_used_twice_nothing_is_written() {
+fn an_entity_with_css_may_be_used_twice() {
     let text = "<!DOCTYPE svg [<!ENTITY r \"<rect width='32' height='32' fill='var(--a)'/>\">]>\
          <svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'>\
          <style>:root{--a:#0f0}</style>&r;&r;</svg>";
     let (_, pixels) = everytab_icon::decode::decode(text.as_bytes()).unwrap();
-    assert_eq!(at(&pixels, 16, 16), [0, 0, 0, 255]);
+    assert_eq!(at(&pixels, 16, 16), GREEN);
 }
 
 #[test]
 fn variables_that_stand_for_more_and_more_are_refused() {
     let growing: String =
         (0..4).map(|n| format!("--v{n}:{};", format!("var(--v{})", n + 1).repeat(100))).collect();
-    let bodies = [
-        format!("<style>:root{{--v4:x;{growing}}}rect{{fill:var(--v0)}}</style>{RECT}"),
-        format!(
-            "<style>:root{{--a:;--b:{}}}rect{{fill:{}}}</style>{RECT}",
-            "var(--a)".repeat(1_000),
-            "var(--b)".repeat(1_000)
-        ),
-    ];
-    for body in bodies {
-        let why = refusal(&body);
-        assert!(why.contains("style variables"), "{why}");
-    }
+    let why =
+        refusal(&format!("<style>:root{{--v4:x;{growing}}}rect{{fill:var(--v0)}}</style>{RECT}"));
+    assert!(why.contains("style variables"), "{why}");
+    let long = format!(
+        "<style>:root{{--a:{};fill:{}}}</style>",
+        "x".repeat(300),
+        "var(--a)".repeat(1_000)
+    );
+    assert!(refusal(&long).contains("style variables"));
     // What is a circle has no value.
     let circle = ":root{--a:var(--b);--b:var(--a);fill:#0f0}rect{fill:var(--a)}";
     assert_eq!(painted(&format!("<style>{circle}</style>{RECT}")), GREEN);

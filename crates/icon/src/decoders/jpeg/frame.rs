@@ -94,7 +94,7 @@ enum Segment {
 pub(super) struct Segments<'a> {
     pub(super) frame: Option<Frame>,
     quantisers: [Option<[u16; 64]>; 4],
-    /// Huffman tables for the first coefficient. The inner `None` is a table that is no code.
+    /// Huffman tables for the first coefficient. The inner `None` is an invalid table.
     pub(super) dc: [Option<Option<Huffman>>; 4],
     /// Huffman tables for the other coefficients, likewise.
     pub(super) ac: [Option<Option<Huffman>>; 4],

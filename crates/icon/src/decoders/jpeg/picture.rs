@@ -4,7 +4,7 @@ use super::{
     frame::{Component, Frame, ScanHeader, Segments},
     input::{Input, Stop},
     rows::{self, Plane},
-    scan::{self, BlockCoefficients, Target},
+    scan::{self, BlockCoefficients, BlockTarget},
     smoothing::Accuracy,
     transform::write_samples,
 };
@@ -89,7 +89,7 @@ impl OnePass {
     }
 }
 
-impl Target for OnePass {
+impl BlockTarget for OnePass {
     fn block(&mut self, _: usize, _: usize, _: usize) -> &mut BlockCoefficients {
         self.block = [0; 64];
         &mut self.block
@@ -117,7 +117,7 @@ struct Coefficients {
     accuracy: Accuracy,
 }
 
-impl Target for Coefficients {
+impl BlockTarget for Coefficients {
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients {
         let (blocks, across) = &mut self.components[component];
         &mut blocks[row * *across + column]

@@ -35,10 +35,10 @@ enum Coding<'t> {
 }
 
 /// The picture that scans write to.
-pub(super) trait Target {
+pub(super) trait BlockTarget {
     /// Returns the coefficients of a block of a component, at a column and row of blocks.
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
-    /// Is called after the block that [`Target::block`] returned last was read.
+    /// Is called after the block that [`BlockTarget::block`] returned last was read.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
     /// Is called before each unit that the data may still give, with its row of units of the frame.
     fn reach(&mut self, unit_row: usize);
@@ -53,7 +53,7 @@ pub(super) fn read(
     segments: &Segments<'_>,
     scan: &ScanHeader,
     input: &mut Input<'_>,
-    target: &mut impl Target,
+    target: &mut impl BlockTarget,
 ) -> Result<(), Stop> {
     let frame = segments.frame()?;
     let codings: Vec<Coding<'_>> = scan

@@ -1,0 +1,185 @@
+//! Measures elements of an SVG: their boxes, the scale at which they are drawn, and the length of
+//! their outline.
+//!
+//! usvg computes them: it reads the document once without what depends on them. Does not depend on
+//! what they are needed for.
+
+use resvg::{
+    tiny_skia::{Path, PathSegment, Point, Rect},
+    usvg::{self, Group, ImageHrefResolver, Node, Options},
+};
+
+use super::{
+    svg_css::Styled, svg_font, svg_shapes, svg_transforms::ReferenceBox, svg_work::SvgWork,
+};
+use crate::error::IconError;
+
+/// Number of lines by which the length of a curve is measured.
+const CURVE_LINES: u8 = 16;
+/// Work of outlining a line of a stroke, and a curve of one unit.
+const LINE_WORK: f64 = 300.0;
+const CURVE_WORK: f64 = 250.0;
+/// Elements with an outline.
+const SHAPES: [&str; 7] = ["path", "rect", "circle", "ellipse", "line", "polyline", "polygon"];
+
+/// The measures of an element, in its own units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measures {
+    pub(crate) fill: ReferenceBox,
+    pub(crate) stroke: ReferenceBox,
+    /// Pixels of the picture in a unit.
+    pub(crate) scale: f64,
+    /// The length of the outline of a shape.
+    pub(crate) length: f64,
+}
+
+impl Styled<'_, '_> {
+    /// Returns true if an element is drawn by its box, its scale or its length.
+    pub(crate) fn needs_measures(&self, index: usize) -> bool {
+        let style = &self.styles[index];
+        let is_scaled = style.get("vector-effect") == Some("non-scaling-stroke");
+        let is_shape = SHAPES.contains(&self.tag(index));
+        let has_box = style.get("transform-box").is_some_and(|it| it != "view-box")
+            && ["transform", "rotate", "scale", "translate"]
+                .iter()
+                .any(|it| style.get(it).is_some());
+        let is_clipped = style.get("clip-path").is_some_and(svg_shapes::is_shape);
+        let has_length = self.elements.node(index).attribute("pathLength").is_some();
+        is_shape && (is_scaled || has_length && self.inherited(index, "stroke-dasharray").is_some())
+            || has_box
+            || is_clipped
+    }
+
+    /// Returns the id by which an element is measured.
+    pub(crate) fn mark(&self, index: usize) -> String {
+        match self.elements.node(index).attribute("id") {
+            Some(id) if self.ids.get(id) == Some(&index) => id.to_owned(),
+            _ => self.free_id(format!("everytab-box-{index}")),
+        }
+    }
+
+    /// Returns an id that no element has.
+    pub(crate) fn free_id(&self, mut id: String) -> String {
+        while self.ids.contains_key(id.as_str()) {
+            id.push('-');
+        }
+        id
+    }
+}
+
+/// Returns options without pictures.
+pub(crate) fn options() -> Options<'static> {
+    Options {
+        image_href_resolver: ImageHrefResolver {
+            resolve_data: Box::new(|_, _, _| None),
+            resolve_string: Box::new(|_, _| None),
+        },
+        ..svg_font::options()
+    }
+}
+
+/// Calls `found` with the id and the measures of each element that has an id and is drawn. Pays for
+/// the strokes that usvg outlined.
+///
+/// # Errors
+/// Returns an error if they are more work than an SVG may take.
+pub(crate) fn measure(
+    group: &Group,
+    work: &mut SvgWork,
+    found: &mut impl FnMut(&str, Measures),
+) -> Result<(), IconError> {
+    for node in group.children() {
+        if !node.id().is_empty() {
+            found(node.id(), measured(node));
+        }
+        match node {
+            Node::Group(group) => measure(group, work, found)?,
+            Node::Path(path) => work.spend(stroke_work(path))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns the work of the outlines that usvg makes for the bounds of a stroke. The pieces of a
+/// curve grow as the root of its length.
+fn stroke_work(path: &usvg::Path) -> f64 {
+    let Some(stroke) = path.stroke() else { return 0.0 };
+    let is_curve =
+        |it: &PathSegment| matches!(it, PathSegment::QuadTo(..) | PathSegment::CubicTo(..));
+    let (all, curves) = (path.data().len(), path.data().segments().filter(is_curve).count());
+    let lines = all as f64 * LINE_WORK;
+    if curves == 0 {
+        return lines;
+    }
+    let length = outline_length(path.data()) + curves as f64 * f64::from(stroke.width().get());
+    // A path that is turned is outlined twice.
+    let times = if path.abs_transform().has_skew() { 2.0 } else { 1.0 };
+    times * (lines + (curves as f64 * length).sqrt() * CURVE_WORK)
+}
+
+fn measured(node: &Node) -> Measures {
+    let transform = node.abs_transform();
+    let area = f64::from(transform.sx) * f64::from(transform.sy)
+        - f64::from(transform.kx) * f64::from(transform.ky);
+    let length = if let Node::Path(path) = node { outline_length(path.data()) } else { 0.0 };
+    let (fill, stroke) = match node {
+        // Those of a group are in the units of its content.
+        Node::Group(group) => (group.bounding_box(), group.stroke_bounding_box()),
+        node => (node.bounding_box(), node.stroke_bounding_box()),
+    };
+    let [fill, stroke] = [fill, stroke].map(reference);
+    Measures { fill, stroke, scale: area.abs().sqrt(), length }
+}
+
+fn reference(rect: Rect) -> ReferenceBox {
+    let [x, y, width, height] = [rect.x(), rect.y(), rect.width(), rect.height()].map(f64::from);
+    ReferenceBox { x, y, width, height }
+}
+
+fn outline_length(path: &Path) -> f64 {
+    let (mut at, mut start) = (Point::zero(), Point::zero());
+    let mut length = 0.0;
+    for segment in path.segments() {
+        let from = at;
+        let curve: &dyn Fn(f32) -> Point = match segment {
+            PathSegment::MoveTo(to) => {
+                (at, start) = (to, to);
+                continue;
+            }
+            PathSegment::LineTo(to) => {
+                length += f64::from(from.distance(to));
+                at = to;
+                continue;
+            }
+            PathSegment::Close => {
+                length += f64::from(from.distance(start));
+                at = start;
+                continue;
+            }
+            PathSegment::QuadTo(a, to) => {
+                at = to;
+                &move |t| between(between(from, a, t), between(a, to, t), t)
+            }
+            PathSegment::CubicTo(a, b, to) => {
+                at = to;
+                &move |t| {
+                    let [one, two, three] =
+                        [(from, a), (a, b), (b, to)].map(|(p, q)| between(p, q, t));
+                    between(between(one, two, t), between(two, three, t), t)
+                }
+            }
+        };
+        let mut last = from;
+        for line in 1..=CURVE_LINES {
+            let next = curve(f32::from(line) / f32::from(CURVE_LINES));
+            length += f64::from(last.distance(next));
+            last = next;
+        }
+    }
+    length
+}
+
+fn between(from: Point, to: Point, t: f32) -> Point {
+    Point::from_xy(from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t)
+}

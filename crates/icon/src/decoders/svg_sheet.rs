@@ -1,0 +1,388 @@
+//! Reads the style sheets and `style` attributes of an SVG into rules and declarations.
+//!
+//! The syntax is read by the crate `cssparser`, so that one bad declaration or rule drops itself
+//! only. Rules in `@media` count if they match a light picture of a tab's size, those in
+//! `@supports` if the declarations are supported here; `@layer` sets the order, and nested rules
+//! get the selectors of their parents. Does not depend on the elements to which a rule applies.
+
+use cssparser::{
+    AtRuleParser, CowRcStr, DeclarationParser, ParseError, Parser, ParserState,
+    QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser, Token,
+};
+use everytab_webpage::media::matches_light;
+use selectors::{
+    SelectorList,
+    parser::{ParseRelative, Selector, SelectorParseErrorKind},
+};
+
+use super::{
+    svg_properties::{Declaration, declared, is_supported},
+    svg_selectors::{SelectorParser, Selectors},
+    svg_work::{SvgWork, refused},
+};
+use crate::{error::IconError, limits::TAB_ICON_PIXELS};
+
+/// Maximum length in bytes of a media query list. A longer one does not match.
+const MAX_QUERY_BYTES: usize = 256;
+/// Maximum number of nested blocks and functions.
+const MAX_DEPTH: u8 = 24;
+/// Maximum number of parts of one selector. A longer one is dropped.
+const MAX_PARTS: usize = 64;
+/// Maximum number of parts of a nested rule's selectors, with those of its parents.
+const MAX_NESTED_PARTS: usize = 4096;
+/// Work of reading a declaration.
+const DECLARATION_WORK: f64 = 300.0;
+/// The viewport of media queries, in CSS pixels.
+const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
+
+type Error = ParseError<SelectorParseErrorKind>;
+
+/// A selector with its declarations.
+pub(crate) struct Rule {
+    pub(crate) selector: Selector<Selectors>,
+    /// The index of the declarations in [`Sheets`].
+    pub(crate) block: usize,
+    /// The place of the rule's layer. That of rules without a layer is the greatest.
+    pub(crate) layer: usize,
+}
+
+/// All rules of a document, in its order.
+#[derive(Default)]
+pub(crate) struct Sheets {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) blocks: Vec<Vec<Declaration>>,
+    layers: Vec<String>,
+}
+
+impl Sheets {
+    /// Reads a style sheet.
+    ///
+    /// # Errors
+    /// Returns an error if this is more work than an SVG may take.
+    pub(crate) fn read(&mut self, sheet: &str, work: &mut SvgWork) -> Result<(), IconError> {
+        let mut input = Parser::new(sheet);
+        input.set_nested_block_limit(MAX_DEPTH);
+        let mut reader = Reader::new(self, work);
+        let mut rules = StyleSheetParser::new(&mut input, &mut reader);
+        while let Some(rule) = rules.next() {
+            if rules.parser.is_over(rule.is_err()) {
+                break;
+            }
+        }
+        reader.refusal.map_or(Ok(()), Err)
+    }
+}
+
+/// Reads the declarations of a `style` attribute.
+///
+/// # Errors
+/// Returns an error if this is more work than an SVG may take.
+pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declaration>, IconError> {
+    let mut input = Parser::new(style);
+    input.set_nested_block_limit(MAX_DEPTH);
+    let mut sheets = Sheets::default();
+    let mut reader = Reader { declares: true, nests: false, ..Reader::new(&mut sheets, work) };
+    reader.body(&mut input);
+    match reader.refusal {
+        Some(error) => Err(error),
+        None => Ok(reader.pending),
+    }
+}
+
+/// Returns true if a media query list matches a light picture of a tab's size.
+pub(crate) fn matches_tab(media: &str) -> bool {
+    media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
+}
+
+/// Reads one block.
+struct Reader<'s> {
+    sheets: &'s mut Sheets,
+    work: &'s mut SvgWork,
+    refusal: Option<IconError>,
+    /// The selectors of the rule around, and the number of their parts.
+    parent: Option<(SelectorList<Selectors>, usize)>,
+    layer: usize,
+    declares: bool,
+    nests: bool,
+    /// Declarations that are not yet in a rule.
+    pending: Vec<Declaration>,
+}
+
+impl<'s> Reader<'s> {
+    fn new(sheets: &'s mut Sheets, work: &'s mut SvgWork) -> Self {
+        Self {
+            sheets,
+            work,
+            refusal: None,
+            parent: None,
+            layer: usize::MAX,
+            declares: false,
+            nests: true,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Reads the content of a block.
+    fn body(&mut self, input: &mut Parser<'_>) {
+        let mut body = RuleBodyParser::<_, (), SelectorParseErrorKind>::new(input, self);
+        while let Some(item) = body.next() {
+            if body.parser.is_over(item.is_err()) {
+                break;
+            }
+        }
+    }
+
+    /// Pays for what cannot be read. Returns true if reading must end.
+    fn is_over(&mut self, is_invalid: bool) -> bool {
+        if is_invalid {
+            let _ = self.spend(DECLARATION_WORK);
+        }
+        self.refusal.is_some()
+    }
+
+    /// Reads a block inside this one.
+    fn block(
+        &mut self,
+        input: &mut Parser<'_>,
+        parent: Option<(SelectorList<Selectors>, usize)>,
+        layer: usize,
+    ) {
+        self.close();
+        let mut inner = Reader {
+            declares: parent.is_some(),
+            parent,
+            layer,
+            ..Reader::new(self.sheets, self.work)
+        };
+        inner.body(input);
+        inner.close();
+        self.refusal = self.refusal.take().or(inner.refusal);
+    }
+
+    /// Makes rules of the declarations so far.
+    fn close(&mut self) {
+        let Some((selectors, _)) = &self.parent else { return };
+        if self.pending.is_empty() {
+            return;
+        }
+        let block = self.sheets.blocks.len();
+        self.sheets.blocks.push(std::mem::take(&mut self.pending));
+        for selector in selectors.slice() {
+            if !selector.has_pseudo_element() && selector.len() <= MAX_PARTS {
+                let selector = selector.clone();
+                self.sheets.rules.push(Rule { selector, block, layer: self.layer });
+            }
+        }
+    }
+
+    fn layer(&mut self, name: &str) -> usize {
+        let layers = &mut self.sheets.layers;
+        let known = layers.iter().position(|known| !name.is_empty() && known == name);
+        known.unwrap_or_else(|| {
+            layers.push(name.to_owned());
+            layers.len() - 1
+        })
+    }
+
+    fn spend(&mut self, units: f64) -> Result<(), Error> {
+        self.work.spend(units).map_err(|error| {
+            self.refusal.get_or_insert(error);
+            unexpected()
+        })
+    }
+}
+
+fn unexpected() -> Error {
+    ParseError::unexpected_token()
+}
+
+impl<'i> DeclarationParser<'i> for Reader<'_> {
+    type Declaration = ();
+    type Error = SelectorParseErrorKind;
+
+    fn parse_value(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+        _start: &ParserState,
+    ) -> Result<(), Error> {
+        self.spend(DECLARATION_WORK)?;
+        let is_variable = name.starts_with("--");
+        let (value, important) = value(input, is_variable)?;
+        declared(&name, value, important, &mut self.pending);
+        Ok(())
+    }
+}
+
+/// Returns the text of a declaration's value, and whether it is important. With a block, it may be
+/// a nested rule; only a variable may have one.
+fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool), Error> {
+    input.skip_whitespace();
+    let start = input.position();
+    loop {
+        let end = input.position();
+        match input.next_including_whitespace() {
+            Ok(Token::Delim('!')) => {
+                input.expect_ident_matching("important")?;
+                input.expect_exhausted()?;
+                return Ok((input.slice(start..end), true));
+            }
+            Ok(
+                Token::BadString(_)
+                | Token::BadUrl(_)
+                | Token::CloseParenthesis
+                | Token::CloseSquareBracket
+                | Token::CloseCurlyBracket,
+            ) => return Err(unexpected()),
+            Ok(Token::CurlyBracketBlock) if !is_variable => return Err(unexpected()),
+            Ok(_) => {}
+            Err(_) => return Ok((input.slice_from(start), false)),
+        }
+    }
+}
+
+/// The head of a rule that starts with an at sign.
+enum At {
+    /// A block whose rules count.
+    Read,
+    /// A block in a layer, or a statement with names of layers.
+    Layer(Vec<String>),
+    Skipped,
+}
+
+impl<'i> AtRuleParser<'i> for Reader<'_> {
+    type Prelude = At;
+    type AtRule = ();
+    type Error = SelectorParseErrorKind;
+
+    fn parse_prelude(&mut self, name: CowRcStr<'i>, input: &mut Parser<'i>) -> Result<At, Error> {
+        input.skip_whitespace();
+        let start = input.position();
+        let is_true = name.eq_ignore_ascii_case("supports") && condition(input);
+        while input.next().is_ok() {}
+        let head = input.slice_from(start).trim();
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "media" if matches_tab(head) => At::Read,
+            "supports" if is_true => At::Read,
+            "layer" => At::Layer(head.split(',').map(|name| name.trim().to_owned()).collect()),
+            _ => At::Skipped,
+        })
+    }
+
+    fn rule_without_block(&mut self, head: At, _start: &ParserState) -> Result<(), ()> {
+        if let At::Layer(names) = head {
+            self.spend(names.len() as f64 * DECLARATION_WORK).map_err(|_| ())?;
+            for name in names {
+                self.spend(self.sheets.layers.len() as f64).map_err(|_| ())?;
+                self.layer(&name);
+            }
+        }
+        Ok(())
+    }
+
+    fn parse_block(
+        &mut self,
+        head: At,
+        _start: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), Error> {
+        self.spend(DECLARATION_WORK + self.sheets.layers.len() as f64)?;
+        let layer = match &head {
+            At::Read => self.layer,
+            At::Layer(names) if names.len() == 1 => self.layer(&names[0]),
+            _ => return Ok(()),
+        };
+        let parent = self.parent.clone();
+        self.block(input, parent, layer);
+        Ok(())
+    }
+}
+
+/// Reads a condition of `@supports`. Returns true if it holds.
+fn condition(input: &mut Parser) -> bool {
+    if input.try_parse(|input| input.expect_ident_matching("not")).is_ok() {
+        return term(input) == Some(false) && input.is_exhausted();
+    }
+    let Some(mut holds) = term(input) else { return false };
+    while !input.is_exhausted() {
+        let word = input.expect_ident().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+        let Some(next) = term(input) else { return false };
+        holds = match word.as_str() {
+            "and" => holds & next,
+            "or" => holds | next,
+            _ => return false,
+        };
+    }
+    holds
+}
+
+/// Reads a part of a condition. `None` if it is invalid.
+fn term(input: &mut Parser) -> Option<bool> {
+    let is_selector = match input.next().ok()? {
+        Token::ParenthesisBlock => false,
+        Token::Function(name) if name.eq_ignore_ascii_case("selector") => true,
+        Token::Function(_) => return Some(false),
+        _ => return None,
+    };
+    let inside = |input: &mut Parser| -> Result<bool, ParseError<()>> {
+        if is_selector {
+            let relative = ParseRelative::No;
+            return Ok(SelectorList::parse(&SelectorParser, input, relative).is_ok());
+        }
+        let declaration = input.try_parse(|input| -> Result<bool, ParseError<()>> {
+            let name = input.expect_ident_cloned()?;
+            input.expect_colon()?;
+            Ok(value(input, false).is_ok_and(|(value, _)| is_supported(&name, value)))
+        });
+        Ok(declaration.unwrap_or_else(|_| condition(input)))
+    };
+    input.parse_nested_block(inside).ok()
+}
+
+impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
+    type Prelude = SelectorList<Selectors>;
+    type QualifiedRule = ();
+    type Error = SelectorParseErrorKind;
+
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Self::Prelude, Error> {
+        self.spend(DECLARATION_WORK)?;
+        let relative =
+            if self.parent.is_some() { ParseRelative::ForNesting } else { ParseRelative::No };
+        SelectorList::parse(&SelectorParser, input, relative)
+    }
+
+    fn parse_block(
+        &mut self,
+        selectors: Self::Prelude,
+        _start: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), Error> {
+        let parts: usize = selectors.slice().iter().map(Selector::len).sum();
+        self.spend(parts as f64 * DECLARATION_WORK)?;
+        let (selectors, parts) = match &self.parent {
+            None => (selectors, parts),
+            Some((parent, parent_parts)) => {
+                // Each part may stand for all selectors of the parent.
+                let parts = parts.saturating_mul(*parent_parts);
+                if parts > MAX_NESTED_PARTS {
+                    self.refusal.get_or_insert(refused("too many nested selectors"));
+                    return Err(unexpected());
+                }
+                (selectors.replace_parent_selector(parent), parts)
+            }
+        };
+        let layer = self.layer;
+        self.block(input, Some((selectors, parts)), layer);
+        Ok(())
+    }
+}
+
+impl<'i> RuleBodyItemParser<'i, (), SelectorParseErrorKind> for Reader<'_> {
+    fn parse_declarations(&self) -> bool {
+        self.declares
+    }
+
+    fn parse_qualified(&self) -> bool {
+        self.nests
+    }
+}

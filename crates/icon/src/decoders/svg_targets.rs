@@ -1,0 +1,204 @@
+//! What references and lengths of an SVG come to in browsers, where usvg takes them otherwise.
+//!
+//! Gradients and patterns with a transform that has no inverse are as if they were missing, and a
+//! gradient without stops paints nothing. In a clip path, a `use` of another one clips nothing.
+//! Does not depend on how the document is written.
+
+use std::{collections::HashMap, str::FromStr};
+
+use resvg::{tiny_skia, usvg::roxmltree::Node};
+use svgtypes::{Length, Transform};
+
+use super::{
+    svg_css::Styled,
+    svg_lengths::only_quantity,
+    svg_properties::leading_url,
+    svg_transforms::{ReferenceBox, functions},
+    svg_viewports::diagonal,
+    svg_work::SvgWork,
+};
+use crate::error::IconError;
+
+/// Maximum number of references between gradients that count.
+const MAX_LINKS: usize = 32;
+/// Maximum length of a side of a symbol, which is read for each `use`.
+const MAX_SIDE_BYTES: usize = 64;
+/// Work of reading a byte of a transform.
+const BYTE_WORK: f64 = 12.0;
+
+/// The effect of a reference to a paint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Paint {
+    /// usvg draws it.
+    Drawn,
+    /// It counts as a reference to nothing.
+    Missing,
+    /// It paints nothing.
+    Empty,
+}
+
+/// A gradient or a pattern by itself.
+struct Own {
+    /// Whether its transform has no inverse. `None` if it has no transform.
+    is_flat: Option<bool>,
+    has_content: bool,
+    link: Option<usize>,
+}
+
+/// The gradients and patterns of a document.
+pub(crate) struct Paints {
+    by_element: HashMap<usize, Paint>,
+}
+
+impl Paints {
+    pub(crate) fn read(styled: &Styled, work: &mut SvgWork) -> Result<Self, IconError> {
+        let mut all = HashMap::new();
+        for index in 0..styled.elements.len() {
+            let node = styled.elements.node(index);
+            let transform = match node.tag_name().name() {
+                "linearGradient" | "radialGradient" => "gradientTransform",
+                "pattern" => "patternTransform",
+                _ => continue,
+            };
+            let bytes = node.attribute(transform).map_or(0, str::len);
+            work.spend(bytes as f64 * BYTE_WORK)?;
+            let is_pattern = transform == "patternTransform";
+            let is_stop = |child: Node| child.tag_name().name() == "stop";
+            let own = Own {
+                is_flat: styled.is_flat(index, transform),
+                has_content: is_pattern || node.children().any(is_stop),
+                link: styled.target(index),
+            };
+            all.insert(index, own);
+        }
+        let by_element = all.keys().map(|index| (*index, painted(*index, &all))).collect();
+        Ok(Self { by_element })
+    }
+
+    /// Returns the value of `fill` or `stroke` as usvg reads it.
+    pub(crate) fn written(&self, styled: &Styled, value: &str) -> String {
+        let Some((url, fallback)) = leading_url(value) else { return value.to_owned() };
+        let target = url.strip_prefix('#').and_then(|id| styled.ids.get(id));
+        let paint = target.and_then(|it| self.by_element.get(it)).unwrap_or(&Paint::Missing);
+        let fallback = fallback.trim();
+        let written = match paint {
+            Paint::Drawn => value,
+            Paint::Missing if !fallback.is_empty() => fallback,
+            Paint::Missing | Paint::Empty => "none",
+        };
+        written.to_owned()
+    }
+}
+
+fn painted(index: usize, all: &HashMap<usize, Own>) -> Paint {
+    let (mut is_flat, mut has_content) = (None, false);
+    let mut at = Some(index);
+    for _ in 0..MAX_LINKS {
+        let Some(own) = at.and_then(|at| all.get(&at)) else { break };
+        is_flat = is_flat.or(own.is_flat);
+        has_content |= own.has_content;
+        at = own.link;
+    }
+    match (is_flat, has_content) {
+        (Some(true), _) => Paint::Missing,
+        (_, false) => Paint::Empty,
+        _ => Paint::Drawn,
+    }
+}
+
+impl Styled<'_, '_> {
+    /// Returns the element to which `href` leads.
+    fn target(&self, index: usize) -> Option<usize> {
+        let node = self.elements.node(index);
+        let link = node.attributes().find(|it| it.name() == "href")?;
+        self.ids.get(link.value().trim().strip_prefix('#')?).copied()
+    }
+
+    fn is_flat(&self, index: usize, name: &str) -> Option<bool> {
+        let by_css = self.styles[index].computed("transform").filter(|it| it.is_css);
+        let matrix = if by_css.is_some() {
+            functions(self.styles[index].get("transform")?, self.viewport(index))?
+        } else {
+            let it = Transform::from_str(self.elements.node(index).attribute(name)?).ok()?;
+            let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
+            tiny_skia::Transform::from_row(a, b, c, d, e, f)
+        };
+        let [a, b, c, d] = [matrix.sx, matrix.ky, matrix.kx, matrix.sy].map(f64::from);
+        Some(a * d - b * c == 0.0)
+    }
+
+    /// Returns true for a `use` that draws nothing in browsers: of another `use` in a clip path, or
+    /// of a viewport without a width or height.
+    pub(crate) fn is_unused(&self, index: usize) -> bool {
+        if self.tag(index) != "use" {
+            return false;
+        }
+        let parent = self.elements.parent(index).map(|it| self.tag(it));
+        let is_flat = || {
+            ["width", "height"].iter().any(|name| {
+                let own = self.elements.node(index).attribute(*name);
+                let side = own.or_else(|| self.symbol_side(index, name));
+                side.is_some_and(|side| !length(side, 1.0).is_some_and(|side| side > 0.0))
+            })
+        };
+        match self.target(index).map(|it| self.tag(it)) {
+            Some("use") => parent == Some("clipPath"),
+            Some("symbol" | "svg") => is_flat(),
+            _ => false,
+        }
+    }
+
+    fn symbol_side(&self, index: usize, name: &str) -> Option<&str> {
+        if self.tag(index) != "use" || self.elements.node(index).attribute(name).is_some() {
+            return None;
+        }
+        let symbol = self.target(index).filter(|it| self.tag(*it) == "symbol")?;
+        // usvg takes all of the picture, not of the symbol around.
+        let is_inside = self.elements.parent(index).is_some_and(|it| self.is_in_symbol(it));
+        let all = is_inside.then_some("100%");
+        let side = self.elements.node(symbol).attribute(name).or(all)?;
+        (side.len() <= MAX_SIDE_BYTES && length(side, 1.0).is_some()).then_some(side)
+    }
+
+    fn is_in_symbol(&self, index: usize) -> bool {
+        self.elements.node(index).ancestors().any(|it| it.tag_name().name() == "symbol")
+    }
+
+    /// Returns the sides that a `use` has because the symbol that it uses has them, which usvg
+    /// ignores.
+    pub(crate) fn symbol_sides(&self, index: usize) -> Vec<(&'static str, String)> {
+        let side = |name| {
+            let side = self.symbol_side(index, name)?;
+            let written = self.attribute_length(index, name, side);
+            Some((name, written.unwrap_or_else(|| side.to_owned())))
+        };
+        ["width", "height"].into_iter().filter_map(side).collect()
+    }
+
+    /// Returns a length as usvg reads it, if it is written in a way that only browsers read.
+    pub(crate) fn attribute_length(&self, index: usize, name: &str, value: &str) -> Option<String> {
+        let whole: fn(ReferenceBox) -> f64 = match name {
+            "x" | "x1" | "x2" | "cx" | "fx" | "rx" | "width" => |viewport| viewport.width,
+            "y" | "y1" | "y2" | "cy" | "fy" | "ry" | "height" => |viewport| viewport.height,
+            "r" | "fr" => diagonal,
+            _ => return None,
+        };
+        // usvg takes parts of the picture's sides, not of its `viewBox`.
+        let is_part =
+            matches!(name, "width" | "height") && self.tag(index) == "use" && value.ends_with('%');
+        let whole = whole(self.viewport(index));
+        if Length::from_str(value).is_ok() && !(is_part && whole > 0.0) {
+            return None;
+        }
+        let length = length(value, whole);
+        // usvg takes an unreadable radius for a missing one, which is as long as the other.
+        let invalid = matches!(name, "rx" | "ry").then_some(0.0);
+        length.or(invalid).map(|length| (length as f32).to_string())
+    }
+}
+
+/// Returns a length or a number of CSS.
+fn length(text: &str, whole: f64) -> Option<f64> {
+    let found = only_quantity(text)?;
+    found.length(whole).or(found.number())
+}

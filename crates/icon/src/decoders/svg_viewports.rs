@@ -1,0 +1,111 @@
+//! The sides of an SVG, and the boxes in it to which percentages refer.
+//!
+//! Does not depend on how the document is written.
+
+use super::{svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox};
+
+/// Maximum number of ancestors that count; `svg_cost` rejects elements with more.
+const MAX_DEPTH: usize = 128;
+/// Maximum length in bytes of sides and boxes that count, because each element may read them.
+const MAX_BYTES: usize = 256;
+/// The sides of a picture that has none.
+pub(crate) const DEFAULT_SIDES: [f64; 2] = [300.0, 150.0];
+
+impl Styled<'_, '_> {
+    /// Returns an element's tag name without its prefix.
+    pub(crate) fn tag(&self, index: usize) -> &str {
+        self.elements.node(index).tag_name().name()
+    }
+
+    /// Returns the value of a property of an element or of those around it.
+    pub(crate) fn inherited(&self, index: usize, name: &str) -> Option<&str> {
+        let mut at = Some(index);
+        for _ in 0..MAX_DEPTH {
+            let index = at?;
+            if let Some(value) = self.styles[index].get(name) {
+                return Some(value);
+            }
+            at = self.elements.parent(index);
+        }
+        None
+    }
+
+    /// Returns the sides of the picture in CSS pixels.
+    pub(crate) fn root_sides(&self) -> [f64; 2] {
+        let side = |name: &str| self.side(0, name);
+        let (width, height) = (side("width"), side("height"));
+        let [across, down] = self.view_box(0).map_or(DEFAULT_SIDES, |it| [it.width, it.height]);
+        match (width, height, self.view_box(0).is_some()) {
+            (Some(width), Some(height), _) => [width, height],
+            (Some(width), None, true) => [width, width * down / across],
+            (None, Some(height), true) => [height * across / down, height],
+            (width, height, _) => [width.unwrap_or(across), height.unwrap_or(down)],
+        }
+    }
+
+    /// Returns the box of the picture in its own units.
+    pub(crate) fn root_box(&self) -> ReferenceBox {
+        let [width, height] = self.root_sides();
+        self.view_box(0).unwrap_or(ReferenceBox { width, height, ..ReferenceBox::default() })
+    }
+
+    pub(crate) fn side(&self, index: usize, name: &str) -> Option<f64> {
+        // The sides of the picture are those of its attributes.
+        let style = self.styles[index].get(name).filter(|_| index != 0);
+        let value = style.or_else(|| self.elements.node(index).attribute(name))?;
+        if value.len() > MAX_BYTES {
+            return None;
+        }
+        let number = value.trim().parse::<f64>().ok();
+        let length = || only_quantity(value).filter(|_| !is_relative(value))?.length(0.0);
+        number.or_else(length).filter(|side| *side > 0.0)
+    }
+
+    pub(crate) fn view_box(&self, index: usize) -> Option<ReferenceBox> {
+        let value = self.elements.node(index).attribute("viewBox")?;
+        if value.len() > MAX_BYTES {
+            return None;
+        }
+        let svgtypes::ViewBox { x, y, w, h } = value.parse().ok()?;
+        Some(ReferenceBox { x, y, width: w, height: h })
+    }
+
+    /// Returns the box around an element to which percentages refer.
+    pub(crate) fn viewport(&self, index: usize) -> ReferenceBox {
+        let mut at = self.elements.parent(index);
+        for _ in 0..MAX_DEPTH {
+            let Some(parent) = at else { break };
+            if matches!(self.tag(parent), "svg" | "symbol") {
+                let sides = || match parent {
+                    0 => self.root_sides(),
+                    _ => ["width", "height"].map(|name| self.side(parent, name).unwrap_or(0.0)),
+                };
+                let [width, height] =
+                    self.view_box(parent).map_or_else(sides, |it| [it.width, it.height]);
+                return ReferenceBox { width, height, ..ReferenceBox::default() };
+            }
+            at = self.elements.parent(parent);
+        }
+        ReferenceBox::default()
+    }
+}
+
+/// Returns the length to which percentages refer that are neither across nor down.
+pub(crate) fn diagonal(reference: ReferenceBox) -> f64 {
+    let ReferenceBox { width, height, .. } = reference;
+    ((width * width + height * height) / 2.0).sqrt()
+}
+
+/// Returns true for a side that is given in percent, or not at all.
+pub(crate) fn is_relative(value: &str) -> bool {
+    value.contains('%') || only_quantity(value).is_none()
+}
+
+/// Returns a sum of pixels and percent in pixels; other lengths as they are.
+pub(crate) fn resolved(value: &str, whole: f64) -> String {
+    if !value.contains('(') {
+        return value.to_owned();
+    }
+    let length = only_quantity(value).and_then(|it| it.length(whole));
+    length.map_or_else(|| value.to_owned(), |length| (length as f32).to_string())
+}
