@@ -1,28 +1,34 @@
 // The differences between our pictures and Chromium's that are meant, each by a name: what it
 // means, and how it is told from the file and what both sides made of it. The list is closed: a
 // difference with no name here is an error, and of several names that fit the first is taken.
-// That larger rasters are scaled in linear light here needs no name: both sides' go through our
-// scaler before they are compared. Nor does EXIF orientation, which both apply.
+// EXIF orientation needs no name: both apply it.
 
 /** Two pictures within this many levels of 255 are the same icon to the eye. */
 export const NEAR = 3;
+/** Pictures that are further apart differ. */
+export const FAR = 10;
 
 /** How many times the browser's own error (icons.mjs) a difference of edges may be. */
-const OWN_ERRORS = 2;
-/** And at most this: of the corpus' SVGs that are 3 to 10 apart none looks unlike but for text. */
-const MOST_EDGES = 10;
+const OWN_ERRORS = 3;
+/** And at most this: of the sets' SVGs that are 10 to 16 apart, wordmarks, none looks unlike. */
+const MOST_EDGES = 16;
 
 const text = ({ bytes }) => bytes.toString("latin1");
-const isSvg = ({ theirs }) => Boolean(theirs.averaged);
+const isSvg = ({ kind }) => kind === "svg";
 const isAvif = (row) => /^....ftypavi[fs]/s.test(text(row).slice(0, 12));
-/** BMP's compression fields of run lengths: RLE8, RLE4. */
-const hasRuns = ({ bytes }) => bytes.toString("latin1", 0, 2) === "BM" && bytes.length > 34 &&
-  [1, 2].includes(bytes.readUInt32LE(30));
+
+/** Whether the root has neither a viewBox nor two sides of a length. */
+function hasNoRatio(svg) {
+  const [root] = /<svg\b(?:"[^"]*"|'[^']*'|[^>"'])*>/.exec(svg) ?? [""];
+  const sides = root.match(/\s(?:width|height)\s*=\s*["'][^"'%]*["']/g) ?? [];
+  return !/\sviewBox\s*=/.test(root) && sides.length < 2;
+}
 
 export const REASONS = [{
   name: "tracking_pixel",
   means: "at most 2x2 pixels: no icon (convert.rs)",
-  told: ({ ours }) => ours.kind === "image_too_small",
+  told: ({ ours, theirs }) => ours.kind === "image_too_small" ||
+    (!ours.shown && theirs.shown && Math.max(theirs.width, theirs.height) <= 2),
 }, {
   name: "too_large",
   means: "a side of more than 2048 pixels is not decoded (limits.rs)",
@@ -39,12 +45,19 @@ export const REASONS = [{
     "profile or gamma that the file names, and when told not to it shows the same",
   told: ({ raw }) => raw <= NEAR,
 }, {
-  name: "bmp_untouched",
-  means: "pixels that no run of a bitmap touches are transparent as in Firefox, in Chromium black",
-  told: (row) => hasRuns(row) && row.onBlack <= NEAR,
+  name: "bmp_os2_runs",
+  means: "run lengths of 24 bits, which only OS/2 wrote, are refused (decoders/dib.rs)",
+  told: ({ kind, bytes, ours }) => kind === "bmp" && !ours.shown && bytes.length > 34 &&
+    bytes.readUInt32LE(14) === 64 && bytes.readUInt32LE(30) === 4,
+}, {
+  name: "raster_damaged",
+  means: "ours shows what there is of a damaged raster, of which Chromium shows nothing: by what " +
+    "img.decode() says; of formats whose header cannot make all pixels transparent, always",
+  told: ({ kind, theirs, ours }) => kind !== "svg" && ours.shown && !theirs.shown &&
+    (!theirs.decoded || ["avif", "bmp", "gif", "ico"].includes(kind)),
 }, {
   name: "avif_unsupported",
-  means: "an AVIF of a kind that hardly exists is refused (decision 0103)",
+  means: "an AVIF of a kind that hardly exists is refused (decision 0137)",
   told: ({ ours }) => ours.kind === "avif_unsupported",
 }, {
   name: "avif_opacity",
@@ -58,15 +71,45 @@ export const REASONS = [{
     "animation, whose full range it takes for a limited one",
   told: (row) => isAvif(row) && text(row).slice(8, 12) === "avis",
 }, {
+  name: "svg_bytes",
+  means: "an SVG of more than 512 KiB is refused (MAX_SVG_BYTES)",
+  told: ({ ours }) => /^svg refused: more than \d+ KiB$/.test(ours.reason),
+}, {
+  name: "svg_blend",
+  means: "color-dodge and color-burn are refused: what draws them differs by processor (0096)",
+  told: ({ ours }) => /^svg refused: blend mode color-(dodge|burn)$/.test(ours.reason),
+}, {
+  name: "svg_glyphs",
+  means: "text with characters that the bundled font lacks is refused (0096)",
+  told: ({ ours }) => ours.reason === "svg refused: text that the font lacks",
+}, {
   name: "svg_text",
   means: "ours draws text in one bundled font, Chromium in what the machine has " +
     "(decoders/svg_font.rs)",
   told: (row) => isSvg(row) && row.ours.kind === null && /<text[\s>]/.test(text(row)),
 }, {
+  name: "svg_animation",
+  means: "of an SVG that moves Chromium shows the moment at which it is drawn, ours the " +
+    "beginning: where that is nothing Chromium shows hardly more, else Chromium's own two " +
+    "drawings differ too",
+  told: (row) => isSvg(row) && /<(animate\w*|set)[\s>]|@keyframes/.test(text(row)) &&
+    (row.ours.kind === "image_blank" ? row.distance <= FAR :
+      row.ours.shown && row.distance <= OWN_ERRORS * row.ownError),
+}, {
+  name: "svg_no_ratio",
+  means: "an SVG without a viewBox and with a side missing or in percent has no ratio: Chromium " +
+    "shows as much of it as there is room, ours the size that it has by itself (svg_viewports.rs)",
+  told: (row) => isSvg(row) && row.ours.shown && hasNoRatio(text(row)),
+}, {
   name: "svg_edges",
-  means: "edges are smoothed otherwise: ours is from Chromium's at most twice as far as " +
+  means: "edges are smoothed otherwise: ours is from Chromium's at most three times as far as " +
     "Chromium's own, drawn 8 times as large and averaged",
-  told: (row) => isSvg(row) && row.decoding <= Math.min(OWN_ERRORS * row.ownError, MOST_EDGES),
+  told: (row) => isSvg(row) && row.distance <= Math.min(OWN_ERRORS * row.ownError, MOST_EDGES),
+}, {
+  name: "raster_filter",
+  means: "Chromium's pixels of natural sides are ours; those in 32x32 differ since ours is a " +
+    "sharper filter in linear light (scale.rs)",
+  told: (row) => !isSvg(row) && row.decoding <= NEAR,
 }];
 
 /** The name of the reason for a difference, null if it has none. */
