@@ -33,9 +33,10 @@ pub(crate) use metrics::{begin_at_zero, crawl_status, scan_status};
 /// Log lines written per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
 /// A healthy worker writes far fewer, and a person can still read a flood of this size.
 const LINES_PER_WINDOW: u32 = 1_000;
-/// Filters for libraries that log each failed request as an error.
-const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
-                     tokio_postgres=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
+/// Filters for libraries that log each failed request as an error, or what they ignore in an SVG.
+const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,resvg=off,\
+                     simplecss=off,selectors=off,fontdb=off,tiny_skia=off,tiny_skia_path=off,\
+                     aws_config=warn,tokio_postgres=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
                      opentelemetry_otlp=warn";
 
 /// The crates whose spans become traces.

@@ -73,13 +73,7 @@ struct AccountArgs {
           value_parser = clap::value_parser!(u64).range(0..=100_000))]
     on_demand: u64,
     /// Instance type of the workers
-    #[arg(
-        long,
-        env = "EVERYTAB_INSTANCE",
-        default_value = "c7g.large",
-        value_name = "TYPE",
-        requires = "aws"
-    )]
+    #[arg(long, env = "EVERYTAB_INSTANCE", default_value = "c7g.large", value_name = "TYPE")]
     instance: String,
 }
 

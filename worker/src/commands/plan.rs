@@ -37,7 +37,8 @@ pub struct PlanArgs {
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     public: bool,
     /// Hosts wanted at most
-    #[arg(long, env = "EVERYTAB_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
+    // EVERYTAB_LIMIT is the limit of this console's scan, and conflicts with --hosts.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Workers [default: 1; with --crawl-pages as many as its days need]
     #[arg(long, env = "EVERYTAB_WORKERS",

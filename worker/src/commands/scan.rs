@@ -135,7 +135,8 @@ struct StatusArgs {
     json: bool,
     /// Serve the same data as metrics for Prometheus, at http://ADDR/metrics. Keeps
     /// running after the scan ends and while Postgres is unreachable; shows the newest scan
-    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
+    // EVERYTAB_METRICS is the address of this host's worker.
+    #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
 }
 

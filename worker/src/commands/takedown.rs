@@ -32,7 +32,7 @@ pub struct TakedownArgs {
     #[arg(long, env = "EVERYTAB_EVERYWHERE")]
     everywhere: bool,
     /// With --everywhere: where backups are, each in a folder of its own
-    #[arg(long, env = "EVERYTAB_BACKUPS", value_name = "URL", requires = "everywhere")]
+    #[arg(long, value_name = "URL", requires = "everywhere")]
     backups: Option<String>,
     #[command(flatten)]
     database: DatabaseArgs,

@@ -116,6 +116,30 @@ fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn the_environment_of_a_worker_does_not_break_other_commands() {
+    // A console has the variables of its worker, scan and backups. The code of usage errors is 2.
+    let variables = [
+        ("EVERYTAB_METRICS", "127.0.0.1:9464"),
+        ("EVERYTAB_BACKUPS", "file:///b"),
+        ("EVERYTAB_LIMIT", "1000"),
+        ("EVERYTAB_INSTANCE", "c7g.xlarge"),
+    ];
+    let commands: [(i32, &[&str]); 6] = [
+        (0, &["plan", "--hosts", "1000"]),
+        (0, &["plan", "--crawl-pages", "1000"]),
+        (1, &["doctor", "--role", "index"]),
+        (1, &["scan", "status"]),
+        (1, &["crawl", "status", "0198c5d2-7d2e-7cc3-b2a4-6d1d3f1e9a10"]),
+        (1, &["takedown", "--site", "file:///nowhere/at/all", "a.example"]),
+    ];
+    for (code, arguments) in commands {
+        let mut command = worker(arguments);
+        command.env("DATABASE_URL", "postgres://127.0.0.1:1/none").envs(variables);
+        run(command).expect_code(code);
+    }
+}
+
+#[test]
 fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works() {
     let internet = internet(40, Mix::none());
     let s3 = internet.s3();

@@ -108,6 +108,7 @@ fn doctor_of_a_role_touches_no_other_store_and_needs_no_right_to_delete() {
         ("icons", "everytab_worker_icons", archive),
         ("bundles", "everytab_worker_site", archive),
         ("bundles", "everytab_worker_site", site),
+        ("bundles", "everytab_worker_site", "/everytab/site/manifest.json"),
         ("publish", "everytab_worker_site", site),
         ("index", "everytab_worker_crawl", "/crawl/"),
     ] {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use everytab_bundler::object_names::{BLOCKLIST, SCANS_PREFIX};
+use everytab_bundler::object_names::{BLOCKLIST, MANIFEST, SCANS_PREFIX};
 use everytab_coordinator::JobKind;
 use everytab_jobs::{scan_settings::ScanSettings, store_tokens};
 use everytab_storage::{
@@ -208,7 +208,20 @@ fn real_path(path: &Path) -> PathBuf {
 pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
     let remedy = "give this machine the rights to it; until then no page of its crawls is recorded";
     let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
-    can_be_used("crawl store", url, access, (remedy.to_owned(), remedy.to_owned())).await
+    let check =
+        can_be_used("crawl store", url, access, (remedy.to_owned(), remedy.to_owned())).await;
+    if is_worker || !check.ok {
+        return check;
+    }
+    match remove_crawlers_probe(url).await {
+        Ok(()) => check,
+        Err(error) => Check::fail("crawl store", error.to_string(), remedy),
+    }
+}
+
+async fn remove_crawlers_probe(url: &str) -> Result<(), StorageError> {
+    let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+    store.delete(&[format!("{CRAWL_PREFIX}{WORKER_PROBE}")]).await
 }
 
 /// Tries what `access` says, and deletes the probe. The remedies apply if the store cannot be
@@ -241,13 +254,13 @@ async fn can_be_used(
         }
         _ => try_store(&*store, &key).await,
     };
+    let tried = match (tried, access) {
+        (Ok(None), Access::ReadWrite(SCANS_PREFIX)) => read_manifest(&*store).await.map(|()| None),
+        (tried, _) => tried,
+    };
     // Remove the probe even after an error. A worker's keys usually may not. `scan gc` sweeps only
     // archives and sites.
-    let mut probes = vec![key.clone()];
-    if access == Access::Full {
-        probes.push(format!("{CRAWL_PREFIX}{WORKER_PROBE}"));
-    }
-    let removed = match store.delete(&probes).await {
+    let removed = match store.delete(std::slice::from_ref(&key)).await {
         Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
         removed => removed,
     };
@@ -260,6 +273,14 @@ async fn can_be_used(
         Ok(None) => Check::ok(name, format!("{url} {can}")),
         Ok(Some(fault)) => Check::fail(name, format!("{url}: {fault}"), "use another store"),
         Err(error) => Check::fail(name, error.to_string(), refuses),
+    }
+}
+
+/// Reads the manifest, because a bundle job compares its shard with the site's.
+async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
+    match store.get(MANIFEST).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -350,6 +371,9 @@ mod tests {
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
         let left = "crawl-data/.doctor-probe";
         store.put(left, Bytes::from_static(PROBE), PutOptions::default()).await.unwrap();
+        // An operator's keys of another store may not delete there.
+        assert!(usable("private", &url, Access::Full, None).await.ok);
+        assert_eq!(store.list_all("").await.unwrap().len(), 1);
         assert!(crawl_store(&url, false).await.ok);
         assert_eq!(store.list_all("").await.unwrap(), []);
     }

@@ -40,7 +40,8 @@ pub(super) struct StatusArgs {
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
-    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
+    // EVERYTAB_METRICS is the address of this host's worker.
+    #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     pub(super) metrics: Option<SocketAddr>,
 }
 
