@@ -129,6 +129,7 @@ phases   | terraform/modules/scanning/observability.tf | s/scaling_adjustment   
 phases   | telemetry/alerts.yml | s/AWS\/RDS FreeStorageSpace/AWS\/RDS CPUUtilization/
 phases   | terraform/modules/fleet/observability.tf | s/"CPUSurplusCreditBalance"$/"CPUCreditBalance"/
 phases   | terraform/modules/scanning/iam.tf | s/"aws:ResourceTag\/Name" = local.console_name/"aws:ResourceTag\/Project" = var.name/
+phases   | terraform/modules/scanning/iam.tf | s/manifest.json"/manifest"/
 phases   | terraform/modules/scanning/iam.tf | s/Resource = module.fleet.database.arn/Resource = "arn:aws:rds:*"/
 phases   | terraform/modules/scanning/iam.tf | /"rds:StopDBInstance"/s/rds:Stop/rds:Reboot/
 phases   | terraform/modules/scanning/iam.tf | s/, "rds:DescribeDBInstances"//

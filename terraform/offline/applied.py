@@ -105,6 +105,9 @@ WRITES = {
     "console": {"site/*", "archive/*", "kept/blocklist.txt", "kept/backups/*", "kept/.doctor/*"},
 }
 DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*", "kept/backups/*/progress/*"}}
+# The objects that jobs read in the scan's own buckets.
+READS = {"archive/archive/*", "archive/.everytab/*", "site/scans/*", "site/.everytab/*",
+         "site/manifest.json"}
 # Actions that AWS has for no single resource.
 FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
            "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel",
@@ -157,6 +160,10 @@ def roles(of):
                listed(one["Resource"]) if "s3:DeleteObject" in listed(one["Action"])}
     if not {"site/*", "archive/*"} <= deleted:
         yield f"scan gc can sweep only {sorted(filter(None, deleted))}"
+    read = {in_bucket(resource) for name, one in statements(of) for resource in
+            listed(one["Resource"]) if name == "scanner" and "s3:GetObject" in listed(one["Action"])}
+    if not READS <= read:
+        yield f"jobs cannot read {sorted(READS - read)}"
 
 
 # The rights to stop Postgres and the console, which only the console has.

@@ -139,6 +139,12 @@ locals {
           Action   = "s3:GetObject"
           Resource = ["${local.archive}/.everytab/*", "${local.site}/.everytab/*"]
         },
+        # A shard of the scan that the site shows keeps its tabs if it would lose many.
+        {
+          Sid      = "ReadTheManifest"
+          Action   = "s3:GetObject"
+          Resource = "${local.site}/manifest.json"
+        },
       ]
     }
 
