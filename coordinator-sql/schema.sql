@@ -5092,7 +5092,8 @@ CREATE FUNCTION coordinator.make_partition(p_table text, p_name text, p_bounds t
     AS $$
 begin
     perform coordinator.lock_partitions();
-    -- A session may remember that there was no such table, and taking this lock does not tell it.
+    -- Query the catalog: a session may have cached that the table does not exist, and taking this
+    -- lock does not invalidate that.
     if not exists (select from pg_class c
                     where c.relnamespace = 'everytab'::regnamespace and c.relname = p_name) then
         -- Attaching does not keep others from reading and writing; making it in place would.
@@ -6392,9 +6393,9 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- What jobs were released for: stores, resolvers and this database, until a job of the kind
-        -- is completed that was leased afterwards: one that was leased before may have read all
-        -- that it needs. A resolver is that of one worker, so another worker's job shows nothing.
+        -- The stores, resolvers and databases for which jobs were released, until a job of the kind
+        -- completes that was leased later. A job that was leased before may have read all that it
+        -- needs, and a job of another worker says nothing about this worker's resolver.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
