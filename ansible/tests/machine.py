@@ -98,7 +98,8 @@ class Machine:
                    'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n')
         extra = {"/etc/everytab/worker.env": trust + fetches,
                  "/etc/everytab/crawl.env": fetches,
-                 "/etc/everytab/crawls.env": trust,
+                 "/etc/everytab/crawls.env":
+                 trust + 'EVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n',
                  # For this name Caddy makes a certificate itself.
                  "/etc/everytab/proxy.env": 'EVERYTAB_API_DOMAIN="localhost"\n',
                  "/etc/everytab/broker.env": trust,
