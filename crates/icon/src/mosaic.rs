@@ -10,10 +10,12 @@ mod huffman;
 mod scan;
 mod transform;
 
+pub(crate) use self::{scan::ZIGZAG, transform::to_rgb};
+
 use self::{
     huffman::{MAX_CODE_BITS, Table},
-    scan::{Blocks, COMPONENTS, Tables, ZIGZAG},
-    transform::{Block, SIDE, forward, inverse, to_rgb, to_ycc},
+    scan::{Blocks, COMPONENTS, Tables},
+    transform::{Block, SIDE, forward, inverse, to_ycc},
 };
 
 /// Maximum side of a picture in pixels.

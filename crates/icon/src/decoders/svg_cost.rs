@@ -14,7 +14,7 @@ use super::{
     svg_references::Circle,
     svg_strokes::{Outlines, enlargement, largest_viewport, numbers, viewport_scale, widest},
     svg_style::{Reference, References},
-    svg_work::{MAX_WORK, SvgWork, exceeds, refused},
+    svg_work::{MAX_WORK, SvgWork, XML_BYTE_WORK, exceeds, refused},
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
@@ -29,8 +29,6 @@ const MAX_DEPTH: usize = 96;
 /// Maximum number in a path, radius or viewport. An arc becomes about as many curves as the sixth
 /// root of its radius: 22 at this limit, but more than any memory holds for the largest `f64`.
 const MAX_LENGTH: f64 = 1e8;
-/// Work of reading a byte of XML.
-const BYTE_WORK: f64 = 4.0;
 /// Work of an element. Each 32 bytes of its attributes count as one more element.
 const ELEMENT_WORK: u64 = 800;
 /// Work of reading a curve of a path. An arc is many of them.
@@ -43,7 +41,7 @@ const CHARACTER_CURVES: f64 = 15.0;
 
 /// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
-    work.spend(text.len() as f64 * BYTE_WORK)?;
+    work.spend(text.len() as f64 * XML_BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
     // Quoted values contain few `=` signs. The text of styles and scripts counts up to the next
     // tag.

@@ -21,15 +21,14 @@ use super::{
     svg_selectors::Elements,
     svg_sheet::{Rule, Sheets, declarations, matches_tab},
     svg_variables::{Expansion, Variables},
-    svg_work::{SvgWork, refused},
+    svg_work::{CSS_BYTE_WORK, SvgWork, refused},
 };
 use crate::{error::IconError, sniff::svg_root::SVG_NAMESPACE};
 
 /// The namespace of HTML, whose style sheets browsers apply to the whole document.
 const XHTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
-/// Work of an element, of a byte of its properties, and of a byte of a style sheet.
+/// Work of an element, and of a byte of a style sheet.
 const ELEMENT_WORK: f64 = 400.0;
-const BYTE_WORK: f64 = 12.0;
 const SHEET_BYTE_WORK: f64 = 60.0;
 /// Work of trying a rule on an element, of each of its questions, and of applying a declaration.
 const RULE_WORK: f64 = 100.0;
@@ -156,7 +155,7 @@ impl<'a> Style<'a> {
                 _ => one.value,
             };
             // Added transforms get longer each time.
-            work.spend(text.len() as f64 * BYTE_WORK)?;
+            work.spend(text.len() as f64 * CSS_BYTE_WORK)?;
             if let Some(value) = read(property, &text, false) {
                 self.set(property, value, false);
             }
@@ -235,7 +234,7 @@ struct Cascade<'s, 'w, 'a, 'input> {
 fn applied_work(property: &Property, value: &Value) -> f64 {
     let Value::Known(text) = value else { return 0.0 };
     let is_shape = matches!(property.kind, Kind::ClipPath | Kind::Transform);
-    text.len() as f64 * if is_shape { SHAPE_BYTE_WORK } else { BYTE_WORK }
+    text.len() as f64 * if is_shape { SHAPE_BYTE_WORK } else { CSS_BYTE_WORK }
 }
 
 /// The order of a declaration in the cascade.
@@ -253,14 +252,14 @@ impl Cascade<'_, '_, '_, '_> {
         for attribute in node.attributes().filter(|it| it.namespace().is_none()) {
             let property = property(attribute.name()).filter(|it| it.is_attribute);
             let Some(property) = property else { continue };
-            self.work.spend(attribute.value().len() as f64 * BYTE_WORK)?;
+            self.work.spend(attribute.value().len() as f64 * CSS_BYTE_WORK)?;
             if let Some(value) = read(property, attribute.value().trim(), false) {
                 style.set(property, value, false);
             }
         }
         let inline = match node.attribute("style") {
             Some(text) => {
-                self.work.spend(text.len() as f64 * BYTE_WORK)?;
+                self.work.spend(text.len() as f64 * CSS_BYTE_WORK)?;
                 declarations(text, self.work)?
             }
             None => Vec::new(),

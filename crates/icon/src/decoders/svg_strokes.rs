@@ -12,6 +12,8 @@ use std::str::FromStr;
 use resvg::usvg::roxmltree::{Document, Node};
 use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform};
 
+use super::svg_work::MAX_SIDE_BYTES;
+
 /// Work of a line, and of a curve by the largest of its coordinates and the stroke's width: the
 /// mean of random curves with the worst of widths. A larger curve is never stroked.
 const LINE_WORK: f64 = 300.0;
@@ -21,9 +23,6 @@ const CURVE_WORK: [(f64, f64); 3] =
 const DEFAULT_SIDE: f64 = 300.0;
 /// Bound of the side of a viewport or tile whose size is not known.
 const UNKNOWN_SIDE: f64 = 2_048.0;
-/// Maximum length in bytes of a side or a viewBox, because each element reads those around it. A
-/// longer one counts as infinite.
-const MAX_SIDE_BYTES: usize = 256;
 /// Maximum length of an absolute unit in pixels: an inch.
 const UNIT_PIXELS: f64 = 96.0;
 /// Maximum length in pixels of a unit that depends on a font.

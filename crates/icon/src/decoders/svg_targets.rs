@@ -6,25 +6,23 @@
 
 use std::{collections::HashMap, str::FromStr};
 
-use resvg::{tiny_skia, usvg::roxmltree::Node};
-use svgtypes::{Length, Transform};
+use resvg::usvg::roxmltree::Node;
+use svgtypes::Length;
 
 use super::{
     svg_css::Styled,
     svg_lengths::only_quantity,
     svg_properties::leading_url,
-    svg_transforms::{ReferenceBox, functions},
+    svg_transforms::{self, ReferenceBox, functions},
     svg_viewports::diagonal,
-    svg_work::SvgWork,
+    svg_work::{CSS_BYTE_WORK, SvgWork},
 };
 use crate::error::IconError;
 
 /// Maximum number of references between gradients that count.
 const MAX_LINKS: usize = 32;
-/// Maximum length of a side of a symbol, which is read for each `use`.
-const MAX_SIDE_BYTES: usize = 64;
-/// Work of reading a byte of a transform.
-const BYTE_WORK: f64 = 12.0;
+/// Maximum length in bytes of a side of a symbol, which is read for each `use`.
+const MAX_SYMBOL_SIDE_BYTES: usize = 64;
 
 /// The effect of a reference to a paint.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +59,7 @@ impl Paints {
                 _ => continue,
             };
             let bytes = node.attribute(transform).map_or(0, str::len);
-            work.spend(bytes as f64 * BYTE_WORK)?;
+            work.spend(bytes as f64 * CSS_BYTE_WORK)?;
             let is_pattern = transform == "patternTransform";
             let is_stop = |child: Node| child.tag_name().name() == "stop";
             let own = Own {
@@ -119,9 +117,7 @@ impl Styled<'_, '_> {
         let matrix = if by_css.is_some() {
             functions(self.styles[index].get("transform")?, self.viewport(index))?
         } else {
-            let it = Transform::from_str(self.elements.node(index).attribute(name)?).ok()?;
-            let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
-            tiny_skia::Transform::from_row(a, b, c, d, e, f)
+            svg_transforms::attribute(self.elements.node(index).attribute(name)?)?
         };
         let [a, b, c, d] = [matrix.sx, matrix.ky, matrix.kx, matrix.sy].map(f64::from);
         Some(a * d - b * c == 0.0)
@@ -157,7 +153,7 @@ impl Styled<'_, '_> {
         let is_inside = self.elements.parent(index).is_some_and(|it| self.is_in_symbol(it));
         let all = is_inside.then_some("100%");
         let side = self.elements.node(symbol).attribute(name).or(all)?;
-        (side.len() <= MAX_SIDE_BYTES && length(side, 1.0).is_some()).then_some(side)
+        (side.len() <= MAX_SYMBOL_SIDE_BYTES && length(side, 1.0).is_some()).then_some(side)
     }
 
     fn is_in_symbol(&self, index: usize) -> bool {

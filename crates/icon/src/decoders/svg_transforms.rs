@@ -31,6 +31,13 @@ pub(crate) struct Transforms<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
+/// Parses the value of an attribute `transform`, which has no units. `None` if it is invalid.
+pub(crate) fn attribute(value: &str) -> Option<Transform> {
+    let it: svgtypes::Transform = value.parse().ok()?;
+    let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
+    Some(Transform::from_row(a, b, c, d, e, f))
+}
+
 /// Returns the matrix of an element whose `transform` is `own`.
 pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -> Transform {
     let value = |name, value: Option<&str>| {

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     svg_properties::Value,
-    svg_work::{SvgWork, refused},
+    svg_work::{CSS_BYTE_WORK, SvgWork, refused},
 };
 use crate::error::IconError;
 
@@ -20,8 +20,6 @@ const MAX_DEPTH: usize = 8;
 const MAX_VALUE_BYTES: usize = 256 * 1024;
 /// Work of storing a variable for an element.
 const VARIABLE_WORK: f64 = 60.0;
-/// Work of a byte, for reading it several times.
-const BYTE_WORK: f64 = 12.0;
 
 /// The variables of an element by name.
 pub(crate) type Variables = Rc<HashMap<Rc<str>, Rc<str>>>;
@@ -112,7 +110,7 @@ impl Expansion {
         depth: usize,
         work: &mut SvgWork,
     ) -> Result<Option<String>, IconError> {
-        work.spend(text.len() as f64 * BYTE_WORK)?;
+        work.spend(text.len() as f64 * CSS_BYTE_WORK)?;
         let mut written = String::new();
         let mut rest = text;
         let mut seen = 0;

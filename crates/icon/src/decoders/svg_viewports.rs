@@ -2,12 +2,13 @@
 //!
 //! Does not depend on how the document is written.
 
-use super::{svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox};
+use super::{
+    svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox,
+    svg_work::MAX_SIDE_BYTES,
+};
 
 /// Maximum number of ancestors that count; `svg_cost` rejects elements with more.
 const MAX_DEPTH: usize = 128;
-/// Maximum length in bytes of sides and boxes that count, because each element may read them.
-const MAX_BYTES: usize = 256;
 /// The sides of a picture that has none.
 pub(crate) const DEFAULT_SIDES: [f64; 2] = [300.0, 150.0];
 
@@ -53,7 +54,7 @@ impl Styled<'_, '_> {
         // The sides of the picture are those of its attributes.
         let style = self.styles[index].get(name).filter(|_| index != 0);
         let value = style.or_else(|| self.elements.node(index).attribute(name))?;
-        if value.len() > MAX_BYTES {
+        if value.len() > MAX_SIDE_BYTES {
             return None;
         }
         let number = value.trim().parse::<f64>().ok();
@@ -63,7 +64,7 @@ impl Styled<'_, '_> {
 
     pub(crate) fn view_box(&self, index: usize) -> Option<ReferenceBox> {
         let value = self.elements.node(index).attribute("viewBox")?;
-        if value.len() > MAX_BYTES {
+        if value.len() > MAX_SIDE_BYTES {
             return None;
         }
         let svgtypes::ViewBox { x, y, w, h } = value.parse().ok()?;

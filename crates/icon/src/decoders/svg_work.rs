@@ -12,6 +12,13 @@ use crate::error::IconError;
 /// Maximum number of units of work for one SVG. Of 65,000 real icons 99 in 100 take less than a
 /// million, and the dearest 18 million.
 pub const MAX_WORK: u64 = 40_000_000;
+/// Work of reading or writing a byte of XML.
+pub(crate) const XML_BYTE_WORK: f64 = 4.0;
+/// Work of a byte of CSS or of an attribute's value, which is read several times.
+pub(crate) const CSS_BYTE_WORK: f64 = 12.0;
+/// Maximum length in bytes of a side or a `viewBox`, because each element reads those around it.
+pub(crate) const MAX_SIDE_BYTES: usize = 256;
+
 pub(crate) fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
 }

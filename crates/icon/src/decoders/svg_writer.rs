@@ -23,9 +23,9 @@ use super::{
     svg_properties::{Kind, Value, background, leading_url, property},
     svg_shapes,
     svg_targets::Paints,
-    svg_transforms::{ReferenceBox, Transforms, functions, matrix},
+    svg_transforms::{self, ReferenceBox, Transforms, functions, matrix},
     svg_viewports::{DEFAULT_SIDES, diagonal, is_relative, resolved},
-    svg_work::{SvgWork, refused},
+    svg_work::{SvgWork, XML_BYTE_WORK, refused},
 };
 use crate::{error::IconError, sniff::svg_root::SVG_NAMESPACE};
 
@@ -35,8 +35,6 @@ const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const MAX_DEPTH: usize = 128;
 /// Maximum length in bytes of a list of dashes that is scaled. A longer one stays as it is.
 const MAX_DASH_BYTES: usize = 1024;
-/// Work of writing a byte.
-const BYTE_WORK: f64 = 4.0;
 /// Work of measuring an element, and of writing what depends on it.
 const MEASURED_WORK: f64 = 4_000.0;
 /// Elements that are not drawn, nor their content.
@@ -149,13 +147,13 @@ impl Writer<'_, '_, '_> {
         self.properties(index);
         self.text.push('>');
         let bytes = self.text.len() + self.definitions.len() - before;
-        self.work.spend(bytes as f64 * BYTE_WORK)?;
+        self.work.spend(bytes as f64 * XML_BYTE_WORK)?;
         let in_text = in_text || tag == "text";
         for child in node.children() {
             if let Some(child) = self.styled.elements.index(child) {
                 self.element(child, depth + 1, in_text)?;
             } else if let Some(text) = child.text().filter(|_| in_text && child.is_text()) {
-                self.work.spend(text.len() as f64 * BYTE_WORK)?;
+                self.work.spend(text.len() as f64 * XML_BYTE_WORK)?;
                 escape(text, &mut self.text);
             }
         }
@@ -434,10 +432,7 @@ impl Writer<'_, '_, '_> {
         };
         let own = match value {
             Some(value) if is_css => functions(value, reference),
-            Some(value) => value.parse::<svgtypes::Transform>().ok().map(|it| {
-                let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
-                Transform::from_row(a, b, c, d, e, f)
-            }),
+            Some(value) => svg_transforms::attribute(value),
             None => None,
         };
         let Transform { sx, ky, kx, sy, tx, ty } = matrix(own.unwrap_or_default(), all, reference);

@@ -163,7 +163,7 @@ async fn usable(
             Err(error) => return Check::fail(name, error.to_string(), remedies.1),
         }
     }
-    can_be_used(name, url, access, remedies).await
+    can_be_used(name, url, access, None, remedies).await
 }
 
 /// Returns whether a store is the scan's archive or site, regardless of the spelling of its URL.
@@ -208,28 +208,17 @@ fn real_path(path: &Path) -> PathBuf {
 pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
     let remedy = "give this machine the rights to it; until then no page of its crawls is recorded";
     let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
-    let check =
-        can_be_used("crawl store", url, access, (remedy.to_owned(), remedy.to_owned())).await;
-    if is_worker || !check.ok {
-        return check;
-    }
-    match remove_crawlers_probe(url).await {
-        Ok(()) => check,
-        Err(error) => Check::fail("crawl store", error.to_string(), remedy),
-    }
+    let left = if is_worker { None } else { Some(format!("{CRAWL_PREFIX}{WORKER_PROBE}")) };
+    can_be_used("crawl store", url, access, left, (remedy.to_owned(), remedy.to_owned())).await
 }
 
-async fn remove_crawlers_probe(url: &str) -> Result<(), StorageError> {
-    let store = everytab_storage::open(url, &StoreSettings::default()).await?;
-    store.delete(&[format!("{CRAWL_PREFIX}{WORKER_PROBE}")]).await
-}
-
-/// Tries what `access` says, and deletes the probe. The remedies apply if the store cannot be
-/// opened, and if it denies access.
+/// Tries what `access` says, and deletes the probe and the one that a worker left. The remedies
+/// apply if the store cannot be opened, and if it denies access.
 async fn can_be_used(
     name: &'static str,
     url: &str,
     access: Access,
+    left: Option<String>,
     (not_opened, refuses): (String, String),
 ) -> Check {
     let store = match everytab_storage::open(url, &StoreSettings::default()).await {
@@ -260,7 +249,8 @@ async fn can_be_used(
     };
     // Remove the probe even after an error. A worker's keys usually may not. `scan gc` sweeps only
     // archives and sites.
-    let removed = match store.delete(std::slice::from_ref(&key)).await {
+    let probes: Vec<String> = std::iter::once(key.clone()).chain(left).collect();
+    let removed = match store.delete(&probes).await {
         Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
         removed => removed,
     };

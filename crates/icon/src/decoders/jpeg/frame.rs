@@ -9,15 +9,19 @@ use super::{
     huffman::Huffman,
     input::{Input, Stop},
 };
+use crate::mosaic::ZIGZAG;
 
 /// Natural position of each coefficient in the order of the file. A damaged run of zeros may lead
 /// past the end.
-pub(super) const ORDER: [u8; 64 + 16] = [
-    0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
-    13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,
-    52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-    63, 63, 63, 63, 63, 63,
-];
+pub(super) const ORDER: [u8; 64 + 16] = {
+    let mut order = [63; 64 + 16];
+    let mut index = 0;
+    while index < ZIGZAG.len() {
+        order[index] = ZIGZAG[index] as u8;
+        index += 1;
+    }
+    order
+};
 /// Maximum number of blocks in a unit of an interleaved scan (T.81, B.2.3).
 const MAX_UNIT_BLOCKS: usize = 10;
 /// Maximum sampling factor (T.81, B.2.2).

@@ -4,6 +4,7 @@
 use multiversion::multiversion;
 
 use super::frame::{Component, ComponentColours, Frame};
+use crate::mosaic::to_rgb;
 
 /// The samples of a component.
 #[derive(Debug)]
@@ -157,7 +158,7 @@ fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [
         ComponentColours::YCbCr => {
             for (((pixel, &luma), &blue), &red) in row.iter_mut().zip(first).zip(second).zip(third)
             {
-                let [red, green, blue] = rgb(luma, blue, red);
+                let [red, green, blue] = to_rgb([luma, blue, red]);
                 *pixel = [red, green, blue, 255];
             }
         }
@@ -166,7 +167,7 @@ fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [
             for (pixel, (((&first, &second), &third), &black)) in row.iter_mut().zip(inks) {
                 let inks = match colours {
                     ComponentColours::Cmyk => [first, second, third],
-                    _ => rgb(first, second, third).map(|light| 255 - light),
+                    _ => to_rgb([first, second, third]).map(|light| 255 - light),
                 };
                 // As browsers do: all inks count as inverted.
                 let [red, green, blue] =
@@ -175,17 +176,4 @@ fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [
             }
         }
     }
-}
-
-/// Converts luma and chroma to red, green and blue (JFIF 1.02, page 3).
-#[inline(always)]
-fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
-    const HALF: i32 = 1 << 15;
-    let (luma, blue, red) = (i32::from(luma), i32::from(blue) - 128, i32::from(red) - 128);
-    let values = [
-        luma + ((red * 91_881 + HALF) >> 16),
-        luma + ((blue * -22_554 + red * -46_802 + HALF) >> 16),
-        luma + ((blue * 116_130 + HALF) >> 16),
-    ];
-    values.map(|value| value.clamp(0, 255) as u8)
 }
