@@ -69,8 +69,7 @@ pub(crate) struct LenientHeads<S> {
     heads: Arc<Heads>,
     /// Whether the head of the response is incomplete.
     is_in_head: bool,
-    /// Bytes that hyper has not read, of which the first `given` are read and those up to `ready`
-    /// may be.
+    /// Received bytes. hyper has read those before `given`, and may read those before `ready`.
     bytes: Vec<u8>,
     given: usize,
     ready: usize,

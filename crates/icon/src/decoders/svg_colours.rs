@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_already_or_to_nobody_is_left() {
+    fn colours_that_usvg_reads_and_invalid_ones_are_unchanged() {
         let long = format!("lab(50 40 {}60)", " ".repeat(MAX_ARGUMENT_BYTES));
         let cases = [
             "rgb(1, 2, 3)",

@@ -3,8 +3,8 @@
 //! usvg knows little CSS: few selectors, no variables, no units in transforms, and a declaration
 //! that it cannot read ends the block. So this module does the cascade: presentation attributes,
 //! style sheets and `style`, by importance, layer, specificity and order. `svg_writer` writes the
-//! result as attributes of a new document without style sheets. Invariant: what is done for a rule,
-//! a declaration or an element is paid for. Does not depend on how a property is drawn.
+//! result as attributes of a new document without style sheets. Invariant: all work for a rule, a
+//! declaration or an element is paid for. Does not depend on how a property is drawn.
 
 use std::{
     cmp::Reverse,

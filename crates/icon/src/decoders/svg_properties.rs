@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     /// A number or a percentage.
     Alpha,
     Number,
-    /// A length of which only the shape's outline depends; numbers are pixels.
+    /// A length that only the shape's outline depends on; numbers are pixels.
     Length,
     /// As `Length`, or a word.
     Spacing,
@@ -215,7 +215,8 @@ pub(crate) enum Target {
     Variable(Rc<str>),
 }
 
-/// Adds the declarations that a text stands for. Adds none if it is invalid or unknown.
+/// Parses a declaration, which may be a shorthand for several. Adds none if it is invalid or
+/// unknown.
 pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<Declaration>) {
     if name.starts_with("--") {
         let value = wide(value).map_or_else(|| Value::Open(value.trim().into()), Value::Wide);

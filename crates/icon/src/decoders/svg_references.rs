@@ -1,4 +1,5 @@
-//! Rewrites the references of an SVG that usvg follows otherwise than browsers.
+//! Removes references by which elements of an SVG refer to themselves, and applies the transforms
+//! of symbols, as browsers do and usvg does not.
 //!
 //! Browsers ignore a reference by which an element refers to itself, directly or through others,
 //! and draw the rest. usvg finds some of them only by recursion without end. And it ignores the

@@ -162,8 +162,8 @@ pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     transforms.product::<f64>() * viewport
 }
 
-/// Returns how many times larger the content of `viewed` is drawn, at least 1: with the sides of
-/// `sized`, of which each that is missing is at most `largest`.
+/// Returns how many times larger the content of `viewed` is drawn with the sides of `sized`, at
+/// least 1. A missing side counts as `largest`.
 pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     let Some(view) = viewed.attribute("viewBox") else { return 1.0 };
     if view.len() > MAX_SIDE_BYTES {

@@ -59,8 +59,7 @@ impl<'a, 'input> References<'a, 'input> {
     }
 }
 
-/// Parses each `url(#id)` of a property, of which a filter has several: returns the kind of
-/// reference and the id.
+/// Returns the kind and the id of each `url(#id)` in a property's value. A filter may have several.
 fn references<'a>(property: &str, value: &'a str) -> impl Iterator<Item = (Reference, &'a str)> {
     let kind = match property {
         "fill" | "stroke" => Reference::Inherited,

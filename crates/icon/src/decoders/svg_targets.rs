@@ -1,6 +1,6 @@
-//! What references and lengths of an SVG come to in browsers, where usvg takes them otherwise.
+//! Resolves references and lengths of an SVG as browsers do, where usvg differs.
 //!
-//! Gradients and patterns with a transform that has no inverse are as if they were missing, and a
+//! Gradients and patterns with a transform that has no inverse count as missing, and a
 //! gradient without stops paints nothing. In a clip path, a `use` of another one clips nothing.
 //! Does not depend on how the document is written.
 

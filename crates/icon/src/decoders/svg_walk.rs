@@ -305,8 +305,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Makes the outline of a stroke, and pays for the pieces of which it consists, for making it
-    /// here and elsewhere.
+    /// Makes the outline of a stroke, and pays for its pieces and for making it here and elsewhere.
     fn outline(
         &mut self,
         data: &tiny_skia::Path,

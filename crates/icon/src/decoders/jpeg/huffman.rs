@@ -144,7 +144,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok((self.buffer >> self.left) as i32 & ((1 << count) - 1))
     }
 
-    /// Reads a number of `count` bits, of which the upper half are positive (T.81, F.2.2.1).
+    /// Reads a number of `count` bits. It is positive if its first bit is 1 (T.81, F.2.2.1).
     #[inline]
     pub(super) fn signed(&mut self, count: u32) -> Result<i32, Stop> {
         let number = self.take(count)?;

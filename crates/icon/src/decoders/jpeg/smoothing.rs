@@ -1,6 +1,6 @@
-//! Estimates coefficients that no scan of a progressive JPEG gave from the first coefficients of
+//! Estimates coefficients that are missing from a progressive JPEG, from the first coefficients of
 //! the blocks around, with the weights of libjpeg-turbo 3 (`jdcoefct.c`; ITU-T T.81, K.8, has
-//! smaller ones). Without them a picture of which little came has hard edges between blocks.
+//! smaller ones). Otherwise a file that ends early has hard edges between blocks.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader},
@@ -26,7 +26,7 @@ const fn transposed(weights: Weights) -> Weights {
 
 const NONE: [i32; 5] = [0; 5];
 
-/// The weights for a block of which only the first coefficient is known, in the order of the file.
+/// The weights for a block with only its first coefficient, in the order of the file.
 const FIRST_ONLY: [Weights; ESTIMATED] = {
     const OUTER: [i32; 5] = [-2, -6, -8, -6, -2];
     const INNER: [i32; 5] = [-6, 6, 42, 6, -6];
@@ -52,7 +52,7 @@ const FIRST_ONLY: [Weights; ESTIMATED] = {
     ]
 };
 
-/// The weights for a block of which other coefficients are known, too.
+/// The weights for a block that also has other coefficients.
 const PARTLY: [Weights; 6] = {
     const AC01: Weights = [NONE, NONE, [-7, 50, 0, -50, 7], NONE, NONE];
     const AC02: Weights = [NONE, NONE, [-1, 13, -24, 13, -1], NONE, NONE];
