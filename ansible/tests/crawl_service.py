@@ -306,6 +306,7 @@ def operate(service, key, url):
     book.instead |= {"https://www.their.site/a-page": url, "www.their.site": host, "their.site": host,
                      "5764937f": service.sql(
                          "select min(id::text) from everytab.crawls where state = 'running'")}
+    book.perform("Why URLs of a crawl failed", by_hand=True)
     before = archives_of(service, url)
     book.perform("When a site complains of a crawl")
     is_forgotten(service, key, url, before)
