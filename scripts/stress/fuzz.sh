@@ -91,7 +91,7 @@ for one in "${targets[@]}"; do
     seeds="$(mktemp -d)"
     seed "$one" "$seeds"
     say "$one, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds"
-    # The heap of glibc is fragmented by what the decoder of AV1 loses (docs/decisions/0103).
+    # The heap of glibc is fragmented by what the decoder of AV1 loses (docs/decisions/0137).
     case "$one" in
         icon | icon_avif | icon_cost) heap=(env MALLOC_MMAP_THRESHOLD_=16384) ;;
         *) heap=() ;;

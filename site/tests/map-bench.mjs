@@ -24,7 +24,7 @@ const JPEG_QUALITY = 0.5;
 /**
  * Bytes of tiles of real icons, from the finest level on, at 26, 8.8 and 2.2 an icon, and the bytes
  * by which a compressed bundle of real icons is larger than one of the sample
- * (docs/decisions/0019-bundles-stay-json.md): made-up ones are padded to these.
+ * (docs/decisions/0023-what-is-loaded-first.md): made-up ones are padded to these.
  */
 const TILE_BYTES = [112_000, 152_000, 154_000];
 const MORE_BYTES_A_BUNDLE = 48_000;

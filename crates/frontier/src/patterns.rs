@@ -8,7 +8,7 @@
 //! A crawl's patterns are compiled together into at most four tables, so that reading a URL takes a
 //! few loads per byte, whatever the patterns are. Patterns that do not fit are rejected when they
 //! are submitted, because an engine that accepts any pattern takes an hour for one page with some
-//! of them (docs/decisions/0110). Does not depend on which list takes precedence.
+//! of them (docs/decisions/0069). Does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;

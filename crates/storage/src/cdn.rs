@@ -2,7 +2,7 @@
 //!
 //! Contains only this call; the caller decides about paths and times. The request is signed by
 //! `aws-sigv4` and sent by reqwest, because CloudFront's whole SDK would be compiled for it
-//! (`docs/decisions/0033-cdn-without-its-sdk.md`).
+//! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 
 use reqwest::StatusCode;
 

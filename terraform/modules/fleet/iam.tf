@@ -1,7 +1,7 @@
 # The roles. Each machine has its own, and no program that parses untrusted bytes holds it: a broker of another user
 # takes a second role with it, which has fewer rights, and hands that role's credentials to the program.
-# docs/decisions/0046-roles-apart.md and 0085-a-crawl-service.md say which role does what. Policies are JSON documents,
-# so that plans and tests can read them.
+# docs/decisions/0046-roles-apart.md says which role does what. Policies are JSON documents, so that plans and tests
+# can read them.
 
 locals {
   # Rights of every machine: a shell by Systems Manager without an open port or key (of AWS's managed policy

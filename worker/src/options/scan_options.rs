@@ -41,7 +41,7 @@ pub struct ScanOptionArgs {
           value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
               .try_map(|name| name.parse::<Colours>()))]
     pub icons: Colours,
-    // Bundles are JSON (docs/decisions/0019-bundles-stay-json.md). The option is accepted because
+    // Bundles are JSON (docs/decisions/0023). The option is accepted because
     // existing command lines use it, but its value is never read.
     /// Format of the bundles
     #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]

@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Maximum time for which a request tests URLs. A URL takes at most 20 µs with patterns
-/// (docs/decisions/0110), so the time is checked often enough.
+/// (docs/decisions/0069), so the time is checked often enough.
 const MAX_TRIAL: Duration = Duration::from_secs(2);
 /// Maximum time for which a request waits for lists that this process does not have yet.
 const LIST_TIME: Duration = Duration::from_secs(10);

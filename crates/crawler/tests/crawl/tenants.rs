@@ -185,7 +185,7 @@ async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
 }
 
 /// How many questions go to the name server, by how many workers have the names: with two workers,
-/// and with a third that takes over. docs/decisions/0071-names.md has the numbers.
+/// and with a third that takes over. docs/decisions/0016 has the numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures, and asserts nothing"]
 async fn names_that_are_asked_for_again() {

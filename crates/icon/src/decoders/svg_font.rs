@@ -2,7 +2,7 @@
 //!
 //! Every family, weight and style uses this face, so that text looks the same on every machine;
 //! system fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1).
-//! It contains no emoji font (docs/decisions/0140).
+//! It contains no emoji font (docs/decisions/0096).
 
 use std::sync::{Arc, LazyLock};
 

@@ -3,7 +3,7 @@
 //! Invariants: no clock is read, so that either every machine rejects an SVG or none does; anything
 //! that could be expensive is paid for before it is done. One unit is at most a nanosecond in a
 //! release build on one core of a server of 2026: each weight was measured there
-//! (docs/decisions/0096, 0135). Does not depend on the drawing.
+//! (docs/decisions/0096). Does not depend on the drawing.
 
 use resvg::usvg::BlendMode;
 

@@ -1,4 +1,4 @@
-//! Files that end early or are damaged give what Chromium shows of them (docs/decisions/0097). Each
+//! Files that end early or are damaged give what Chromium shows of them (docs/decisions/0018). Each
 //! file is generated here, and so are the pixels that are expected of it.
 
 use everytab_icon::{Pixels, decode::decode};

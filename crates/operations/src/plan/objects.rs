@@ -116,7 +116,7 @@ mod tests {
             bundles: 250_000,
             entries_per_bundle: 120,
         };
-        // Record 0050 has 121 regions. Record 0051 has 35,873 and 9,608 search files.
+        // Record 0049 has 121 regions. Record 0051 has 35,873 and 9,608 search files.
         assert_eq!(objects.closing_jobs(), 28 + 1 + 121);
         assert_eq!(objects.search_files(), 30_000 + 6_000 + 10_000 + 57);
         assert_eq!(objects.tiles(), 9_432);

@@ -52,7 +52,7 @@ rates! {
     SEARCH_PART_BYTES 70.0 "bytes" "assumed: such a line with a title, half of at most 70";
     MAP_BYTES 38.0 "bytes" "record 0049: a tab in the tiles of all levels";
     MAP_PART_BYTES 131.0 "bytes" "record 0049: a tab's thumbnail in its shard's part";
-    MAP_HOSTS_A_SECOND 30_000.0 "hosts" "assumed; record 0050: 14,000, not optimised";
+    MAP_HOSTS_A_SECOND 30_000.0 "hosts" "assumed; record 0049: 14,000, not optimised";
     REQUESTS_BYTES 47.0 "bytes" "record 0048: a host's lines in the table of requests, compressed";
     SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
     ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
@@ -67,7 +67,7 @@ rates! {
     DUMP_SHARE 0.25 "" "assumed: a compressed dump of the rows";
     OTHER_ZONES 0.667 "" "workers are in three zones, Postgres is in one";
     LOG_GB 0.5 "GB" "assumed: what Postgres and the workers log in a scan";
-    OWN_METRICS 4.0 "" "record 0028: four counts to CloudWatch";
+    OWN_METRICS 4.0 "" "record 0130: counts to CloudWatch";
     VERSIONS_DAYS 30.0 "days" "terraform: what was replaced or deleted is kept as long";
     BACKUPS_KEPT 6.0 "" "terraform: one a month, backup_retention_days 180";
 }
