@@ -224,23 +224,19 @@ const TOKEN_DIGITS: usize = 16;
 /// Returns the name of one shard's icons as one lease fetched them: `archive/<scan
 /// id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. Two leases of a job
 /// can have the same number after a failover that lost the last commits, but not the same token.
-/// `None` for a token gives the name that older versions wrote, without the digits.
 pub fn archive(
     scan_id: Uuid,
     shard: impl Into<i64>,
     lease_number: impl Into<i64>,
-    token: Option<Uuid>,
+    token: Uuid,
 ) -> String {
-    let mut name = format!("{}{}-{}", archive_prefix(scan_id), shard.into(), lease_number.into());
-    if let Some(token) = token {
-        name.push('-');
-        name.extend(token.simple().to_string().chars().take(TOKEN_DIGITS));
-    }
-    name + ".warc.gz"
+    let (shard, lease_number) = (shard.into(), lease_number.into());
+    let token: String = token.simple().to_string().chars().take(TOKEN_DIGITS).collect();
+    format!("{}{shard}-{lease_number}-{token}.warc.gz", archive_prefix(scan_id))
 }
 
-/// Parses shard and lease number in a name that [`archive`] returned for a scan, with or without a
-/// token. `None` for another name.
+/// Parses shard and lease number in a name that [`archive`] returned for a scan. `None` for another
+/// name.
 pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     let name = key.strip_prefix(&archive_prefix(scan_id))?.strip_suffix(".warc.gz")?;
     let mut parts = name.split('-');
@@ -248,7 +244,7 @@ pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     let is_token = |part: &str| {
         part.len() == TOKEN_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
-    let is_ours = parts.next().is_none_or(is_token) && parts.next().is_none();
+    let is_ours = parts.next().is_some_and(is_token) && parts.next().is_none();
     is_ours.then_some(lease)
 }
 
@@ -335,8 +331,7 @@ mod tests {
         assert_eq!(removed, "search/removed/01ab000000000002");
         assert_eq!(search_removed_host(&removed), Some([1, 0xab, 0, 0, 0, 0, 0, 2]));
         assert_eq!(search_removed_host("search/removed/x"), None);
-        assert_eq!(archive(SCAN, 12, 3, None), format!("archive/{ID}/12-3.warc.gz"));
-        let named = archive(SCAN, 12, 3, Some(SCAN));
+        let named = archive(SCAN, 12, 3, SCAN);
         assert_eq!(named, format!("archive/{ID}/12-3-0190000000007000.warc.gz"));
         assert_eq!(store_token(SCAN), format!(".everytab/{ID}"));
         assert_eq!(request_file_path(0xa, 3), "requests/00a.tsv.gz");
@@ -350,15 +345,16 @@ mod tests {
     }
 
     #[test]
-    fn the_lease_of_an_archive_is_read_from_old_and_new_names_and_from_no_others() {
+    fn the_lease_of_an_archive_is_read_from_its_name_and_from_no_others() {
         let lease = |name: &str| archive_lease(SCAN, &(archive_prefix(SCAN) + name));
-        for token in [None, Some(SCAN), Some(Uuid::from_u128(u128::MAX)), Some(Uuid::nil())] {
+        for token in [SCAN, Uuid::from_u128(u128::MAX), Uuid::nil()] {
             assert_eq!(archive_lease(SCAN, &archive(SCAN, 12, 3, token)), Some((12, 3)));
         }
         let [one, other] = [1, 2].map(|high: u128| Uuid::from_u128(high << 64));
-        assert_ne!(archive(SCAN, 12, 3, Some(one)), archive(SCAN, 12, 3, Some(other)));
+        assert_ne!(archive(SCAN, 12, 3, one), archive(SCAN, 12, 3, other));
         for name in [
             "12.warc.gz",
+            "12-3.warc.gz",
             "12-3",
             "12-x.warc.gz",
             "12-3-.warc.gz",
@@ -370,7 +366,7 @@ mod tests {
             assert_eq!(lease(name), None, "{name}");
         }
         let other = Uuid::from_u128(SCAN.as_u128() + 1);
-        assert_eq!(archive_lease(other, &archive(SCAN, 12, 3, None)), None);
+        assert_eq!(archive_lease(other, &archive(SCAN, 12, 3, SCAN)), None);
     }
 
     #[test]
@@ -379,7 +375,7 @@ mod tests {
         assert!(bundle(SCAN, 0).starts_with(&scan_prefix(SCAN)));
         assert!(rewritten_bundle_path(1, "ab").starts_with(&rewritten_bundles_prefix(1)));
         assert!(!rewritten_bundle_path(11, "ab").starts_with(&rewritten_bundles_prefix(1)));
-        assert!(archive(SCAN, 0, 1, Some(SCAN)).starts_with(&archive_prefix(SCAN)));
+        assert!(archive(SCAN, 0, 1, SCAN).starts_with(&archive_prefix(SCAN)));
         assert!(search_part(SCAN, 0).starts_with(&archive_prefix(SCAN)));
         assert!(!bundle(other, 0).starts_with(&scan_prefix(SCAN)));
     }
@@ -389,7 +385,7 @@ mod tests {
         for key in [
             bundle(SCAN, 0),
             scan_prefix(SCAN) + &search_file_path(0, 1),
-            archive(SCAN, 0, 1, Some(SCAN)),
+            archive(SCAN, 0, 1, SCAN),
             search_part(SCAN, 0),
             MANIFEST.to_owned(),
         ] {

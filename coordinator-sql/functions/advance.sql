@@ -9,10 +9,7 @@ begin
     elsif p_kind = 'bundle-shard' then
         -- The search first: it always has jobs, and a map without any must not open publish.
         perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
-        -- A run that an older version started has no map.
-        if exists (select from stages st where st.run = p_run and st.kind = 'map') then
-            perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
-        end if;
+        perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
     elsif p_kind in ('search', 'map') then
         -- The last jobs of both may end at the same time, and neither sees the other's count: the
         -- second waits here, and the next statement sees what the first committed. The row is

@@ -25,7 +25,7 @@ begin
     select exists (select from scan_exclusions e where e.scan = p_scan),
            exists (select from scan_blocklist b where b.scan = p_scan and b.kind = 'sha256')
       into any_excluded, any_digest;
-    select j.lease_number, coordinator.archive_token(r) into icon_lease, icon_token
+    select j.lease_number, r.token into icon_lease, icon_token
       from jobs j
       left join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
      where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';

@@ -1,10 +1,10 @@
 -- The archive objects that rows of a scan refer to, one for each completed icon job. An object's
--- name has the shard, the lease number and, unless token is null, a part of the lease's token.
+-- name has the shard, the lease number and a part of the lease's token.
 create or replace function coordinator.referenced_archives(p_scan integer)
 returns table (shard integer, lease_number integer, token uuid)
 language sql stable security definer set search_path = everytab, pg_temp as $$
-    select j.part, j.lease_number, coordinator.archive_token(r)
+    select j.part, j.lease_number, r.token
       from jobs j
-      left join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
+      join job_results r on r.job_id = j.job_id and r.lease_number = j.lease_number
      where j.run = p_scan and j.kind = 'icon' and j.state = 'completed' order by 1;
 $$;

@@ -97,7 +97,7 @@ impl Coordinator {
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
         // A live crawl drops partitions of links. The lock keeps the snapshot's partitions while it
         // is open.
-        let kept = self.has_frontier().await?.then_some("everytab.links");
+        let kept = Some("everytab.links");
         let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME, kept).await?;
         // The text of a row must not depend on settings of a server or role.
         let settings = "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
@@ -116,7 +116,7 @@ impl Coordinator {
         self.operator_value("select coordinator.backup_scan($1)", &[bind(&scan)]).await
     }
 
-    /// Returns what the database holds, for any schema version.
+    /// Returns what the database holds, before or after it was migrated.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -125,23 +125,11 @@ impl Coordinator {
             return Ok(Contents::Nothing);
         }
         let has_any = "select exists (select from everytab.scans)
-                           or exists (select from everytab.blocklist)";
-        let has_crawl = "select exists (select from everytab.crawls)";
-        let has_key = "select exists (select from everytab.api_keys)";
-        let has_any = self.value::<bool>(has_any, &[]).await?
-            || self.has_frontier().await? && self.value::<bool>(has_crawl, &[]).await?
-            || self.has_keys().await? && self.value::<bool>(has_key, &[]).await?;
+                           or exists (select from everytab.blocklist)
+                           or exists (select from everytab.crawls)
+                           or exists (select from everytab.api_keys)";
+        let has_any = self.value::<bool>(has_any, &[]).await?;
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
-    }
-
-    /// Returns whether the database has the tables of live crawls, which older versions lack.
-    async fn has_frontier(&self) -> Result<bool, Error> {
-        self.value("select to_regclass('everytab.links') is not null", &[]).await
-    }
-
-    /// Returns whether the database has the tables of the HTTP service.
-    async fn has_keys(&self) -> Result<bool, Error> {
-        self.value("select to_regclass('everytab.api_keys') is not null", &[]).await
     }
 
     /// Starts a new epoch, so that live crawls continue in a database restored from a backup,

@@ -55,6 +55,13 @@ pub enum Error {
          that one"
     )]
     Encoding(String),
+    /// A version before 0.1.0 migrated the database.
+    #[error(
+        "a version before 0.1.0 made this database, and this version cannot migrate it; nothing \
+         was changed. Create a new database with `createdb` (with `local`, use another --dir), \
+         migrate that one, and scan and crawl there"
+    )]
+    BeforeBaseline,
     /// Objects that others created depend on a function that `migrate` has to drop.
     #[error(
         "this version replaces {function}, and {dependents}; nothing was changed. Drop what \
@@ -121,6 +128,7 @@ impl Error {
             | Self::NoSchema
             | Self::Schema { .. }
             | Self::Encoding(_)
+            | Self::BeforeBaseline
             | Self::Dependents { .. }
             | Self::RoleSettings { .. }
             | Self::Locked { .. }

@@ -24,6 +24,9 @@ const DENIED: &str = "42501";
 /// Selects roles with changed settings, and the statements that reset them.
 const ROLE_SETTINGS: &str = include_str!("../role_settings.sql");
 
+/// The first migration of the versions before 0.1.0, whose migrations became the baseline.
+const BEFORE_BASELINE: &str = "0001_tables.sql";
+
 /// The encoding of the names and titles that functions compare.
 const ENCODING: &str = "UTF8";
 
@@ -47,10 +50,11 @@ impl Coordinator {
     /// reset, and a warning names them.
     ///
     /// # Errors
-    /// Returns [`Error::Encoding`] if the database does not store UTF-8, [`Error::Dependents`] if
-    /// objects of others depend on a function that must be dropped, [`Error::RoleSettings`] if this
-    /// role may not reset another role's settings, and else an error if a statement fails, or the
-    /// role may not create roles and schemas. Nothing is changed then.
+    /// Returns [`Error::Encoding`] if the database does not store UTF-8, [`Error::BeforeBaseline`]
+    /// if a version before 0.1.0 migrated it, [`Error::Dependents`] if objects of others depend on
+    /// a function that must be dropped, [`Error::RoleSettings`] if this role may not reset another
+    /// role's settings, and else an error if a statement fails, or the role may not create roles
+    /// and schemas. Nothing is changed then.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
@@ -68,6 +72,9 @@ impl Coordinator {
         transaction.script(PRELUDE).await?;
         let known = "select name from everytab.migrations order by name";
         let known: Vec<(String,)> = values(&transaction.rows(known, &[]).await?)?;
+        if known.iter().any(|(known,)| known == BEFORE_BASELINE) {
+            return Err(Error::BeforeBaseline);
+        }
         let mut applied = Vec::new();
         for (name, text) in MIGRATIONS {
             if !known.iter().any(|(known,)| known == name) {

@@ -80,8 +80,8 @@ pub struct ReferencedArchive {
     pub shard: i32,
     /// Number of the lease that wrote it.
     pub lease_number: i32,
-    /// The lease's token. `None` if an older version wrote the object, whose name has no token.
-    pub token: Option<Uuid>,
+    /// The lease's token.
+    pub token: Uuid,
 }
 
 from_row!(ReferencedArchive { shard, lease_number, token });

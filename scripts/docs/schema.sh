@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes coordinator-sql/schema.sql: the schema as one text, for people, made by migrating an empty
-# database and dumping it. The test that checks the file is also what writes it.
+# Writes coordinator-sql/schema.sql: the schema without its functions as one text, for people, made
+# by migrating an empty database and dumping it. The test that checks the file also writes it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -15,8 +15,28 @@ pub mod list;
 #[cfg(feature = "local")]
 pub mod local;
 #[cfg(not(feature = "local"))]
-#[path = "commands/no_local.rs"]
-pub mod local;
+pub mod local {
+    //! `local` in a program that was built without it. Names the package that has it.
+
+    use crate::cli_error::{CliError, CliResult};
+
+    pub use IgnoredArguments as LocalArgs;
+
+    /// Options of `local`, which this program takes and does not read.
+    #[derive(Debug, clap::Args)]
+    pub struct IgnoredArguments {
+        #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+        _ignored: Vec<String>,
+    }
+
+    /// Refuses to run.
+    ///
+    /// # Errors
+    /// Always returns an error: this program has no Postgres and no small internet of its own.
+    pub async fn run(_args: IgnoredArguments) -> CliResult {
+        Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
+    }
+}
 pub mod migrate;
 pub mod one_scan;
 pub mod plan;

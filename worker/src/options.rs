@@ -88,8 +88,8 @@ pub struct FetchArgs {
     /// Requests in flight at most
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
     pub in_flight: usize,
-    /// User-Agent of live crawls, instead of one made of --site-url and --contact, and where a scan
-    /// has none of its own: scans of the small internet, and those that an older version started
+    /// User-Agent of live crawls, instead of one made of --site-url and --contact, and of scans of
+    /// the small internet
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
     /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is

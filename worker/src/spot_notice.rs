@@ -9,9 +9,6 @@
 
 #[cfg(feature = "ec2")]
 mod service;
-#[cfg(not(feature = "ec2"))]
-#[path = "spot_notice/no_service.rs"]
-mod service;
 
 use std::{path::Path, str::FromStr};
 
@@ -22,6 +19,17 @@ pub use self::service::wait_for_notice;
 /// The address of the service, the same on every EC2 instance.
 const SERVICE: &str = "http://169.254.169.254";
 const NOT_BUILT_IN: &str = "this program was built without the feature ec2";
+
+/// A program that was built without the feature `ec2` has no client, and sends no requests.
+#[cfg(not(feature = "ec2"))]
+mod service {
+    pub(super) const IS_BUILT_IN: bool = false;
+
+    /// Never returns, because this program cannot see a notice.
+    pub async fn wait_for_notice(_endpoint: url::Url) -> String {
+        std::future::pending().await
+    }
+}
 
 /// The setting `--instance-metadata`: the address of the instance metadata service.
 #[derive(Debug, Clone, PartialEq, Eq)]

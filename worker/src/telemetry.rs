@@ -6,11 +6,6 @@
 mod export;
 mod flood;
 pub mod metrics;
-#[cfg(feature = "otlp")]
-mod otlp;
-#[cfg(not(feature = "otlp"))]
-#[path = "telemetry/no_otlp.rs"]
-mod otlp;
 mod process;
 
 use std::{

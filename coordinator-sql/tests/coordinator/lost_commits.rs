@@ -68,7 +68,7 @@ async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_
     assert_eq!(late, Completion::Lost);
     // Readers use the archive of the lease that completed the job.
     let archives = database.owner.referenced_archives(scan).await.unwrap();
-    assert_eq!(archives.iter().map(|of| of.token).collect::<Vec<_>>(), [Some(token)]);
+    assert_eq!(archives.iter().map(|of| of.token).collect::<Vec<_>>(), [token]);
     let hosts = worker.load_bundle_shard(scan, 0).await.unwrap();
     assert_eq!(hosts[0].archive_token, Some(token));
     assert_eq!(hosts[0].archive_offsets, [0]);

@@ -46,4 +46,3 @@ mod session;
 mod setup;
 mod status;
 mod sweep;
-mod upgrade;

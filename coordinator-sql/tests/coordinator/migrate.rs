@@ -211,6 +211,17 @@ async fn what_depends_on_a_function_that_must_be_dropped_is_named_and_nothing_ch
 }
 
 #[tokio::test]
+async fn a_database_of_a_version_before_the_baseline_is_refused_with_what_to_do() {
+    let database = Database::new().await;
+    database.run("update everytab.migrations set name = '0001_tables.sql', digest = 'old'").await;
+    let before = dump(&database.name);
+    let error = database.owner.migrate().await.unwrap_err();
+    assert!(matches!(error, Error::BeforeBaseline), "{error}");
+    assert!(error.to_string().contains("createdb"), "{error}");
+    assert_eq!(dump(&database.name), before);
+}
+
+#[tokio::test]
 async fn a_database_of_another_encoding_is_refused_with_what_to_do() {
     let server = shared_for_tests();
     for encoding in ["LATIN1", "SQL_ASCII"] {

@@ -159,7 +159,7 @@ impl ShardArchive {
         let lease_number = first.and_then(|host| host.archive_lease_number);
         let token = first.and_then(|host| host.archive_token);
         let is_needed = hosts.iter().any(|host| !host.archive_offsets.is_empty());
-        let (Some(lease_number), true) = (lease_number, is_needed) else {
+        let (Some(lease_number), Some(token), true) = (lease_number, token, is_needed) else {
             return Ok(Self::Absent);
         };
         let store = context.store(&job.settings.archive).await?;

@@ -86,7 +86,7 @@ impl Job for Icon {
             blocklist: Arc::new(blocklist),
             signer: signer(context, job.settings.site_url.as_deref()),
             exclusions,
-            robot: robot(&job.settings, &context.fetcher)?,
+            robot: Some(robot(&job.settings, &context.fetcher)?),
             heartbeat: job.heartbeat.clone(),
             isolation: job.isolation.clone(),
         };
@@ -99,12 +99,8 @@ impl Job for Icon {
         stats.count(CountName::Retried, shard.retried as u64);
         stats.count(CountName::BytesDownloaded, shard.bytes_downloaded);
         stats.count_all(counts_by_name(&shard.counts));
-        let key = object_names::archive(
-            job.info.scan_id,
-            job.part,
-            job.lease_number,
-            Some(job.lease_token),
-        );
+        let key =
+            object_names::archive(job.info.scan_id, job.part, job.lease_number, job.lease_token);
         let file = context.temporary.join(key.replace('/', "-"));
         let requests = request_table::table(&shard.requests);
         let write = move || archive::write(file, &spool, &shard.results, &requests);
@@ -134,18 +130,17 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
     signer.ok().map(Arc::new)
 }
 
-/// Returns the robot whose name requests carry. `None` means the worker's own. A scan of the public
-/// internet without a User-Agent is confined and must not send public requests.
-fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Option<Robot>, JobError> {
+/// Returns the robot whose name requests carry. A scan of the public internet without a User-Agent
+/// is confined and must not send public requests.
+fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Robot, JobError> {
     let robot = match &settings.user_agent {
         Some(agent) => Robot::new(agent)
             .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?,
         None => fetcher.robot().clone(),
     };
     Ok(match (settings.internet, &settings.user_agent) {
-        (Internet::Unstated, None) => None,
-        (Internet::Unstated | Internet::Public, Some(_)) => Some(robot),
-        (Internet::Public, None) | (Internet::Small, _) => Some(robot.confined()),
+        (Internet::Public, Some(_)) => robot,
+        (Internet::Public, None) | (Internet::Small, _) => robot.confined(),
     })
 }
 

@@ -30,7 +30,6 @@ pub mod map;
 pub mod publish;
 pub mod removal;
 pub mod request_table;
-pub mod resources;
 pub mod scan_settings;
 pub mod search;
 pub mod site_objects;
@@ -48,8 +47,10 @@ mod stats;
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
     crawl_run::{CrawlAssignment, store_urls},
+    icon::SPOOL_BYTES,
     job::{JobError, PerformedJob, ScanAssignment},
     outage::{ScanStore, StoreFailure, StoreFault, StoreOutage},
     registry::{Assignment, perform_job},
     stats::Stats,
+    warc::{CONCURRENT_JOBS as CONCURRENT_WARC_JOBS, CONCURRENT_RECORDS},
 };

@@ -167,7 +167,7 @@ impl StoreOutage {
         };
         let Some(url) = self.store.written_url(&self.settings) else { return Ok(()) };
         let store = context.probing_store(url).await?;
-        if let Some(fault) = store_tokens::fault(&*store, &self.settings, self.scan_id).await? {
+        if let Some(fault) = store_tokens::fault(&*store, self.scan_id).await? {
             return Err(StoreFault::OtherStore(fault));
         }
         let options = PutOptions::new("text/plain", "no-store");

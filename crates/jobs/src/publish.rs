@@ -145,7 +145,7 @@ pub async fn publish_site(
     let PublishRequest { info, settings, .. } = request;
     // A publish job does not get here: all jobs look for the tokens of their stores.
     let site = context.store(&settings.site).await?;
-    if let Some(fault) = store_tokens::fault(&*site, settings, info.scan_id).await? {
+    if let Some(fault) = store_tokens::fault(&*site, info.scan_id).await? {
         return Err(JobError::Discard(format!("publish refused: {fault}")));
     }
     Ok(publish_and_compare(context, request, heartbeat).await?.0)

@@ -129,7 +129,7 @@ async fn recognise_stores(
             continue;
         };
         let opened = context.store(url).await?;
-        if let Some(reason) = store_tokens::fault(&*opened, settings, info.scan_id).await? {
+        if let Some(reason) = store_tokens::fault(&*opened, info.scan_id).await? {
             let outage = StoreOutage::of_other_store(store, reason, info, settings);
             return Err(JobError::Outage(Box::new(outage)));
         }

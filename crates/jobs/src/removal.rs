@@ -14,8 +14,6 @@ mod answer_files;
 mod content;
 mod map_tiles;
 mod request_files;
-mod rewritten_bundle;
-mod scan_objects;
 mod search_files;
 mod word_notes;
 
@@ -38,10 +36,8 @@ use self::{
     search_files::{Changes, SearchFiles},
 };
 pub use self::{
-    map_tiles::{RewrittenMap, RewrittenTile},
-    rewritten_bundle::RewrittenBundle,
-    scan_objects::ScanObjects,
-    search_files::{FoundTabs, RemovalError},
+    map_tiles::{RewrittenBundle, RewrittenMap, RewrittenTile},
+    search_files::{FoundTabs, RemovalError, ScanObjects},
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 

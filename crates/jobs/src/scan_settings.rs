@@ -9,13 +9,9 @@ use serde::{Deserialize, Serialize};
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
 
 /// The internet from which a scan fetches icons.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Internet {
-    /// The scan was started by a version without this setting. It continues as it began: with each
-    /// worker's own User-Agent, and to any address that the worker may connect to.
-    #[default]
-    Unstated,
     /// The public internet, with the robot that the scan's User-Agent names.
     Public,
     /// A small one that the operator runs: only addresses that a worker's `--allow-range` names.
@@ -30,7 +26,6 @@ pub struct ScanSettings {
     /// The crawl's bucket: `file://`, `s3://`, `https://` or `http://`.
     pub source: String,
     /// Whether the bucket is read without credentials.
-    #[serde(default)]
     pub source_is_public: bool,
     /// The store for archived icons.
     pub archive: String,
@@ -43,43 +38,26 @@ pub struct ScanSettings {
     /// Whether an origin's robots.txt is fetched and obeyed before its first icon.
     pub obey_robots: bool,
     /// Number of colours that an icon keeps.
-    #[serde(default)]
     pub icon_colours: Colours,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
     /// The public URL of the site, with a slash at the end.
-    #[serde(default)]
     pub site_url: Option<String>,
     /// The contact for website owners: a mail address or an https address.
-    #[serde(default)]
     pub contact: Option<String>,
     /// The private prefix with `blocklist.txt`, which publishing reads again.
-    #[serde(default)]
     pub private: Option<String>,
     /// The internet from which icons are fetched.
-    #[serde(default)]
     pub internet: Internet,
     /// The User-Agent of every request for an icon or a robots.txt. It overrides the worker's own.
-    #[serde(default)]
     pub user_agent: Option<String>,
     /// The host ranks by which search orders its results. `None` if shorter names come first.
-    #[serde(default)]
     pub host_ranks: Option<PinnedRanks>,
     /// Seed that shuffles the order of fetching, and nothing else.
-    #[serde(default)]
     pub seed: u64,
-    /// Whether `scan start` wrote store tokens into archive and site. False if an older version
-    /// started the scan, so workers use its stores unchecked.
-    #[serde(default)]
-    pub has_store_tokens: bool,
     /// Percentage of its tabs, icons, titles, framed pages or bundles that the published site may
     /// lose to this scan. A scan that would take more is not published without force.
-    #[serde(default = "default_max_loss")]
     pub max_loss: u8,
-}
-
-fn default_max_loss() -> u8 {
-    MAX_LOSS_PERCENT
 }
 
 /// The host ranks that `scan start` read and wrote into the archive for the search jobs.
@@ -111,11 +89,10 @@ impl ScanSettings {
             site_url: None,
             contact: None,
             private: None,
-            internet: Internet::Unstated,
+            internet: Internet::Small,
             user_agent: None,
             host_ranks: None,
             seed: 0,
-            has_store_tokens: false,
             max_loss: MAX_LOSS_PERCENT,
         }
     }

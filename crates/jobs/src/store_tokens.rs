@@ -12,8 +12,6 @@ use everytab_bundler::object_names::store_token;
 use everytab_storage::{PutOptions, StorageError, Store};
 use uuid::Uuid;
 
-use crate::scan_settings::ScanSettings;
-
 /// The content, for an operator who finds the object.
 const CONTENT: &[u8] = b"Workers use this store for the scan in this object's name because the \
     object is here. `everytab-worker scan gc --drop-rows` removes it.\n";
@@ -35,19 +33,11 @@ pub async fn delete(store: &dyn Store, scan_id: Uuid) -> Result<(), StorageError
     store.delete(&[store_token(scan_id)]).await
 }
 
-/// Looks for a scan's token in a store. Returns the fault and the remedy if it is missing. `None`
-/// for a scan that an older version started, because its stores have no tokens.
+/// Looks for a scan's token in a store. Returns the fault and the remedy if it is missing.
 ///
 /// # Errors
 /// Returns an error if the store cannot be reached or denies access.
-pub async fn fault(
-    store: &dyn Store,
-    settings: &ScanSettings,
-    scan_id: Uuid,
-) -> Result<Option<String>, StorageError> {
-    if !settings.has_store_tokens {
-        return Ok(None);
-    }
+pub async fn fault(store: &dyn Store, scan_id: Uuid) -> Result<Option<String>, StorageError> {
     let key = store_token(scan_id);
     let is_there = store.head(&key).await?.is_some();
     let place = store.url().trim_end_matches('/');
@@ -66,27 +56,20 @@ mod tests {
 
     use super::*;
 
-    fn settings(has_store_tokens: bool) -> ScanSettings {
-        let settings = ScanSettings::new(String::new(), String::new(), String::new());
-        ScanSettings { has_store_tokens, ..settings }
-    }
-
     #[tokio::test]
     async fn only_the_token_of_the_scan_itself_makes_a_store_the_scans() {
         let folder = tempfile::TempDir::new().unwrap();
         let url = folder.path().display().to_string();
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
         let (scan, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let (with, without) = (&settings(true), &settings(false));
         write(&*store, other).await.unwrap();
-        let found = fault(&*store, with, scan).await.unwrap().unwrap();
+        let found = fault(&*store, scan).await.unwrap().unwrap();
         assert!(found.contains(&url) && found.contains(&scan.to_string()), "{found}");
         write(&*store, scan).await.unwrap();
-        assert_eq!(fault(&*store, with, scan).await.unwrap(), None);
+        assert_eq!(fault(&*store, scan).await.unwrap(), None);
         delete(&*store, scan).await.unwrap();
-        assert!(fault(&*store, with, scan).await.unwrap().is_some());
-        assert_eq!(fault(&*store, without, scan).await.unwrap(), None);
-        assert_eq!(fault(&*store, with, other).await.unwrap(), None);
+        assert!(fault(&*store, scan).await.unwrap().is_some());
+        assert_eq!(fault(&*store, other).await.unwrap(), None);
     }
 
     #[tokio::test]
@@ -95,7 +78,7 @@ mod tests {
         let missing = folder.path().join("archive");
         let url = missing.display().to_string();
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
-        assert!(fault(&*store, &settings(true), Uuid::from_u128(1)).await.unwrap().is_some());
+        assert!(fault(&*store, Uuid::from_u128(1)).await.unwrap().is_some());
         assert!(!missing.exists());
     }
 }

@@ -10,7 +10,6 @@ mod check;
 mod crawls;
 mod database;
 mod host;
-mod names;
 mod role_needs;
 mod stores;
 

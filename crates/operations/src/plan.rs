@@ -6,7 +6,6 @@
 
 mod cost;
 mod estimate;
-mod live_crawl;
 mod objects;
 mod options;
 mod prices;
@@ -23,7 +22,6 @@ use serde_json::{Map, Value};
 
 use self::estimate::{Estimate, Line, ReadingFleet, estimate};
 pub use self::{
-    live_crawl::LiveCrawlToPlan,
     options::{
         AfterScan, Assumptions, CrawlToPlan, DAYS_UNTIL_TEARDOWN, FleetToPlan, ICONS_PER_HOST,
         IN_FLIGHT, PlannedBackup,
@@ -121,21 +119,6 @@ pub fn plan_fleet(
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     report::print(options, prices, as_json, sink)
-}
-
-/// Prints the instances, days and dollars of a live crawl, computed from the measured rates and a
-/// table of `prices` in JSON.
-///
-/// # Errors
-/// Returns an error if an instance type has no price, or a number is invalid. The message names the
-/// option.
-pub fn plan_live_crawl(
-    options: &LiveCrawlToPlan,
-    prices: &str,
-    as_json: bool,
-    sink: &dyn LineSink,
-) -> Result<(), OperationError> {
-    live_crawl::print(options, prices, as_json, sink)
 }
 
 /// Prints the numbers of a scan next to those that the model predicts for as many hosts on a fleet.

@@ -100,7 +100,7 @@ pub async fn of_host(
     let host = hostname(name).map_err(OperationError::usage)?;
     let info = coordinator.load_scan(scan).await?;
     let settings: ScanSettings = serde_json::from_value(info.settings)?;
-    check_tokens(&settings, [&settings.archive], info.scan_id).await?;
+    check_tokens([&settings.archive], info.scan_id).await?;
     let archive = everytab_storage::open(&settings.archive, &StoreSettings::default()).await?;
     let completed = coordinator.referenced_archives(scan).await?;
     let shards = u64::from(info.shards.unwrap_or(0).unsigned_abs());

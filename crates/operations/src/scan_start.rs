@@ -167,13 +167,11 @@ pub fn settings(
         user_agent,
         host_ranks: None,
         seed: shuffle,
-        has_store_tokens: true,
         max_loss,
     })
 }
 
-/// Returns true if `found`, the settings of a scan as written by any version of this program, match
-/// `stores` and `options`.
+/// Returns true if `found`, the settings of a scan, match `stores` and `options`.
 ///
 /// # Errors
 /// Returns an error if `found` is malformed.
@@ -183,18 +181,10 @@ pub fn settings_match(
     options: &ScanOptions,
 ) -> Result<bool, OperationError> {
     let mut found: ScanSettings = serde_json::from_value(found)?;
-    // No option: a scan that an older version started has no tokens.
-    found.has_store_tokens = true;
     if !host_ranks::is_of(found.host_ranks.take().as_ref(), &options.host_ranks) {
         return Ok(false);
     }
-    if found.internet != Internet::Unstated {
-        return Ok(found == settings(stores, options)?);
-    }
-    // The version that wrote them had neither field. The small internet requires no contact.
-    let options = ScanOptions { internet: Internet::Small, ..options.clone() };
-    let settings = settings(stores, &options)?;
-    Ok(found == ScanSettings { internet: Internet::Unstated, user_agent: None, ..settings })
+    Ok(found == settings(stores, options)?)
 }
 
 /// Starts a scan of `wanted`, a crawl's id or `latest`.
@@ -322,13 +312,12 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
 /// # Errors
 /// Returns an error if a store on this machine is not the scan's, or cannot be reached.
 pub(crate) async fn check_tokens<const N: usize>(
-    settings: &ScanSettings,
     urls: [&str; N],
     scan_id: Uuid,
 ) -> Result<(), OperationError> {
     for url in urls {
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
-        if let Some(fault) = store_tokens::fault(&*store, settings, scan_id).await? {
+        if let Some(fault) = store_tokens::fault(&*store, scan_id).await? {
             return Err(OperationError::new(fault));
         }
     }

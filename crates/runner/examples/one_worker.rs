@@ -9,7 +9,7 @@ use std::{error::Error, fs, path::Path, sync::Arc};
 
 use everytab_coordinator::{ConnectSettings, Coordinator, Digests, JobKind, NewScan};
 use everytab_fetcher::{FetchSettings, Fetcher};
-use everytab_jobs::{Context, icon_processes, scan_settings::ScanSettings};
+use everytab_jobs::{Context, icon_processes, scan_settings::ScanSettings, store_tokens};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, run, worker_id};
 use everytab_storage::StoreSettings;
@@ -23,8 +23,13 @@ async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), B
         Ok(format!("file://{}", folder.join(name).display()))
     };
     let settings = ScanSettings::new(store("crawl")?, store("archive")?, store("site")?);
+    let scan_id = Uuid::new_v4();
+    for url in [&settings.archive, &settings.site] {
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        store_tokens::write(&*store, scan_id).await?;
+    }
     let scan = NewScan {
-        scan_id: Uuid::new_v4(),
+        scan_id,
         crawl: "CC-MAIN-2026-01".to_owned(),
         settings: serde_json::to_value(&settings)?,
         lease_ms: 300_000,

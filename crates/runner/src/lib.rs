@@ -14,13 +14,8 @@ mod lease_outcome;
 mod leases;
 pub mod metrics;
 mod one_job;
-mod pauses;
 mod store_rests;
 mod withheld;
 mod worker;
-mod worker_id;
 
-pub use self::{
-    worker::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, run},
-    worker_id::worker_id,
-};
+pub use self::worker::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, run, worker_id};

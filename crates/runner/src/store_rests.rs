@@ -23,16 +23,20 @@ use everytab_coordinator::JobKind;
 use everytab_jobs::{Context, ScanStore, StoreFault, StoreOutage};
 use tokio::{sync::Notify, task::JoinHandle};
 
-use crate::{
-    metrics::{instruments, label},
-    pauses::jittered,
-};
+use crate::metrics::{instruments, label};
 
 /// Divisor of the lease's duration for the first pause: 5 s for 5 minutes.
 const FIRST_PAUSE_DIVISOR: u32 = 60;
 /// Maximum pause as a multiple of the first: two minutes, so that a store that responds again after
 /// hours is used within minutes.
 const MAX_PAUSE_FACTOR: u32 = 24;
+
+/// Returns a random duration between half the pause and all of it, so that workers do not send
+/// requests in step.
+pub(crate) fn jittered(pause: Duration) -> Duration {
+    let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
+    pause.mul_f64(0.5 + random / 2.0)
+}
 
 /// The stores that this worker waits for.
 pub(crate) struct StoreRests {

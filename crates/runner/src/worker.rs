@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
 };
+use uuid::Uuid;
 
 use crate::{
     exclusion_poll::keep_up_to_date,
@@ -26,8 +27,7 @@ use crate::{
     leases::Leases,
     metrics::{self, instruments},
     one_job::{JobEnd, perform_lease},
-    pauses::jittered,
-    store_rests::StoreRests,
+    store_rests::{StoreRests, jittered},
     withheld::WithheldLog,
 };
 
@@ -58,6 +58,19 @@ const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
 /// How long a worker leases no icon jobs after its network or its resolver failed, before it checks
 /// them.
 const NETWORK_PAUSE: Duration = Duration::from_secs(3);
+
+/// Returns `<host>:<process>:<random>`, up to 40 characters, unique to this process: the name under
+/// which it holds leases.
+pub fn worker_id() -> String {
+    static NAME: OnceLock<String> = OnceLock::new();
+    let make = || {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let host: String = host.trim().chars().filter(|c| c.is_ascii_graphic()).take(20).collect();
+        let random = Uuid::new_v4().simple().to_string();
+        format!("{host}:{}:{}", std::process::id(), &random[..8])
+    };
+    NAME.get_or_init(make).clone()
+}
 
 /// Settings of a worker.
 #[derive(Debug, Clone)]

@@ -7,10 +7,7 @@ use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{
     archive_rate::ArchiveRate,
     database,
-    plan::{
-        self, AfterScan, Assumptions, CrawlToPlan, FleetToPlan, LiveCrawlToPlan, MeasuredScan,
-        PlannedBackup,
-    },
+    plan::{self, AfterScan, Assumptions, CrawlToPlan, FleetToPlan, MeasuredScan, PlannedBackup},
     source,
 };
 use uuid::Uuid;
@@ -40,10 +37,10 @@ pub struct PlanArgs {
     // EVERYTAB_LIMIT is the limit of this console's scan, and conflicts with --hosts.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Workers [default: 1; with --crawl-pages as many as its days need]
-    #[arg(long, env = "EVERYTAB_WORKERS",
+    /// Workers
+    #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    workers: Option<u64>,
+    workers: u64,
     /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
     /// S3 and 9 over HTTPS
     #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
@@ -59,8 +56,6 @@ pub struct PlanArgs {
     json: bool,
     #[command(flatten)]
     fleet: FleetArgs,
-    #[command(flatten)]
-    live_crawl: LiveCrawlArgs,
     #[command(flatten)]
     assumed: AssumedArgs,
 }
@@ -141,92 +136,6 @@ impl FleetArgs {
     }
 }
 
-/// A live crawl whose machines, days and dollars are computed from measured rates.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Machines, days and dollars of a live crawl")]
-struct LiveCrawlArgs {
-    /// Pages that a live crawl captures: print what bounds it, machines, bytes and dollars.
-    /// --workers, --instance, --database-instance, --in-flight and --core-speed apply, too
-    #[arg(long, env = "EVERYTAB_CRAWL_PAGES", value_name = "PAGES",
-          allow_negative_numbers = true,
-          conflicts_with_all = ["hosts", "reconcile", "limit"],
-          value_parser = clap::value_parser!(u64).range(1..=10_000_000_000_000))]
-    crawl_pages: Option<u64>,
-    /// Days in which that is to be done
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        env = "EVERYTAB_CRAWL_DAYS",
-        default_value_t = 1.0,
-        value_name = "DAYS",
-        requires = "crawl_pages"
-    )]
-    crawl_days: f64,
-    /// Bytes of a page, unpacked (assumed: 4.6 PB for 10 billion pages)
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        env = "EVERYTAB_CRAWL_PAGE_BYTES",
-        default_value_t = 460_000.0,
-        value_name = "BYTES",
-        requires = "crawl_pages"
-    )]
-    crawl_page_bytes: f64,
-    /// URLs that become known for each page (assumed: as IRLbot found, 41 billion for 6.3 billion)
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        env = "EVERYTAB_CRAWL_KNOWN_PER_PAGE",
-        default_value_t = 6.5,
-        value_name = "URLS",
-        requires = "crawl_pages"
-    )]
-    crawl_known_per_page: f64,
-    /// Hosts that have these pages (assumed: those of a scan)
-    #[arg(long, env = "EVERYTAB_CRAWL_HOSTS", default_value_t = 30_000_000, value_name = "HOSTS",
-          allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u64).range(1..=10_000_000_000),
-          requires = "crawl_pages")]
-    crawl_hosts: u64,
-    /// Bytes of the media files that a page brings, if media are kept (assumed); 0 leaves them out
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        env = "EVERYTAB_CRAWL_MEDIA_PER_PAGE",
-        default_value_t = 250_000.0,
-        value_name = "BYTES",
-        requires = "crawl_pages"
-    )]
-    crawl_media_per_page: f64,
-    /// Disk of one Postgres at most, in gigabytes, as terraform allows: what needs more is divided
-    /// among several by slots
-    #[arg(long, env = "EVERYTAB_CRAWL_DATABASE_GB", default_value_t = 8_000, value_name = "GB",
-          allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u64).range(100..=64_000),
-          requires = "crawl_pages")]
-    crawl_database_gb: u64,
-}
-
-impl LiveCrawlArgs {
-    /// Returns the live crawl to plan, if the options name one.
-    fn crawl(&self, fleet: &FleetArgs, workers: Option<u64>) -> Option<LiveCrawlToPlan> {
-        Some(LiveCrawlToPlan {
-            pages: self.crawl_pages?,
-            days: self.crawl_days,
-            page_bytes: self.crawl_page_bytes,
-            known_per_page: self.crawl_known_per_page,
-            hosts: self.crawl_hosts,
-            media_per_page: self.crawl_media_per_page,
-            database_gb: self.crawl_database_gb,
-            workers,
-            instance: fleet.instance.clone(),
-            database_instance: fleet.database_instance.clone(),
-            in_flight: fleet.in_flight,
-            core_speed: fleet.core_speed,
-        })
-    }
-}
-
 /// Values that cannot be measured beforehand.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Assumed")]
@@ -285,19 +194,13 @@ impl AssumedArgs {
     }
 }
 
-/// Estimates a scan of a crawl, or computes the hours and dollars for a number of hosts or for a
-/// live crawl.
+/// Estimates a scan of a crawl, or computes the hours and dollars for a number of hosts.
 ///
 /// # Errors
 /// Returns an error if the crawl or its index cannot be read, or if a number is invalid.
 pub async fn run(args: PlanArgs) -> CliResult {
     let PlanArgs { crawl, source, public, limit, workers, archive_rate, fleet, assumed, .. } = args;
-    let PlanArgs { reconcile, database, json, live_crawl, .. } = args;
-    if let Some(crawl) = live_crawl.crawl(&fleet, workers) {
-        plan::plan_live_crawl(&crawl, PRICES, json, &StandardStreams)?;
-        return Ok(Exit::Done);
-    }
-    let workers = workers.unwrap_or(1);
+    let PlanArgs { reconcile, database, json, .. } = args;
     let assumptions = assumed.assumptions();
     assumptions.check()?;
     let after = fleet.after();

@@ -41,11 +41,6 @@ pub struct ScanOptionArgs {
           value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
               .try_map(|name| name.parse::<Colours>()))]
     pub icons: Colours,
-    // Bundles are JSON (docs/decisions/0023). The option is accepted because
-    // existing command lines use it, but its value is never read.
-    /// Format of the bundles
-    #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
-    pub bundle_format: String,
     /// How long a lease lasts
     #[arg(long, env = "EVERYTAB_LEASE", value_name = "DURATION", default_value = "5m",
           value_parser = parse_duration)]
@@ -84,7 +79,6 @@ impl ScanOptionArgs {
             robots,
             entries_per_bundle,
             icons,
-            bundle_format: _,
             lease,
             distribution,
             identity,

@@ -11,18 +11,20 @@ use everytab_runner::worker_id;
 use opentelemetry::{KeyValue, global, trace::TracerProvider as _};
 use opentelemetry_sdk::{
     Resource,
-    metrics::SdkMeterProvider,
-    trace::{SdkTracerProvider, Tracer},
+    metrics::{MeterProviderBuilder, SdkMeterProvider},
+    trace::{SdkTracerProvider, Tracer, TracerProviderBuilder},
 };
 use prometheus::{Encoder as _, Registry, TextEncoder};
 use tokio::net::TcpListener;
 
-use super::{metrics, otlp, process};
+use super::{metrics, process};
 use crate::{cli_error::CliError, http_server};
 
 /// Timeout for sending the remaining telemetry when the process ends, because an unreachable
 /// collector must not keep a worker from ending.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+#[cfg(not(feature = "otlp"))]
+const NOT_BUILT_IN: &str = "this program was built without the feature otlp";
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -69,7 +71,7 @@ impl Exporters {
                 builder = builder.with_reader(reader);
             }
             if sends_metrics {
-                builder = otlp::with_metrics(builder).map_err(refused)?;
+                builder = with_metrics(builder).map_err(refused)?;
             }
             let meters = builder.build();
             global::set_meter_provider(meters.clone());
@@ -78,7 +80,7 @@ impl Exporters {
         }
         if sends_traces {
             let builder = SdkTracerProvider::builder().with_resource(resource);
-            exporters.tracers = Some(otlp::with_traces(builder).map_err(refused)?.build());
+            exporters.tracers = Some(with_traces(builder).map_err(refused)?.build());
         }
         Ok(exporters)
     }
@@ -196,4 +198,39 @@ fn text() -> Vec<u8> {
         tracing::warn!(%error, "metrics could not be written");
     }
     text
+}
+
+/// Makes the provider send its metrics over http/protobuf, as configured by the standard variables.
+///
+/// # Errors
+/// Returns an error if the environment requests an impossible configuration, or this program was
+/// built without the feature `otlp`.
+fn with_metrics(builder: MeterProviderBuilder) -> Result<MeterProviderBuilder, String> {
+    #[cfg(feature = "otlp")]
+    {
+        let exporter = opentelemetry_otlp::MetricExporter::builder().with_http().build();
+        Ok(builder.with_periodic_exporter(exporter.map_err(|error| error.to_string())?))
+    }
+    #[cfg(not(feature = "otlp"))]
+    {
+        drop(builder);
+        Err(NOT_BUILT_IN.to_owned())
+    }
+}
+
+/// Makes the provider send its traces, like [`with_metrics`].
+///
+/// # Errors
+/// Returns the same errors as [`with_metrics`].
+fn with_traces(builder: TracerProviderBuilder) -> Result<TracerProviderBuilder, String> {
+    #[cfg(feature = "otlp")]
+    {
+        let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build();
+        Ok(builder.with_batch_exporter(exporter.map_err(|error| error.to_string())?))
+    }
+    #[cfg(not(feature = "otlp"))]
+    {
+        drop(builder);
+        Err(NOT_BUILT_IN.to_owned())
+    }
 }

@@ -124,9 +124,8 @@ fn the_environment_of_a_worker_does_not_break_other_commands() {
         ("EVERYTAB_LIMIT", "1000"),
         ("EVERYTAB_INSTANCE", "c7g.xlarge"),
     ];
-    let commands: [(i32, &[&str]); 6] = [
+    let commands: [(i32, &[&str]); 5] = [
         (0, &["plan", "--hosts", "1000"]),
-        (0, &["plan", "--crawl-pages", "1000"]),
         (1, &["doctor", "--role", "index"]),
         (1, &["scan", "status"]),
         (1, &["crawl", "status", "0198c5d2-7d2e-7cc3-b2a4-6d1d3f1e9a10"]),
@@ -447,52 +446,6 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
         (&["--days-until-teardown", "-1"], "--days-until-teardown"),
         (&["--limit", "5"], "--limit"),
         (&["--workers", "0"], "--workers"),
-    ] {
-        let refused = plan(arguments).expect_code(2);
-        assert!(refused.stderr.contains(what), "{arguments:?}: {}", refused.stderr);
-    }
-}
-
-#[test]
-fn a_plan_of_a_live_crawl_says_what_bounds_it_and_refuses_what_makes_no_sense() {
-    let plan = |arguments: &[&str]| {
-        let mut command = worker(["plan"]);
-        command.args(arguments).env_remove("EVERYTAB_WORKERS").env_remove("EVERYTAB_LIMIT");
-        command.env_remove("EVERYTAB_IN_FLIGHT");
-        run(command)
-    };
-    let ten_billion = ["--crawl-pages", "10000000000", "--crawl-days", "50"];
-    let ended = plan(&[&ten_billion[..], &["--json"]].concat()).expect_code(0);
-    let document = serde_json::from_str::<Value>(&ended.stdout).unwrap();
-    assert!(document["databases"].as_u64().unwrap() > 1, "{document}");
-    for bound in document["bounds"].as_array().unwrap() {
-        let share = bound["share_used"].as_f64().unwrap();
-        assert!(share > 0.0 && share <= 1.000_001, "{bound}");
-    }
-    // docs/cost-of-crawls.md quotes the program's output.
-    let text = plan(&["--crawl-pages", "100000000"]).expect_code(0);
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost-of-crawls.md");
-    let page = fs::read_to_string(page).unwrap();
-    for line in text.stdout.lines().map(str::trim) {
-        assert!(page.contains(line), "not in docs/cost-of-crawls.md: {line}");
-    }
-    assert!(text.stderr.contains("remembered"), "{}", text.stderr);
-    for (arguments, what) in [
-        (&["--crawl-pages", "0"][..], "--crawl-pages"),
-        (&["--crawl-pages", "-1"], "--crawl-pages"),
-        (&["--crawl-pages", ""], "--crawl-pages"),
-        (&["--crawl-pages", "99999999999999999999999"], "--crawl-pages"),
-        (&["--crawl-pages", "10000000000000"], "--crawl-database-gb"),
-        (&["--crawl-pages", "5", "--hosts", "5"], "--hosts"),
-        (&["--crawl-pages", "5", "--reconcile", "stats.json"], "--reconcile"),
-        (&["--crawl-pages", "5", "--limit", "5"], "--limit"),
-        (&["--crawl-pages", "5", "--crawl-days", "0"], "--crawl-days"),
-        (&["--crawl-pages", "5", "--crawl-days", "nan"], "--crawl-days"),
-        (&["--crawl-pages", "5", "--crawl-page-bytes", "1e300"], "--crawl-page-bytes"),
-        (&["--crawl-pages", "5", "--crawl-hosts", "0"], "--crawl-hosts"),
-        (&["--crawl-pages", "5", "--workers", "300"], "--workers"),
-        (&["--crawl-pages", "5", "--instance", "c99.mega"], "c7g.large"),
-        (&["--crawl-days", "5"], "--crawl-pages"),
     ] {
         let refused = plan(arguments).expect_code(2);
         assert!(refused.stderr.contains(what), "{arguments:?}: {}", refused.stderr);

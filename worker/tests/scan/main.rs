@@ -55,7 +55,6 @@ mod local_service;
 mod lying_resolver;
 mod map;
 mod netns;
-mod older_version;
 mod operator;
 mod outcomes;
 mod own_link;

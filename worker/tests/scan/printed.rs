@@ -113,7 +113,6 @@ const AS_A_FLEET: &[Step] = &[
     GoesOn("EVERYTAB_DNS=127.0.0.1:53 everytab-worker --role icons", SAYS_STARTED),
     AS_OWNER,
     Ends("everytab-worker plan --hosts 30000000 --workers 8 --instance c7g.large"),
-    Ends("everytab-worker plan --crawl-pages 100000000 --crawl-days 1"),
     Ends("everytab-worker backup --to s3://my-backups/2026-05"),
     Ends("everytab-worker restore --verify --from s3://my-backups/2026-05"),
     Ends(

@@ -207,20 +207,6 @@ fn a_bucket_that_is_not_the_scans_is_refused_too() {
     assert_nothing_was_lost(&database);
 }
 
-#[test]
-fn a_scan_that_an_older_version_started_goes_on_without_tokens() {
-    let internet = internet(20, Mix::none());
-    let dir = internet.folder.path();
-    let database = Database::new(&internet, Stores::folders(&internet, dir));
-    database.start_scan(internet.crawl(), &[]);
-    database.psql("update everytab.scans set settings = settings - 'has_store_tokens'");
-    for store in ["archive", "site"] {
-        fs::remove_dir_all(dir.join(store).join(".everytab")).unwrap();
-    }
-    run(database.worker(&["--exit-when-done"])).expect_code(0);
-    assert_nothing_was_lost(&database);
-}
-
 /// Stores that hold the scan's token.
 fn with_token(dir: &Path, scan: &str) -> Vec<&'static str> {
     let holds = |store: &&str| dir.join(store).join(".everytab").join(scan).exists();

@@ -24,10 +24,7 @@ use everytab_bundler::{
 use everytab_storage::{ObjectChange, StorageError, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{
-    scan_objects::ScanObjects,
-    search_files::{Changes, RemovalError},
-};
+use super::search_files::{Changes, RemovalError, ScanObjects};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 /// The two kinds of search prefixes.

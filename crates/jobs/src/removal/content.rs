@@ -19,7 +19,7 @@ use everytab_fetcher::Heartbeat;
 use everytab_storage::{ObjectChange, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{scan_objects::ScanObjects, search_files::RemovalError};
+use super::search_files::{RemovalError, ScanObjects};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 /// Reads a bundle.

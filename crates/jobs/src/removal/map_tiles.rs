@@ -31,14 +31,28 @@ use everytab_icon::{
 use everytab_storage::StorageError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{
-    rewritten_bundle::RewrittenBundle, scan_objects::ScanObjects, search_files::RemovalError,
-};
+use super::search_files::{RemovalError, ScanObjects};
 use crate::{
     job::blocking,
     map::{bundle_picture, halved_of},
     site_objects::{CONCURRENT_OBJECTS, put_changed, put_options},
 };
+
+/// A bundle without the tabs of excluded hosts.
+#[derive(Debug)]
+pub struct RewrittenBundle {
+    /// The bundle's number.
+    pub number: i32,
+    /// The bundle's path below the scan's prefix, derived from its content.
+    pub path: String,
+    /// Removed tabs.
+    pub tabs: u64,
+    /// Removed tabs with an icon.
+    pub with_icon: u64,
+    pub(super) bundle: PublishedBundle,
+    /// The slots that may hold another tab now.
+    pub(super) slots: BTreeSet<usize>,
+}
 
 /// A repainted tile.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,10 +11,7 @@ use everytab_commoncrawl::hostname_hash;
 use everytab_storage::{ObjectChange, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{
-    scan_objects::ScanObjects,
-    search_files::{RemovalError, are_few},
-};
+use super::search_files::{RemovalError, ScanObjects, are_few};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {

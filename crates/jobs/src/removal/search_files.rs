@@ -14,14 +14,30 @@ use everytab_bundler::{
         range_of, read_lines, search_key, write_lines,
     },
 };
-use everytab_storage::{ObjectChange, StorageError, Tagged};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{ObjectChange, StorageError, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::scan_objects::ScanObjects;
 use crate::{
     job::JobError,
     site_objects::{CONCURRENT_OBJECTS, put_options},
 };
+
+/// The published objects of one scan.
+#[derive(Debug, Clone, Copy)]
+pub struct ScanObjects<'a> {
+    pub(super) site: &'a dyn Store,
+    pub(super) prefix: &'a str,
+    pub(super) heartbeat: &'a Heartbeat,
+}
+
+impl<'a> ScanObjects<'a> {
+    /// Creates a handle for the objects below `prefix`, which ends with a slash. `heartbeat` beats
+    /// with every object.
+    pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
+        Self { site, prefix, heartbeat }
+    }
+}
 
 /// Why tabs could not be removed.
 #[derive(Debug, thiserror::Error)]

@@ -17,8 +17,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{
     answer_files::AnswerFiles,
-    scan_objects::ScanObjects,
-    search_files::{Changes, RemovalError},
+    search_files::{Changes, RemovalError, ScanObjects},
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 

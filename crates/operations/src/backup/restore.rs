@@ -81,10 +81,8 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     if let Some(settings) = &settings {
         let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
         let number = database::scan_number(&coordinator, Some(id)).await?;
-        if settings.has_store_tokens {
-            // The backup has none: they mark the stores that the objects were restored to.
-            write_tokens([&settings.archive, &settings.site], id).await?;
-        }
+        // The backup has none: they mark the stores that the objects were restored to.
+        write_tokens([&settings.archive, &settings.site], id).await?;
         coordinator.move_scan(number, &settings.site, &settings.archive).await?;
         everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
         sink.data(format_args!("{id}"))?;

@@ -154,7 +154,7 @@ async fn wanted_objects(
     settings: &ScanSettings,
 ) -> Result<Vec<(StoreKind, ObjectInfo)>, OperationError> {
     let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
-    check_tokens(settings, [&settings.archive, &settings.site], id).await?;
+    check_tokens([&settings.archive, &settings.site], id).await?;
     let site = open(&settings.site).await?;
     let archive = open(&settings.archive).await?;
     let mut wanted = Vec::new();

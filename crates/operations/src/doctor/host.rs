@@ -3,10 +3,10 @@
 use std::{io::Write, path::Path};
 
 use everytab_fetcher::{FetchSettings, Fetcher, capacity};
-use everytab_jobs::{icon_processes, resources::SPOOL_BYTES};
+use everytab_jobs::{SPOOL_BYTES, icon_processes};
 use everytab_sandbox::Confinement;
 
-use super::{check::Check, names};
+use super::check::Check;
 
 /// Checks that open files and memory suffice for this many requests in flight.
 pub fn capacities(in_flight: usize) -> Vec<Check> {
@@ -105,6 +105,24 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
             "check /etc/resolv.conf or give --dns ADDR:PORT",
         ),
     };
-    let names = names::known(&fetcher, &who).await;
+    let names = known_names(&fetcher, &who).await;
     vec![Check::ok("fetcher", "certificates and settings are usable"), check, names]
+}
+
+/// Checks the resolver `who` as a worker does before each shard of icons.
+async fn known_names(fetcher: &Fetcher, who: &str) -> Check {
+    const NAME: &str = "known names";
+    let names = fetcher.known_names().join(", ");
+    match fetcher.check_network().await {
+        Ok(()) => Check::ok(
+            NAME,
+            format!("{who} resolves {names}, and returns NXDOMAIN for a made-up name"),
+        ),
+        Err(trouble) => Check::fail(
+            NAME,
+            format!("{who}: {}", fetcher.resolver_fault().unwrap_or_else(|| trouble.to_string())),
+            "use a resolver that does not filter (--dns ADDR:PORT, or /etc/resolv.conf); icons \
+             wait for it. If it is right, give other --known-names",
+        ),
+    }
 }

@@ -157,7 +157,7 @@ async fn usable(
         && let Ok(store) = everytab_storage::open(url, &StoreSettings::default()).await
         && is_of_scan(&*store, &scan.settings).await
     {
-        match store_tokens::fault(&*store, &scan.settings, scan.id).await {
+        match store_tokens::fault(&*store, scan.id).await {
             Ok(None) => {}
             Ok(Some(fault)) => return Check::fail(name, fault, remedies.0),
             Err(error) => return Check::fail(name, error.to_string(), remedies.1),
@@ -311,14 +311,15 @@ mod tests {
 
     /// An open scan with stores in the folder.
     fn scan_in(folder: &Path) -> NewestScan {
-        let settings = serde_json::json!({
-            "source": "/source", "archive": format!("file://{}/archive", folder.display()),
-            "site": folder.join("site"), "limit": null, "entries_per_bundle": 120,
-            "obey_robots": true, "distribution": null, "has_store_tokens": true,
-        });
+        let (archive, site) = (folder.join("archive"), folder.join("site"));
+        let settings = ScanSettings::new(
+            "/source".to_owned(),
+            format!("file://{}", archive.display()),
+            site.display().to_string(),
+        );
         NewestScan {
             crawl: "CC-MAIN-2026-05".into(),
-            settings: serde_json::from_value(settings).unwrap(),
+            settings,
             id: Uuid::from_u128(1),
             is_open: true,
         }

@@ -5,10 +5,7 @@
 //! of them.
 
 use everytab_fetcher::capacity;
-use everytab_jobs::{
-    resources::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS},
-    scan_settings::ENTRIES_PER_BUNDLE,
-};
+use everytab_jobs::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS, scan_settings::ENTRIES_PER_BUNDLE};
 
 use super::{
     objects::Objects,

@@ -41,8 +41,6 @@ pub(super) struct Machine {
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
     pub(super) vcpus: f64,
-    /// Sustained disk operations per second. Bursts of half an hour are faster.
-    pub(super) disk_operations: f64,
     /// Dollars per hour.
     pub(super) hour: f64,
     pub(super) basis: String,
@@ -65,11 +63,6 @@ pub(super) struct Prices {
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
     pub(super) database_gb_month: Price,
-    /// Dollars per gigabyte and month of Postgres's copies, beyond the free ones, which equal its
-    /// disk.
-    pub(super) database_copy_gb_month: Price,
-    /// Dollars per hour for an instance of a crawl service: HTTP service, or console.
-    pub(super) small_machine_hour: Price,
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
@@ -147,8 +140,6 @@ mod tests {
             &prices.public_address_hour,
             &prices.worker_disk_gb_month,
             &prices.database_gb_month,
-            &prices.database_copy_gb_month,
-            &prices.small_machine_hour,
             &prices.store_gb_month,
             &prices.thousand_puts,
             &prices.thousand_gets,
@@ -164,7 +155,6 @@ mod tests {
         let machines = prices.workers.values().chain([&prices.console]);
         assert!(machines.clone().all(|it| it.vcpus >= 1.0 && it.memory_gib >= 1.0));
         assert!(machines.clone().all(|it| it.network_gbit > 0.0));
-        assert!(prices.databases.values().all(|it| it.disk_operations >= 1_000.0));
         let (year, month) = prices.date.split_once('-').unwrap();
         assert!(year.parse::<u32>().unwrap() >= 2026 && (1..=12).contains(&month.parse().unwrap()));
     }

@@ -1,5 +1,4 @@
-//! The rates of the model: the cost of each step of a scan, with its source. Those of a live crawl
-//! are in `live_crawl/crawl_rates.rs`.
+//! The rates of the model: the cost of each step of a scan, with its source.
 //!
 //! Invariant: every rate says where it was measured, or that it is assumed.
 
@@ -16,12 +15,11 @@ macro_rules! rates {
     ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
         $(pub(super) const $name: f64 = $value;)+
         /// All rates. `plan --json` lists them.
-        pub(super) const RATES: &[$crate::plan::rates::Rate] = &[$($crate::plan::rates::Rate {
+        pub(super) const RATES: &[Rate] = &[$(Rate {
             name: stringify!($name), value: $value, unit: $unit, source: $source,
         },)+];
     };
 }
-pub(super) use rates;
 
 rates! {
     ICONS_A_HOST 2.53 "URLs" "76 million URLs of 30 million hosts; 2.54 of 184 recorded home pages";
