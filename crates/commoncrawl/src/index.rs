@@ -4,9 +4,10 @@
 //! The caller has the bytes of the file. [`IndexReader`] returns the byte ranges that it needs, the
 //! caller supplies them, and the reader returns captures. It reads only the needed columns, a
 //! window of a row group at a time, inflates only pages in which a row may pass the filter, and
-//! removes duplicates on the way. The parquet crate reads the metadata; pages are read here, except
-//! values in encodings that no crawl has had, which the crate decodes (the reason is in
-//! docs/decisions/0013-index-reader.md).
+//! removes duplicates on the way. The parquet crate reads the metadata; pages are read here,
+//! because the crate allocates by numbers that a page declares
+//! (docs/decisions/0143-index-reader.md), except values in encodings that no crawl has had, which
+//! the crate decodes.
 //!
 //! Invariants: memory does not grow with the size of the file; [`IndexCounts`] accounts for every
 //! row that was read; the captures depend only on the file and the options. Does not depend on

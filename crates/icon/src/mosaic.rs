@@ -1,5 +1,5 @@
 //! A picture made of blocks: the baseline JPEG of a map tile, in which single blocks can be painted
-//! over without changing the others.
+//! over without changing the others. The decoder of JPEG icons reads it (docs/decisions/0144).
 //!
 //! Colours are not subsampled, so a block shows 8x8 pixels of every channel, which at the map's
 //! nearest level are one icon. Each file has its own shortest Huffman codes. Invariants: integers
@@ -10,13 +10,11 @@ mod huffman;
 mod scan;
 mod transform;
 
-pub(crate) use self::{scan::ZIGZAG, transform::to_rgb};
-
 use self::{
-    huffman::{MAX_CODE_BITS, Table},
-    scan::{Blocks, COMPONENTS, Tables},
-    transform::{Block, SIDE, forward, inverse, to_ycc},
+    scan::{Blocks, COMPONENTS},
+    transform::{Block, SIDE, forward, to_ycc},
 };
+use crate::decoders::jpeg::{BlockPicture, ZIGZAG, read_blocks, to_rgb, transform};
 
 /// Maximum side of a picture in pixels.
 pub const MAX_SIDE_PIXELS: usize = 4096;
@@ -194,40 +192,9 @@ impl Mosaic {
     /// # Errors
     /// Returns an error if it is not such a file.
     pub fn read(file: &[u8]) -> Result<Self, MosaicError> {
-        let mut rest =
-            file.strip_prefix(&[0xff, 0xd8]).ok_or(MosaicError("it has no start of image"))?;
-        let mut quantization: [Option<Block<u16>>; 2] = [None; 2];
-        let mut tables: Tables<Option<Table>> = Tables::default();
-        let mut sides = None;
-        loop {
-            let (marker, body, after) =
-                next_segment(rest).ok_or(MosaicError("it ends within a segment"))?;
-            rest = after;
-            match marker {
-                0xdb => read_quantization_table(body, &mut quantization)
-                    .ok_or(MosaicError("its quantization table is malformed"))?,
-                0xc4 => read_huffman_table(body, &mut tables)
-                    .ok_or(MosaicError("its Huffman table is malformed"))?,
-                0xc0 => {
-                    sides =
-                        Some(read_frame(body).ok_or(MosaicError("its frame header is malformed"))?)
-                }
-                0xda => break,
-                _ => return Err(MosaicError("it has a segment of another kind")),
-            }
-        }
-        let (width, height) = sides.ok_or(MosaicError("it has no frame header"))?;
-        let [Some(luma), Some(chroma)] = quantization else {
-            return Err(MosaicError("it lacks a quantization table"));
-        };
-        let [[Some(a), Some(b)], [Some(c), Some(d)]] = tables else {
-            return Err(MosaicError("it lacks a Huffman table"));
-        };
-        let mut mosaic = Self::blank(width, height, [luma, chroma])
-            .ok_or(MosaicError("its sides are refused"))?;
-        mosaic.blocks = scan::read(rest, &[[a, b], [c, d]], mosaic.blocks.len())
-            .ok_or(MosaicError("its scan is malformed"))?;
-        Ok(mosaic)
+        let read = read_blocks(file, MAX_SIDE_PIXELS).map_err(MosaicError)?;
+        let BlockPicture { sides: (width, _), quantization, blocks } = read;
+        Ok(Self { across: width / SIDE, quantization, blocks })
     }
 }
 
@@ -247,11 +214,10 @@ fn quantized(pixels: &Block<[u8; 3]>, tables: &QuantizationTables) -> Blocks {
 }
 
 fn shown(block: &Blocks, tables: &QuantizationTables) -> Block<[u8; 3]> {
-    let samples: [Block<u8>; COMPONENTS] = std::array::from_fn(|component| {
-        let table = &tables[component.min(1)];
-        inverse(&std::array::from_fn(|i| i32::from(block[component][i]) * i32::from(table[i])))
-    });
-    std::array::from_fn(|i| to_rgb([samples[0][i], samples[1][i], samples[2][i]]))
+    let [y, cb, cr]: [_; COMPONENTS] =
+        std::array::from_fn(|component| transform(&block[component], &tables[component.min(1)]));
+    let [y, cb, cr] = [y.as_flattened(), cb.as_flattened(), cr.as_flattened()];
+    std::array::from_fn(|i| to_rgb([y[i], cb[i], cr[i]]))
 }
 
 fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
@@ -259,41 +225,6 @@ fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
     let length = (body.len() as u16 + 2).to_be_bytes();
     file.extend([0xff, marker, length[0], length[1]]);
     file.extend(body);
-}
-
-/// Splits off the next segment: its marker, its body, and the bytes after it.
-fn next_segment(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (head, rest) = bytes.split_at_checked(4)?;
-    let length = usize::from(u16::from_be_bytes([head[2], head[3]])).checked_sub(2)?;
-    let (body, rest) = rest.split_at_checked(length)?;
-    (head[0] == 0xff).then_some((head[1], body, rest))
-}
-
-fn read_quantization_table(body: &[u8], tables: &mut [Option<Block<u16>>; 2]) -> Option<()> {
-    let (number, in_order) = body.split_first()?;
-    let in_order: &Block<u8> = in_order.try_into().ok()?;
-    let mut read = [0; 64];
-    for (&at, &value) in ZIGZAG.iter().zip(in_order) {
-        read[at] = u16::from(value.max(1));
-    }
-    *tables.get_mut(usize::from(*number))? = Some(read);
-    Some(())
-}
-
-fn read_huffman_table(body: &[u8], tables: &mut Tables<Option<Table>>) -> Option<()> {
-    let (head, rest) = body.split_first()?;
-    let (lengths, symbols) = rest.split_at_checked(MAX_CODE_BITS)?;
-    let table = Table { lengths: lengths.try_into().ok()?, symbols: symbols.to_vec() };
-    let count: usize = table.lengths.iter().map(|count| usize::from(*count)).sum();
-    let of_component = tables.get_mut(usize::from(head & 15))?;
-    *of_component.get_mut(usize::from(head >> 4))? = Some(table);
-    (count == symbols.len()).then_some(())
-}
-
-fn read_frame(body: &[u8]) -> Option<(usize, usize)> {
-    let [8, h0, h1, w0, w1, 3, 1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1] = *body else { return None };
-    let side = |bytes| usize::from(u16::from_be_bytes(bytes));
-    Some((side([w0, w1]), side([h0, h1])))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! parquet crate, and returns them in the plain encoding.
 //!
 //! No crawl's index has had such pages, but one setting of its writer creates them (decision
-//! docs/decisions/0013-index-reader.md). Invariants: the values are at most as many as the page
+//! docs/decisions/0143-index-reader.md). Invariants: the values are at most as many as the page
 //! has; the plain bytes are at most [`MAX_PAGE_BYTES`]; a panic of the crate is an error. Does not
 //! depend on the meaning of values, or on which rows have one.
 

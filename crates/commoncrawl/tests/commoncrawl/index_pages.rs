@@ -180,6 +180,24 @@ fn damage_each_byte_of_a_part(file: &Bytes) {
     }
 }
 
+/// The parquet crate allocates by this number, and a failed allocation ends the process (record
+/// 0143).
+#[test]
+fn more_lengths_than_a_page_has_values_are_an_error() {
+    let rows: Vec<Row> = (0..600).map(|n| home_page(&format!("h{n}.example"))).collect();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_column_encoding(ColumnPath::from("url_path"), Encoding::DELTA_LENGTH_BYTE_ARRAY);
+    let mut file = write(columns(&rows, PLAIN), properties.build()).to_vec();
+    // Blocks of 128 numbers in 4 runs, 600 numbers.
+    let numbers = [0x80, 1, 4, 0xd8, 4];
+    let at = file.windows(numbers.len()).position(|bytes| bytes == numbers).unwrap();
+    // 2^38 numbers.
+    file[at + 3..at + 9].copy_from_slice(&[0x80, 0x80, 0x80, 0x80, 0x80, 8]);
+    let error = read(&Bytes::from(file), IndexOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("more deltas than the page has values"), "{error}");
+}
+
 #[test]
 fn a_codec_that_is_not_read_is_named() {
     let error = IndexError::Unsupported { name: "url_path", what: "compressed by LZO".into() };

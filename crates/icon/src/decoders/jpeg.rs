@@ -7,6 +7,7 @@
 //! All numbers are integers, so pixels do not depend on the machine. The EXIF orientation is
 //! applied; colour profiles are not (docs/decisions/0018).
 
+mod blocks;
 mod default_codes;
 mod frame;
 mod huffman;
@@ -16,6 +17,13 @@ mod rows;
 mod scan;
 mod smoothing;
 mod transform;
+
+pub(crate) use self::{
+    blocks::{BlockPicture, read_blocks},
+    frame::ZIGZAG,
+    rows::to_rgb,
+    transform::transform,
+};
 
 use super::orientation;
 use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work};

@@ -1,10 +1,10 @@
 //! Huffman codes of JPEG: the shortest codes of at most 16 bits for counted symbols, and the bits
-//! of a scan.
+//! of a scan as they are written.
 //!
 //! Source: ITU-T T.81, annexes C, F and K.2.
 
 /// Maximum length of a code in bits.
-pub(super) const MAX_CODE_BITS: usize = 16;
+const MAX_CODE_BITS: usize = 16;
 /// Maximum number of symbols in a table.
 const SYMBOLS: usize = 256;
 
@@ -154,52 +154,5 @@ impl BitWriter {
             self.write(0xff, 8 - self.count);
         }
         self.bytes
-    }
-}
-
-/// Reads the entropy-coded data of a scan.
-#[derive(Debug)]
-pub(super) struct BitReader<'a> {
-    bytes: &'a [u8],
-    bits: u32,
-    count: u32,
-}
-
-impl<'a> BitReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, bits: 0, count: 0 }
-    }
-
-    fn bit(&mut self) -> Option<u32> {
-        if self.count == 0 {
-            let (&byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            if byte == 0xff {
-                self.bytes = self.bytes.strip_prefix(&[0])?;
-            }
-            (self.bits, self.count) = (u32::from(byte), 8);
-        }
-        self.count -= 1;
-        Some(self.bits >> self.count & 1)
-    }
-
-    /// Reads the next `length` bits, at most 16.
-    pub(super) fn read(&mut self, length: u8) -> Option<u32> {
-        (0..length).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
-    }
-
-    /// Reads the next symbol by a table.
-    pub(super) fn symbol(&mut self, table: &Table) -> Option<u8> {
-        let (mut code, mut first, mut index) = (0usize, 0usize, 0usize);
-        for &count in &table.lengths {
-            code = code << 1 | self.bit()? as usize;
-            let count = usize::from(count);
-            if code.checked_sub(first)? < count {
-                return table.symbols.get(index + code - first).copied();
-            }
-            index += count;
-            first = (first + count) << 1;
-        }
-        None
     }
 }

@@ -1,30 +1,20 @@
-//! The scan of a JPEG file: the quantized coefficients of all blocks as bits.
+//! Writes the scan of a JPEG file: the quantized coefficients of all blocks as bits.
 
 use super::{
-    huffman::{BitReader, BitWriter, Codes, Counts, Table},
+    huffman::{BitWriter, Codes, Counts, Table},
     transform::Block,
 };
+use crate::decoders::jpeg::ZIGZAG;
 
 /// Y (luma), Cb and Cr (chroma).
 pub(super) const COMPONENTS: usize = 3;
 /// The quantized coefficients of a block for each component.
 pub(super) type Blocks = [Block<i16>; COMPONENTS];
 
-/// The zigzag order of the coefficients in a scan: by rising frequency.
-#[rustfmt::skip]
-pub(crate) const ZIGZAG: [usize; 64] = [
-    0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
-    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
-    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
-    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
-];
-
 /// ZRL, zero run length: a run of sixteen AC coefficients that are zero.
 const ZRL: u8 = 0xf0;
 /// EOB, end of block: the remaining AC coefficients are zero.
 const EOB: u8 = 0;
-/// Maximum additional bits of a coefficient in a baseline file.
-const MAX_ADDITIONAL_BITS: u8 = 11;
 
 /// The Huffman tables of the DC and AC coefficients, for luma and then for chroma.
 pub(super) type Tables<T> = [[T; 2]; 2];
@@ -90,48 +80,4 @@ pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
         writer.write(bits, u32::from(length));
     });
     (tables, writer.finish())
-}
-
-/// Reads `count` blocks. `None` if the bits are not a valid scan.
-pub(super) fn read(bytes: &[u8], tables: &Tables<Table>, count: usize) -> Option<Vec<Blocks>> {
-    let mut reader = BitReader::new(bytes);
-    let mut predictions = [0i32; COMPONENTS];
-    let mut blocks = Vec::new();
-    for _ in 0..count {
-        let mut block = [[0i16; 64]; COMPONENTS];
-        for (component, coefficients) in block.iter_mut().enumerate() {
-            let [dc, ac] = tables_of(tables, component);
-            let category = reader.symbol(dc)?;
-            let difference = extended(&mut reader, category)?;
-            predictions[component] = predictions[component].checked_add(difference)?;
-            coefficients[0] = i16::try_from(predictions[component]).ok()?;
-            let mut at = 1;
-            while at < 64 {
-                let symbol = reader.symbol(ac)?;
-                match symbol {
-                    EOB => break,
-                    ZRL => at += 16,
-                    _ => {
-                        at += usize::from(symbol >> 4);
-                        let value = extended(&mut reader, symbol & 15)?;
-                        coefficients[*ZIGZAG.get(at)?] = i16::try_from(value).ok()?;
-                        at += 1;
-                    }
-                }
-            }
-        }
-        blocks.push(block);
-    }
-    Some(blocks)
-}
-
-/// Reads the additional bits of a category and returns their value (EXTEND of T.81, F.2.2.1).
-/// `None` if a baseline file has no such category, or the scan ends.
-fn extended(reader: &mut BitReader<'_>, category: u8) -> Option<i32> {
-    if category > MAX_ADDITIONAL_BITS {
-        return None;
-    }
-    let bits = reader.read(category)?.cast_signed();
-    let is_negative = category > 0 && bits < 1 << (category - 1);
-    Some(if is_negative { bits - (1 << category) + 1 } else { bits })
 }

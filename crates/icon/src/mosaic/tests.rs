@@ -95,6 +95,19 @@ fn sides_that_are_no_blocks_and_too_few_pixels_are_refused() {
 }
 
 #[test]
+fn a_file_that_is_cut_or_of_another_kind_is_refused() {
+    let file = Mosaic::from_rgb(24, 16, &picture(3, 2, 11)).unwrap().write();
+    assert!((0..file.len()).all(|length| Mosaic::read(&file[..length]).is_err()));
+    let frame = file.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+    // Progressive, sides that are not whole blocks, other sampling, and a quantization by zero.
+    for (at, byte) in [(frame + 1, 0xc2), (frame + 8, 23), (frame + 11, 0x21), (7, 0)] {
+        let mut other = file.clone();
+        other[at] = byte;
+        assert!(Mosaic::read(&other).is_err(), "{byte} at {at}");
+    }
+}
+
+#[test]
 fn one_rare_symbol_among_many_gets_a_code_of_at_most_16_bits() {
     let mut counts = huffman::Counts::default();
     let (mut one, mut two) = (1u32, 1u32);

@@ -41,19 +41,6 @@ pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     ]
 }
 
-/// Converts Y, Cb and Cr to a colour (JFIF 1.02, page 3), with the integers of libjpeg.
-// Without inlining, the decoder's rows are not vectorized.
-#[inline(always)]
-pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
-    let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
-    [
-        y + ((91_881 * cr + 32_768) >> 16),
-        y + ((-22_554 * cb - 46_802 * cr + 32_768) >> 16),
-        y + ((116_130 * cb + 32_768) >> 16),
-    ]
-    .map(|channel| channel.clamp(0, 255) as u8)
-}
-
 /// Returns the coefficients of a block of samples, times 8.
 pub(super) fn forward(samples: &Block<u8>) -> Block<i64> {
     let mut block = samples.map(|sample| i64::from(sample) - 128);
@@ -88,7 +75,7 @@ fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass
     }
 }
 
-/// Computes the odd part, which both directions of the transform share.
+/// Computes the odd part of the transform.
 fn odd_part(t: [i64; 4]) -> [i64; 4] {
     let z5 = (t[0] + t[2] + t[1] + t[3]) * F_1_175;
     let (z1, z2) = (-(t[0] + t[3]) * F_0_899, -(t[1] + t[2]) * F_2_562);
@@ -99,30 +86,4 @@ fn odd_part(t: [i64; 4]) -> [i64; 4] {
         t[2] * F_3_072 + z2 + z3,
         t[3] * F_1_501 + z1 + z4,
     ]
-}
-
-/// Returns the samples of a block of coefficients, which have at most 24 bits each.
-pub(super) fn inverse(coefficients: &Block<i32>) -> Block<u8> {
-    let mut block = coefficients.map(i64::from);
-    for column in 0..SIDE {
-        inverse_line(&mut block, column, SIDE, CONST_BITS - PASS_BITS);
-    }
-    for row in 0..SIDE {
-        inverse_line(&mut block, row * SIDE, 1, CONST_BITS + PASS_BITS + 3);
-    }
-    block.map(|sample| (sample + 128).clamp(0, 255) as u8)
-}
-
-fn inverse_line(block: &mut Block<i64>, start: usize, step: usize, bits: u32) {
-    let at = |i: usize| start + i * step;
-    let c: [i64; SIDE] = std::array::from_fn(|i| block[at(i)]);
-    let z = (c[2] + c[6]) * F_0_541;
-    let (low, high) = (z - c[6] * F_1_847, z + c[2] * F_0_765);
-    let (sum, difference) = ((c[0] + c[4]) << CONST_BITS, (c[0] - c[4]) << CONST_BITS);
-    let even = [sum + high, difference + low, difference - low, sum - high];
-    let odd = odd_part([c[7], c[5], c[3], c[1]]);
-    for i in 0..4 {
-        block[at(i)] = descale(even[i] + odd[3 - i], bits);
-        block[at(7 - i)] = descale(even[i] - odd[3 - i], bits);
-    }
 }

@@ -4,7 +4,6 @@
 use multiversion::multiversion;
 
 use super::frame::{Component, ComponentColours, Frame};
-use crate::mosaic::to_rgb;
 
 /// The samples of a component.
 #[derive(Debug)]
@@ -12,6 +11,19 @@ pub(super) struct Plane {
     pub(super) samples: Vec<u8>,
     /// Samples per row, with those that fill the last units.
     pub(super) stride: usize,
+}
+
+/// Converts Y, Cb and Cr to a colour (JFIF 1.02, page 3), with the integers of libjpeg.
+// Without inlining, the rows are not vectorized.
+#[inline(always)]
+pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
+    let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
+    [
+        y + ((91_881 * cr + 32_768) >> 16),
+        y + ((-22_554 * cb - 46_802 * cr + 32_768) >> 16),
+        y + ((116_130 * cb + 32_768) >> 16),
+    ]
+    .map(|channel| channel.clamp(0, 255) as u8)
 }
 
 /// The way in which a component is scaled.

@@ -14,11 +14,8 @@ const PASS_BITS: u32 = 2;
 /// One value for each column of a block, or for each row.
 type Lanes = [i32; 8];
 
-fn lanes(value: impl Fn(usize) -> i32) -> Lanes {
-    std::array::from_fn(value)
-}
-
 /// Returns the 16 bits of a value that overflows.
+#[inline(always)]
 fn wrapped(value: i32) -> i32 {
     i32::from(value as i16)
 }
@@ -32,16 +29,16 @@ fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
         let even = x2[i].wrapping_add(x6[i]).wrapping_mul(4433);
         let low = even.wrapping_sub(x6[i].wrapping_mul(15137));
         let high = even.wrapping_add(x2[i].wrapping_mul(6270));
-        let sum = wrapped(x0[i] + x4[i]) << CONSTANT_BITS;
-        let difference = wrapped(x0[i] - x4[i]) << CONSTANT_BITS;
+        let sum = wrapped(x0[i].wrapping_add(x4[i])) << CONSTANT_BITS;
+        let difference = wrapped(x0[i].wrapping_sub(x4[i])) << CONSTANT_BITS;
         let evens = [
             sum.wrapping_add(high),
             difference.wrapping_add(low),
             difference.wrapping_sub(low),
             sum.wrapping_sub(high),
         ];
-        let z3 = wrapped(x7[i] + x3[i]);
-        let z4 = wrapped(x5[i] + x1[i]);
+        let z3 = wrapped(x7[i].wrapping_add(x3[i]));
+        let z4 = wrapped(x5[i].wrapping_add(x1[i]));
         let z5 = z3.wrapping_add(z4).wrapping_mul(9633);
         let z3 = z5.wrapping_sub(z3.wrapping_mul(16069));
         let z4 = z5.wrapping_sub(z4.wrapping_mul(3196));
@@ -63,15 +60,24 @@ fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
     output
 }
 
+#[inline(always)]
 fn saturated(value: i32) -> i32 {
     value.clamp(-32768, 32767)
 }
 
+#[inline(always)]
 fn transposed(rows: &[Lanes; 8]) -> [Lanes; 8] {
-    std::array::from_fn(|x| lanes(|y| rows[y][x]))
+    let mut columns = [[0; 8]; 8];
+    for y in 0..8 {
+        for x in 0..8 {
+            columns[x][y] = rows[y][x];
+        }
+    }
+    columns
 }
 
 /// Returns a sample from a value around zero.
+#[inline(always)]
 fn sample(value: i32) -> u8 {
     (value.clamp(-128, 127) + 128) as u8
 }
@@ -86,7 +92,7 @@ pub(super) fn write_samples(
 ) {
     let at = row * 8 * plane.stride + column * 8;
     let rows = plane.samples[at..].chunks_mut(plane.stride).take(8);
-    if block[1..].iter().all(|&coefficient| coefficient == 0) {
+    if block[1..].iter().fold(0, |all, &coefficient| all | coefficient) == 0 {
         let value = block[0].wrapping_mul(quantisers[0] as i16) << PASS_BITS;
         let value = sample((i32::from(value) + 16) >> 5);
         rows.for_each(|row| row[..8].fill(value));
@@ -97,19 +103,32 @@ pub(super) fn write_samples(
     }
 }
 
+/// Returns the samples of a block, row by row.
+///
 /// AVX2, if the processor has it, is faster but changes no result, because all numbers are
 /// integers.
 #[multiversion(targets("x86_64+avx2"))]
-fn transform(block: &BlockCoefficients, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
-    let input: [Lanes; 8] = std::array::from_fn(|y| {
-        lanes(|x| i32::from(block[y * 8 + x].wrapping_mul(quantisers[y * 8 + x] as i16)))
-    });
-    let columns = if block[8..].iter().all(|&coefficient| coefficient == 0) {
-        [input[0].map(|value| wrapped(value << PASS_BITS)); 8]
+pub(crate) fn transform(block: &BlockCoefficients, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
+    // Loops, because the compiler does not inline closures into a function for other processors.
+    let mut input = [[0; 8]; 8];
+    for (index, value) in input.as_flattened_mut().iter_mut().enumerate() {
+        *value = i32::from(block[index].wrapping_mul(quantisers[index] as i16));
+    }
+    let columns = if block[8..].iter().fold(0, |all, &coefficient| all | coefficient) == 0 {
+        let mut first = input[0];
+        for value in &mut first {
+            *value = wrapped(*value << PASS_BITS);
+        }
+        [first; 8]
     } else {
         pass(&input, CONSTANT_BITS - PASS_BITS)
     };
-    let rows = pass(&transposed(&columns), CONSTANT_BITS + PASS_BITS + 3);
-    let rows = transposed(&rows);
-    rows.map(|row| row.map(sample))
+    let columns = pass(&transposed(&columns), CONSTANT_BITS + PASS_BITS + 3);
+    let mut samples = [[0; 8]; 8];
+    for (x, column) in columns.iter().enumerate() {
+        for (y, &value) in column.iter().enumerate() {
+            samples[y][x] = sample(value);
+        }
+    }
+    samples
 }
