@@ -163,6 +163,7 @@ test-scripts: ## Show that the lints and the icons' oracle find mistakes, and ch
 	scripts/git/self-test
 	scripts/docs/check --self-test
 	scripts/docs/openapi.sh --self-test
+	node scripts/lint/workflows.mjs --self-test
 	scripts/dist/self-test
 	scripts/demo/self-test
 	node --test --test-reporter spec scripts/oracle/*.test.mjs
@@ -199,6 +200,7 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
 	scripts/docs/openapi.sh
+	node scripts/lint/workflows.mjs
 	@if [ -n "$(DENY)" ] || $(PYTHON) -c 'import license_expression' 2>/dev/null; then \
 		$(MAKE) deny; \
 	else \

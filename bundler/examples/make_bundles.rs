@@ -1,15 +1,15 @@
-//! Times turning icons into bundles: `scripts/bench/bundle.sh` runs it beside other programs that
-//! do the same work on the same list.
+//! Times turning icons into bundles. `scripts/bench/bundle.sh` compares this with other programs
+//! that do the same work on the same list.
 //!
-//!     make_bundles list CORPUS                      one line an icon: url, title, file
-//!     make_bundles keep LIST FOLDER all|small       lines whose icon the bundles of FOLDER hold
-//!     make_bundles pack LIST ICONS                  LIST with places in ICONS instead of files
+//!     make_bundles list CORPUS                      one line per icon: url, title, file
+//!     make_bundles keep LIST FOLDER all|small       lines whose icon is in FOLDER's bundles
+//!     make_bundles pack LIST ICONS                  LIST with offsets in ICONS instead of files
 //!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
 //!     make_bundles bundles LIST FOLDER MODE THREADS ICONS   the same from a packed list
-//!     make_bundles sizes LIST                       bytes beside another encoder's, by mode
+//!     make_bundles sizes LIST                       bytes and another encoder's bytes, by mode
 //!     make_bundles parts LIST MODE                  microseconds by format and step
 //!
-//! `bundles` prints what it did and how long it took as one line on stderr.
+//! `bundles` prints a summary and its duration as one line on stderr.
 // A measuring program reads files and a clock, and a broken list is to stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
@@ -37,7 +37,7 @@ use everytab_icon::{
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 
-/// Tabs of a bundle.
+/// Tabs per bundle.
 const TABS: usize = 120;
 
 fn main() {
@@ -65,7 +65,7 @@ fn mode(name: &str) -> Colours {
     name.parse().unwrap()
 }
 
-/// Prints every icon of the corpus beside a real hostname and title.
+/// Prints every corpus icon with a real hostname and title.
 fn list(corpus: &Path) {
     let pages = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let pages: BTreeMap<String, Value> = serde_json::from_slice(&pages).unwrap();
@@ -92,8 +92,8 @@ fn list(corpus: &Path) {
     }
 }
 
-/// Prints the lines of LIST whose tab in the bundles of `folder` has an icon; with `small` only
-/// those of at most 64 pixels a side.
+/// Prints the lines in LIST whose tab in `folder`'s bundles has an icon; with `small` only those
+/// with at most 64 pixels per side.
 fn keep(list: &str, folder: &Path, small: bool) {
     let mut with_icon = HashSet::new();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -121,8 +121,8 @@ fn fields(line: &str) -> [&str; 3] {
     line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
-/// Writes the icons of LIST one after the other into a file. Prints LIST with the offset and the
-/// length of each instead of its own file.
+/// Appends all icons in LIST to one file. Prints LIST with each icon's offset and length in this
+/// file.
 fn pack(list: &str, packed: &str) {
     let mut packed = BufWriter::new(File::create(packed).unwrap());
     let mut offset = 0;
@@ -136,19 +136,19 @@ fn pack(list: &str, packed: &str) {
     packed.flush().unwrap();
 }
 
-/// The place of an icon in one file with all: offset and length.
+/// An icon's location in the packed file: offset and length.
 fn place(field: &str) -> (u64, usize) {
     let (offset, length) = field.split_once('+').unwrap();
     (offset.parse().unwrap(), length.parse().unwrap())
 }
 
 thread_local! {
-    /// The file that is being converted, or the icons of a bundle from one file.
+    /// The file that is being converted, or one bundle's icons from the packed file.
     static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Icons to bundles in `folder`, each thread a bundle at a time. From one file with all of them
-/// the icons of a bundle are one read.
+/// Converts icons to bundles in `folder`. Each thread makes one bundle at a time. If the icons are
+/// packed, it reads all icons for this bundle in one call.
 fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: Option<&File>) {
     let text = std::fs::read_to_string(list).unwrap();
     std::fs::create_dir_all(folder).unwrap();
@@ -210,8 +210,8 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: 
     );
 }
 
-/// Bytes and time of the same pixels by the `image` crate's default and by ours: whole conversions,
-/// and what each effort makes of the pixels.
+/// Compares the `image` crate's default with our encoder for the same pixels, in bytes and time:
+/// whole conversions, and the pixels at each effort.
 fn sizes(list: &str) {
     let text = std::fs::read_to_string(list).unwrap();
     let files = text.lines().map(|line| std::fs::read(fields(line)[2]).unwrap());
@@ -270,7 +270,7 @@ impl Steps {
     }
 }
 
-/// Passes over the list, of which the fastest of each format counts.
+/// Passes over the list. The fastest one counts for each format.
 const PASSES: usize = 7;
 
 /// Where the time goes, by format.

@@ -1,6 +1,6 @@
-//! The bundle: the JSON file of tabs that the page fetches. Its schema is `bundle.schema.json`.
+//! The bundle: the JSON file with tabs that the page fetches. Its schema is `bundle.schema.json`.
 //!
-//! Does not depend on the source of tabs, or on how an icon was made.
+//! This does not depend on the tabs' source, or on how an icon was made.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -20,11 +20,11 @@ pub struct BundleIcon {
 /// One host on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tab {
-    /// Address of the home page, without a final slash.
+    /// The home page's address, without a final slash.
     pub url: String,
-    /// Title of the home page, truncated by `everytab_webpage::tab_title`.
+    /// The home page's title, truncated by `everytab_webpage::tab_title`.
     pub title: String,
-    /// The tab's icon. `None` if the host has none that can be shown.
+    /// The tab's icon. `None` if the host has no usable one.
     pub icon: Option<BundleIcon>,
     /// True if the host allows the site to show its page in an iframe.
     pub iframe_ok: bool,

@@ -1,8 +1,8 @@
-//! The JSON of a bundle, `bundle.schema.json`: its fields and their serialization.
+//! A bundle's JSON, `bundle.schema.json`: its fields and their serialization.
 //!
 //! Invariants: fields have a fixed order and there are no spaces, so that the same tabs give the
-//! same bytes; `<`, U+2028 and U+2029 are always escaped, so that the text may be put into a
-//! script; if a tab has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
+//! same bytes; `<`, U+2028 and U+2029 are always escaped, so that a script may contain this text;
+//! if a tab has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
 
 use std::borrow::Cow;
 

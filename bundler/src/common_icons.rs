@@ -1,10 +1,10 @@
-//! Counts icons that many hosts of a shard show: the default icons of hosting companies and of the
+//! Counts icons that many hosts in a shard show: default icons from hosting companies and from the
 //! software that sites use.
 //!
-//! A shard is a random sample of the scan's hosts, so an icon that is common in the scan is common
-//! in most of its shards, and each shard is counted separately. An icon that is rare in every shard
-//! is not counted, which bounds the number of names to at most 200 per shard. Does not depend on
-//! why hosts share an icon: an organisation with many hosts looks the same.
+//! A shard is a random sample from the scan's hosts, so an icon that is common in the scan is
+//! common in most shards, and each shard can be counted separately. An icon that is rare in every
+//! shard is not counted, which limits the names to 200 per shard. This does not depend on why hosts
+//! share an icon: an organisation with many hosts looks the same.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,15 +12,14 @@ use sha2::{Digest, Sha256};
 
 use crate::bundle::Tab;
 
-/// Minimum number of a shard's hosts with a common icon: two may be one site under two names.
+/// Minimum hosts in a shard with a common icon: two may be one site under two names.
 const MIN_HOSTS: usize = 3;
-/// An icon is common if at least one in this many tabs has it, which is half a percent.
+/// An icon is common if at least one in this many tabs has it: half a percent.
 const TABS_PER_HOST: usize = 200;
-/// Hex digits of the PNG's SHA-256 that name an icon in the counts: 64 bits distinguish icons.
+/// Hex digits from the PNG's SHA-256 that name an icon in the counts: 64 bits distinguish icons.
 const NAME_DIGITS: usize = 16;
 
-/// Returns the number of tabs with each common icon, by the first digits of its PNG's SHA-256 in
-/// hex.
+/// Returns how many tabs have each common icon, by the first digits in its PNG's SHA-256, as hex.
 #[must_use]
 pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     let mut hosts: HashMap<&[u8], usize> = HashMap::new();
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
     use crate::bundle::BundleIcon;
 
-    /// Returns tabs with icons, each a PNG of one byte, and the number of tabs that have it.
+    /// Returns tabs with icons: pairs with a one-byte PNG and its tab count.
     fn tabs(icons: &[(Option<u8>, usize)]) -> Vec<Tab> {
         let some = |&(png, hosts): &(Option<u8>, usize)| {
             let icon = png.map(|byte| BundleIcon { png: vec![byte], width: 1, height: 1 });

@@ -1,10 +1,11 @@
-//! `history.json`: a few numbers of each scan, which the statistics page shows next to the newest.
+//! `history.json`: a few numbers per scan, which the statistics page shows next to the newest
+//! scan's.
 
 use serde_json::{Value, json};
 
-/// Maximum number of scans in the history: monthly scans of ten years, about 25 KB.
+/// Maximum scans in the history: ten years with monthly scans, about 25 KB.
 const MAX_SCANS: usize = 120;
-/// The fields of a scan's `stats.json` that the history keeps.
+/// The fields that the history keeps from a scan's `stats.json`.
 const KEPT_FIELDS: [&str; 8] = [
     "scan",
     "crawl",

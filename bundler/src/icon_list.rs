@@ -1,33 +1,33 @@
-//! Icon lists: the source icon of each tab of a shard, so that the tabs of an icon can be found in
-//! the published files alone, after the scan's database is gone.
+//! Icon lists: the source icon for each tab in a shard. They let us find an icon's tabs in the
+//! published files alone, after the scan's database is gone.
 //!
-//! A list has 16 bytes for each tab with an icon: the first 8 bytes of the SHA-256 of the icon as
-//! its host served it, and the first 8 bytes of the SHA-256 of the hostname, which also orders the
-//! tabs of a shard. Lines are sorted. The tab itself is in one of the shard's bundles, which
-//! contain about ten times 110 KB; a removed tab has no line. For 30 million tabs these are 480 MB
-//! in 25,000 objects, a sixtieth of the bundles.
+//! A list has 16 bytes for each tab with an icon: the first 8 bytes from the SHA-256 of the icon as
+//! its host served it, and the first 8 bytes from the hostname's SHA-256, which also orders a
+//! shard's tabs. Lines are sorted. The tab itself is in one of the shard's bundles, about ten with
+//! 110 KB each; a removed tab has no line. For 30 million tabs this is 480 MB in 25,000 objects, a
+//! sixtieth of the bundles.
 //!
-//! Invariant: a list is a pure function of the shard's tabs. Does not depend on how an icon is
+//! Invariant: a list is a pure function of the shard's tabs. This does not depend on how an icon is
 //! decoded.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes of a SHA-256 in a list. In one of 40,000 scans, two of 30 million icons share 8 bytes.
+/// SHA-256 bytes in a list. In one scan out of 40,000, two of 30 million icons share 8 bytes.
 pub const PREFIX_BYTES: usize = 8;
-/// Bytes of one line.
+/// Bytes per line.
 const LINE_BYTES: usize = 2 * PREFIX_BYTES;
 
-/// The first bytes of a SHA-256.
+/// A SHA-256's first bytes.
 pub type DigestPrefix = [u8; PREFIX_BYTES];
 
-/// The source icon of a tab.
+/// A tab's source icon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
-    /// The first bytes of the SHA-256 of the icon, as its host served it.
+    /// The first bytes in the SHA-256 of the icon, as its host served it.
     pub icon: DigestPrefix,
-    /// The first bytes of the SHA-256 of the hostname.
+    /// The first bytes in the hostname's SHA-256.
     pub hostname: DigestPrefix,
 }
 
@@ -37,14 +37,14 @@ pub fn hostname_prefix(hostname: &str) -> DigestPrefix {
     prefix_of(&Sha256::digest(hostname.as_bytes()).into())
 }
 
-/// Returns the first bytes of a digest.
+/// Returns a digest's first bytes.
 #[must_use]
 pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
     let [a, b, c, d, e, f, g, h, ..] = *sha256;
     [a, b, c, d, e, f, g, h]
 }
 
-/// Parses the first bytes of a hexadecimal digest. `None` unless it has 64 hexadecimal digits.
+/// Parses the first bytes from a hexadecimal digest. `None` unless it has 64 hexadecimal digits.
 #[must_use]
 pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     let mut digest = [0; 32];
@@ -76,7 +76,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     Ok(lines.iter().map(line).collect())
 }
 
-/// Removes the lines of some hosts from a list. `None` if it has none of them.
+/// Removes these hosts' lines from a list. `None` if there are no such lines.
 ///
 /// # Errors
 /// Returns an error if the list ends within a line.

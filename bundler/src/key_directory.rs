@@ -1,6 +1,6 @@
-//! The key directory: the public halves of the keys that sign our requests, published for sites.
+//! The key directory: the public keys that verify our requests, published for sites.
 //!
-//! A JSON Web Key Set (RFC 7517) at the well-known location of Web Bot Auth. A key stays in it
+//! This is a JSON Web Key Set (RFC 7517) at Web Bot Auth's well-known location. A key stays in it
 //! until it expires, so that the old key can still be looked up after a change.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -17,7 +17,7 @@ struct Directory {
     keys: Vec<PublishedKey>,
 }
 
-/// One key of the directory, with the names that RFC 7517 and RFC 8037 give its members.
+/// One key in the directory. RFC 7517 and RFC 8037 define its members' names.
 #[derive(Debug, Serialize, Deserialize)]
 struct PublishedKey {
     kid: String,

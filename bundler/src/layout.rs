@@ -1,13 +1,12 @@
-//! Distributes the tabs of a shard over its bundles.
+//! Distributes a shard's tabs over its bundles.
 
 use std::ops::Range;
 
-/// Spreads `tabs` over `bundles` evenly and in order. Returns one range of tabs for each bundle:
-/// the ranges are contiguous, their lengths differ by at most one, and the longer ones are spread
-/// evenly.
+/// Spreads `tabs` over `bundles` evenly and in order. Returns one range per bundle: the ranges are
+/// contiguous, their lengths differ by at most one, and the longer ones are spread evenly.
 #[must_use]
 pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
-    // Products of two usize fit in u128.
+    // The product of two usize values fits in u128.
     let cut = |bundle: usize| (bundle as u128 * tabs as u128 / (bundles.max(1) as u128)) as usize;
     (0..bundles).map(|bundle| cut(bundle)..cut(bundle + 1)).collect()
 }

@@ -1,13 +1,13 @@
-//! The formats of the published site: bytes in, values out.
+//! The published site's formats: bytes in, values out.
 //!
-//! Contains bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`),
-//! the `manifest`, the `map` of all icons, the statistics (`stats_names`, `stats_document`,
-//! `common_icons`, `history`), the page itself (`page_files`, `preview`), the operator's files
-//! (`key_directory`, `security_txt`), the public lists of requests (`request_files`), the names and
-//! headers of all objects (`object_names`), the list of takedowns (`takedown_list`,
-//! `title_pattern`, `removed_hosts`, `removed_tabs`), and the source icons of the tabs
-//! (`icon_list`). Everything is a pure function with the same result on every machine. Does not
-//! depend on files, stores, network, Postgres, clocks, settings, or how an icon is decoded.
+//! This package contains bundles (`bundle`, `published_bundle`, `layout`), the search index
+//! (`search`), the `manifest`, the `map` with all icons, the statistics (`stats_names`,
+//! `stats_document`, `common_icons`, `history`), the page itself (`page_files`, `preview`), the
+//! operator's files (`key_directory`, `security_txt`), the public request lists (`request_files`),
+//! all objects' names and headers (`object_names`), the takedown list (`takedown_list`,
+//! `title_pattern`, `removed_hosts`, `removed_tabs`), and the tabs' source icons (`icon_list`).
+//! Everything is a pure function with the same result on every host. This does not depend on files,
+//! stores, network, Postgres, clocks, settings, or how an icon is decoded.
 //!
 //! ```
 //! use everytab_bundler::{

@@ -1,7 +1,7 @@
 //! The manifest: the small JSON file that the page reads first, and that names the live scan.
 //!
-//! Publishing writes all of it, a takedown changes some of its fields. A takedown keeps unknown
-//! fields (`extra`), so that an older program does not drop the fields of a newer one.
+//! Publishing writes the whole manifest; a takedown changes some fields. A takedown keeps unknown
+//! fields (`extra`), so that an older program does not drop a newer one's fields.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -11,30 +11,30 @@ use uuid::Uuid;
 
 use crate::{map::MapManifest, object_names};
 
-/// The fields of `manifest.json`.
+/// `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The scan's id. Ids are ordered by the scans' start time.
     pub scan: Uuid,
-    /// The name of the crawl, such as `CC-MAIN-2026-21`.
+    /// The crawl's name, such as `CC-MAIN-2026-21`.
     pub crawl: String,
-    /// Number of bundles; they are numbered from 0.
+    /// Bundle count. Bundles are numbered from 0.
     pub bundles: u64,
-    /// Prefix of the scan's objects below the site's root. It ends with a slash.
+    /// Prefix for the scan's objects below the site's root. It ends with a slash.
     pub prefix: String,
     /// When the scan was published, in UTC, in RFC 3339 format.
     pub generated_at: String,
-    /// Number of tabs.
+    /// Tab count.
     pub hosts: u64,
-    /// Number of tabs with an icon.
+    /// Tabs with an icon.
     pub with_icon: u64,
-    /// Number of home pages with a title. `None` if an older version published the scan.
+    /// Home pages with a title. `None` if an older version published the scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<u64>,
-    /// Number of home pages with a title that allow to be framed. `None` as for `titles`.
+    /// Home pages with a title that may be framed. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framed: Option<u64>,
-    /// The scan's setting for the number of tabs per bundle. `None` as for `titles`.
+    /// The scan's setting for tabs per bundle. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries_per_bundle: Option<u32>,
     /// Contact for visitors: an address with `mailto:` or `https:`.
@@ -43,30 +43,30 @@ pub struct Manifest {
     /// Bundles that a takedown rewrote: the bundle's number to its path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
-    /// The map of all icons. `None` if the scan has none.
+    /// The map with all icons. `None` if the scan has no map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapManifest>,
-    /// The kinds of search files in addition to the sorted names. Absent for scans without any.
+    /// Search file kinds in addition to the sorted names. Absent if there are no others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchKinds>,
-    /// Fields that this version of the program does not know. They are kept unchanged.
+    /// Fields that this program version does not know. They are kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The kinds of search files that a scan has in addition to the sorted names.
+/// Search file kinds that a scan has in addition to the sorted names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchKinds {
     /// The best results for prefixes that span many files.
     pub best: bool,
-    /// The words of ranked hosts.
+    /// Ranked hosts' words.
     pub words: bool,
 }
 
 /// The reason why bytes are not a usable manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// The bytes are not JSON, or a field is missing or of another type.
+    /// The bytes are not JSON, or a field is missing or has another type.
     #[error("manifest.json is not understood: {0}")]
     NotUnderstood(#[from] serde_json::Error),
     /// Without the slash, names below the prefix would belong to another prefix.
@@ -86,11 +86,11 @@ pub enum ReplaceRefusal {
 /// A count that is lower in a new manifest than in the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// The name of the count, such as `tabs`.
+    /// The count's name, such as `tabs`.
     pub what: &'static str,
-    /// The count of the published manifest.
+    /// The published manifest's count.
     pub published: u64,
-    /// The count of the new manifest.
+    /// The new manifest's count.
     pub left: u64,
 }
 
@@ -102,8 +102,8 @@ impl fmt::Display for Loss {
 }
 
 /// Percentage of each count that a new scan may lack, unless its settings contain another. The web
-/// changes by a few percent a month. A site that loses a fifth was made by a rehearsal with a
-/// limit, or by a scan most of which failed.
+/// changes by a few percent per month. If a site loses a fifth, its scan was a rehearsal with a
+/// limit, or failed for the most part.
 pub const MAX_LOSS_PERCENT: u8 = 20;
 
 /// A count that must not fall far from one scan to the next.
@@ -111,12 +111,12 @@ struct ComparedCount {
     what: &'static str,
     /// A fall by this number is always allowed, because the count is rounded.
     rounding: u64,
-    /// Returns the count of the first manifest. `None` if it does not have the count, or if the
-    /// count of the second one means something else.
+    /// Returns the first manifest's count. `None` if it does not have this count, or if the second
+    /// manifest's count has another meaning.
     of: fn(&Manifest, &Manifest) -> Option<u64>,
 }
 
-/// Every count that is compared, in the order of their importance.
+/// All compared counts, most important first.
 const COMPARED_COUNTS: [ComparedCount; 5] = [
     ComparedCount { what: "tabs", rounding: 0, of: |manifest, _| Some(manifest.hosts) },
     ComparedCount {
@@ -160,8 +160,8 @@ impl Manifest {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Returns the name of a bundle's object. A takedown's override takes precedence. `bundlePath`
-    /// in `site/js/bundles.js` has the same rule.
+    /// Returns a bundle's object name. A takedown's override takes precedence. `bundlePath` in
+    /// `site/js/bundles.js` has the same rule.
     #[must_use]
     pub fn bundle_name(&self, number: i32) -> String {
         let overridden = self.overrides.get(&number.to_string()).cloned();
@@ -169,7 +169,7 @@ impl Manifest {
     }
 
     /// Checks that this manifest may replace the published one without the operator's `--force`.
-    /// Counts that one of them lacks are not compared.
+    /// Counts that one manifest lacks are not compared.
     ///
     /// # Errors
     /// Returns an error if the published scan is a later one, or if the site would lose more than
@@ -194,8 +194,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the numbers of the bundles that a takedown rewrote, if `published` is a manifest of
-    /// the same scan, because caches may keep their original names for a year.
+    /// Returns the bundles that a takedown rewrote, by number, if `published` belongs to the same
+    /// scan. Caches may keep their original names for a year.
     #[must_use]
     pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
         if published.scan != self.scan {
@@ -204,8 +204,8 @@ impl Manifest {
         published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// Points a bundle at `path`, below the prefix, and subtracts the removed tabs, and those of
-    /// them with an icon, from the totals.
+    /// Points a bundle at `path`, below the prefix, and subtracts the removed tabs, and those with
+    /// an icon, from the totals.
     pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
         self.set_override(number, path);
         self.hosts = self.hosts.saturating_sub(tabs);

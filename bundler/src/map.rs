@@ -1,10 +1,10 @@
-//! The map: every icon of a scan on one plane, in tiles of several levels.
+//! The map: every icon in a scan on one plane, in tiles at several levels.
 //!
 //! Bundle `b` is in column `b % side` and row `b / side`; its tab in slot `s` is in column `s %
-//! grid` and row `s / grid` of the bundle's square of cells. At level 0 a cell has 8x8 pixels. Each
-//! further level halves its sides, until one tile shows everything. Every tile is a square of `48 *
-//! grid` pixels, which at level `z` covers `6 << z` x `6 << z` bundles. Does not depend on the
-//! encoding of tiles, or on the source of thumbnails.
+//! grid` and row `s / grid` within the bundle's square. At level 0 a cell has 8x8 pixels. Each
+//! further level halves its sides, until one tile shows everything. Every tile is a square with `48
+//! * grid` pixels per side, which at level `z` covers `6 << z` x `6 << z` bundles. This does not
+//! depend on the tiles' encoding, or on the thumbnails' source.
 
 pub mod part;
 
@@ -14,21 +14,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::object_names;
 
-/// Bundles per side of a tile at level 0.
+/// Bundles per tile side at level 0.
 const BUNDLES_OF_A_TILE: u32 = 6;
 /// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
-/// one, publishing draws the coarser ones.
+/// one; publishing draws the coarser ones.
 pub const CELL_LEVEL: u32 = 3;
-/// Bundles per side of the region that a map job draws: one tile of [`CELL_LEVEL`]. `map_regions`
+/// Bundles per side in the region that a map job draws: one tile at [`CELL_LEVEL`]. `map_regions`
 /// in the database has the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Side of a cell at level 0 in pixels. A thumbnail fills it.
+/// Cell side at level 0 in pixels. A thumbnail fills it.
 pub const CELL_PIXELS: u32 = 8;
-/// Maximum cells per side of a bundle: 1,024 tabs. A scan with larger bundles has no map, because
-/// the memory of its jobs grows with the square of this number.
+/// Maximum cells per bundle side: 1,024 tabs. A scan with larger bundles has no map, because its
+/// jobs' memory grows with this number's square.
 const MAX_GRID: u32 = 32;
-/// The colour of places without an icon, as red, green and blue: a grey on which white and black
-/// icons are visible, and that a tile represents exactly.
+/// The colour where there is no icon, as red, green and blue: a grey on which white and black icons
+/// are visible, and that a tile represents exactly.
 pub const BACKGROUND: [u8; 3] = [219, 219, 219];
 
 /// A tile: its level, column and row.
@@ -36,9 +36,9 @@ pub const BACKGROUND: [u8; 3] = [219, 219, 219];
 pub struct TileNumber {
     /// The level, 0 for the most detailed.
     pub level: u32,
-    /// The column, counted in tiles of this level.
+    /// The column, counted in tiles at this level.
     pub column: u32,
-    /// The row, counted in tiles of this level.
+    /// The row, counted in tiles at this level.
     pub row: u32,
 }
 
@@ -55,13 +55,13 @@ impl TileNumber {
         format!("{}/{}-{}", self.level, self.column, self.row)
     }
 
-    /// Returns the tile of the next coarser level that shows this one.
+    /// Returns the tile at the next coarser level that shows this one.
     #[must_use]
     pub fn parent(self) -> Self {
         Self { level: self.level + 1, column: self.column / 2, row: self.row / 2 }
     }
 
-    /// Returns the four tiles of the next more detailed level, row by row. Some may be beyond the
+    /// Returns the four tiles at the next more detailed level, row by row. Some may be beyond the
     /// map's edge. Level 0 has none.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
@@ -71,21 +71,21 @@ impl TileNumber {
     }
 }
 
-/// The size of the map, and everything that the page needs to read it: `map` in the manifest, and
-/// the scan's `map/index.json`.
+/// The map's size, and everything that the page needs to read it: `map` in the manifest, and the
+/// scan's `map/index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapManifest {
-    /// Bundles in each row of the map.
+    /// Bundles per row.
     pub side: u32,
-    /// Cells in each row of a bundle.
+    /// Cells per row in a bundle.
     pub grid: u32,
-    /// Number of levels.
+    /// Level count.
     pub levels: u32,
-    /// Side of a tile in pixels.
+    /// Tile side in pixels.
     pub tile: u32,
-    /// File extension of tiles.
+    /// File extension for tiles.
     pub extension: String,
-    /// The colour of cells without an icon, as `#rrggbb`.
+    /// The colour for cells without an icon, as `#rrggbb`.
     pub background: String,
     /// Tiles that a takedown painted over: `<level>/<column>-<row>` to the path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -93,13 +93,13 @@ pub struct MapManifest {
 }
 
 impl MapManifest {
-    /// Returns the path of a tile below the scan's prefix. A takedown's override takes precedence.
+    /// Returns a tile's path below the scan's prefix. A takedown's override takes precedence.
     #[must_use]
     pub fn tile_path(&self, tile: TileNumber) -> String {
         self.overrides.get(&tile.name()).cloned().unwrap_or_else(|| tile.path())
     }
 
-    /// Returns the sizes of the map. `None` if this program does not make maps with these sizes.
+    /// Returns the map's sizes. `None` if this program does not make maps with these sizes.
     #[must_use]
     pub fn layout(&self) -> Option<MapLayout> {
         let layout = MapLayout { side: self.side, grid: self.grid };
@@ -111,10 +111,10 @@ impl MapManifest {
     }
 }
 
-/// Maximum number of bundles per row: numbers of bundles have 31 bits.
+/// Maximum bundles per row: bundle numbers have 31 bits.
 const MAX_SIDE: u32 = 46_341;
 
-/// The sizes of a map.
+/// A map's sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapLayout {
     side: u32,
@@ -122,8 +122,8 @@ pub struct MapLayout {
 }
 
 impl MapLayout {
-    /// Returns the sizes for this many bundles of at most `most_tabs` tabs. `None` if there is no
-    /// tab, or bundles are too large.
+    /// Returns the sizes for this many bundles with at most `most_tabs` tabs. `None` if there is no
+    /// tab, or if bundles are too large.
     #[must_use]
     pub fn new(bundles: u64, most_tabs: u32) -> Option<Self> {
         let side = u32::try_from(ceil_sqrt(bundles)).ok()?;
@@ -147,25 +147,25 @@ impl MapLayout {
         }
     }
 
-    /// Returns the number of cells in each row of a bundle.
+    /// Returns the cells per row in a bundle.
     #[must_use]
     pub fn grid(&self) -> usize {
         self.grid as usize
     }
 
-    /// Returns the side of a tile in pixels.
+    /// Returns the tile side in pixels.
     #[must_use]
     pub fn tile_pixels(&self) -> usize {
         (BUNDLES_OF_A_TILE * CELL_PIXELS * self.grid) as usize
     }
 
-    /// Returns the side of a bundle at level 0 in pixels.
+    /// Returns the bundle side at level 0 in pixels.
     #[must_use]
     pub fn bundle_pixels(&self) -> usize {
         (CELL_PIXELS * self.grid) as usize
     }
 
-    /// Returns the number of levels: one tile of the last level shows everything.
+    /// Returns the level count: one tile at the last level shows everything.
     #[must_use]
     pub fn levels(&self) -> u32 {
         let enough = |level: &u32| BUNDLES_OF_A_TILE << level >= self.side;
@@ -178,28 +178,28 @@ impl MapLayout {
         CELL_LEVEL.min(self.levels() - 1)
     }
 
-    /// Returns the number of tiles in each row of a level.
+    /// Returns the tiles per row at a level.
     #[must_use]
     pub fn tiles_across(&self, level: u32) -> u32 {
         self.side.div_ceil(BUNDLES_OF_A_TILE << level)
     }
 
-    /// Returns true if the tile shows a part of the map.
+    /// Returns true if this tile shows a part of the map.
     #[must_use]
     pub fn has(&self, tile: TileNumber) -> bool {
         let across = self.tiles_across(tile.level);
         tile.level < self.levels() && tile.column < across && tile.row < across
     }
 
-    /// Iterates over the tiles of a level, row by row.
+    /// Iterates over a level's tiles, row by row.
     pub fn tiles_of(&self, level: u32) -> impl Iterator<Item = TileNumber> {
         let across = self.tiles_across(level);
         (0..across)
             .flat_map(move |row| (0..across).map(move |column| TileNumber { level, column, row }))
     }
 
-    /// Returns the tile that map job `part` draws, together with the tiles below it. `None` if
-    /// there is no such job.
+    /// Returns the tile that map job `part` draws, together with the tiles below it. `None` if this
+    /// job does not exist.
     #[must_use]
     pub fn region(&self, part: u32) -> Option<TileNumber> {
         let across = self.side.div_ceil(BUNDLES_OF_A_REGION);
@@ -207,7 +207,7 @@ impl MapLayout {
         (row < across).then(|| TileNumber { level: self.region_level(), column, row })
     }
 
-    /// Returns the tile of a level that contains a bundle.
+    /// Returns the tile at a level that contains a bundle.
     #[must_use]
     pub fn tile_of(&self, bundle: u32, level: u32) -> TileNumber {
         let size = BUNDLES_OF_A_TILE << level;
@@ -215,9 +215,9 @@ impl MapLayout {
         TileNumber { level, column: column / size, row: row / size }
     }
 
-    /// Returns the pixel at which a bundle starts in its tile of a level, from the left and the
-    /// top. Above the level of the regions a pixel shows several icons, and may show the end of one
-    /// bundle and the start of the next.
+    /// Returns the pixel at which a bundle starts in its tile at a level, from the left and the
+    /// top. Above the regions' level a pixel shows several icons, and may show two adjacent
+    /// bundles.
     #[must_use]
     pub fn offset_in_tile(&self, bundle: u32, level: u32) -> (usize, usize) {
         let size = BUNDLES_OF_A_TILE << level;
@@ -225,8 +225,7 @@ impl MapLayout {
         (offset(bundle % self.side), offset(bundle / self.side))
     }
 
-    /// Returns the numbers of the bundles that a tile shows, row by row, out of the first
-    /// `bundles`.
+    /// Returns the bundles that a tile shows, row by row, out of the first `bundles`.
     #[must_use]
     pub fn bundles_in(&self, tile: TileNumber, bundles: u32) -> Vec<u32> {
         let size = BUNDLES_OF_A_TILE << tile.level;
@@ -274,8 +273,8 @@ mod tests {
         assert_eq!(layout.region(0), Some(tiles[0]));
         assert_eq!(layout.bundles_in(tiles[0], 5), [0, 1, 2, 3, 4]);
         assert_eq!(layout.offset_in_tile(4, 0), (16, 16));
-        // Bundles of 24 pixels are 3 pixels wide at level 3, and one and a half at the level above
-        // it.
+        // If a bundle has 24 pixels, it is 3 pixels wide at level 3, and one and a half at the next
+        // level.
         let layout = MapLayout::new(3_600, 9).unwrap();
         let offsets = [0, 3, 4].map(|level| layout.offset_in_tile(63, level));
         assert_eq!(offsets, [(72, 24), (9, 3), (4, 1)]);

@@ -1,10 +1,10 @@
-//! The name of every object that EveryTab writes, and the HTTP headers for a name.
+//! The name for every object that EveryTab writes, and the HTTP headers for a name.
 //!
-//! Defines the layout of the published site and the archive. `site/js/bundles.js` repeats the rule
-//! for bundles (`bundlePath`), because the page computes the same names in the browser. Invariants:
-//! an object that is not a pure function of a scan's inputs has the lease number in its name; an
-//! object whose content never changes under its name is cached for a year, any other for a minute.
-//! Does not depend on the store that keeps the objects.
+//! This defines the layout for the published site and the archive. `site/js/bundles.js` repeats the
+//! rule for bundles (`bundlePath`), because the page computes the same names in the browser.
+//! Invariants: an object that is not a pure function of a scan's inputs has the lease number in its
+//! name; an object whose content never changes under its name is cached for a year, any other for a
+//! minute. This does not depend on the store that keeps the objects.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -15,27 +15,27 @@ use crate::icon_list::DigestPrefix;
 pub const INDEX_HTML: &str = "index.html";
 /// The small object that names the live scan. Publishing replaces it last.
 pub const MANIFEST: &str = "manifest.json";
-/// Counts and durations of the live scan.
+/// The live scan's counts and durations.
 pub const STATS: &str = "stats.json";
-/// A few numbers of this and earlier scans, for the statistics page.
+/// A few numbers from this and earlier scans, for the statistics page.
 pub const HISTORY: &str = "history.json";
 /// The picture shown for shared links to the site.
 pub const PREVIEW: &str = "preview.png";
-/// The public keys of the site's robot, at the location of Web Bot Auth
+/// The site robot's public keys, at Web Bot Auth's location
 /// (draft-ietf-webbotauth-httpsig-protocol).
 pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
-/// Contact for reports about vulnerabilities of the site (RFC 9116).
+/// Contact for reports about the site's vulnerabilities (RFC 9116).
 pub const SECURITY_TXT: &str = ".well-known/security.txt";
 /// The hosts that must not be scanned, below the private prefix that `scan start --private` reads.
 pub const BLOCKLIST: &str = "blocklist.txt";
 
-/// `Cache-Control` of an object whose name changes with its content.
+/// `Cache-Control` for an object whose name changes with its content.
 pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` of an object that is replaced under the same name.
+/// `Cache-Control` for an object that is replaced under the same name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
-/// Prefix of the store tokens, in archive and site. A scan's own prefixes are removed, backed up
-/// and searched as a whole, so tokens are not below them.
+/// Prefix for store tokens, in archive and site. A scan's own prefixes are removed, backed up and
+/// searched as a whole, so tokens are not below them.
 const TOKENS_PREFIX: &str = ".everytab/";
 
 /// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes it into
@@ -44,82 +44,82 @@ pub fn store_token(scan_id: Uuid) -> String {
     format!("{TOKENS_PREFIX}{scan_id}")
 }
 
-/// Common prefix of all scans of a site.
+/// Common prefix for all scans on a site.
 pub const SCANS_PREFIX: &str = "scans/";
 
-/// Returns the prefix of all of a scan's objects that the site reads: `scans/<scan id>/`.
+/// Returns the prefix for all scan objects that the site reads: `scans/<scan id>/`.
 pub fn scan_prefix(scan_id: Uuid) -> String {
     format!("{SCANS_PREFIX}{scan_id}/")
 }
 
-/// Returns the name of a bundle: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading
-/// zeros. `bundlePath` in `site/js/bundles.js` computes the same name.
+/// Returns a bundle's name: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.
+/// `bundlePath` in `site/js/bundles.js` computes the same name.
 pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
-/// Returns the content hash in an object's name: the first 8 bytes of its SHA-256, as 16 hex
-/// digits, which is far more than needed to distinguish the versions of one object.
+/// Returns the content hash in an object's name: the first 8 bytes from its SHA-256, as 16 hex
+/// digits, which is far more than needed to distinguish an object's versions.
 pub fn content_hash(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
 
-/// Returns the path of a bundle below its scan's prefix: `tabs/<n>.json`.
+/// Returns a bundle's path below its scan's prefix: `tabs/<n>.json`.
 pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
 }
 
-/// Returns the path, below the scan's prefix, of a bundle that a takedown rewrote: `tabs/<n>-<hash
-/// of the content>.json`. The manifest's `overrides` name it.
+/// Returns the path, below the scan's prefix, for a bundle that a takedown rewrote:
+/// `tabs/<n>-<content hash>.json`. The manifest's `overrides` name it.
 pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
     format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
 }
 
-/// Returns the prefix, below the scan's prefix, of all rewritten versions of one bundle.
+/// Returns the prefix, below the scan's prefix, for all rewritten versions of one bundle.
 pub fn rewritten_bundles_prefix(number: impl Into<i64>) -> String {
     format!("tabs/{}-", number.into())
 }
 
-/// Returns the path, below the scan's prefix, of a file of hostnames: `search/<range>/<n>.tsv`.
+/// Returns the path, below the scan's prefix, for a hostname file: `search/<range>/<n>.tsv`.
 pub fn search_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_range_prefix(range))
 }
 
-/// Returns the path, below the scan's prefix, of the first keys of a range's files:
+/// Returns the path, below the scan's prefix, for the first keys in a range's files:
 /// `search/<range>/index.tsv`.
 pub fn search_index_path(range: usize) -> String {
     format!("{}index.tsv", search_range_prefix(range))
 }
 
-/// Returns the prefix, below the scan's prefix, of a range's search files.
+/// Returns the prefix, below the scan's prefix, for a range's search files.
 pub fn search_range_prefix(range: usize) -> String {
     format!("search/{range}/")
 }
 
-/// Prefix, below the scan's prefix, of the files of words.
+/// Prefix, below the scan's prefix, for word files.
 pub const SEARCH_WORDS_PREFIX: &str = "search/words/";
 
-/// Returns the prefix, below the scan's prefix, of the files of a range of words.
+/// Returns the prefix, below the scan's prefix, for the files in a word range.
 pub fn search_words_prefix(range: usize) -> String {
     format!("{SEARCH_WORDS_PREFIX}{range}/")
 }
 
-/// Returns the path, below the scan's prefix, of a file of words: `search/words/<range>/<n>.tsv`.
+/// Returns the path, below the scan's prefix, for a word file: `search/words/<range>/<n>.tsv`.
 pub fn search_words_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_words_prefix(range))
 }
 
-/// Returns the path, below the scan's prefix, of the first words of a range's files:
+/// Returns the path, below the scan's prefix, for the first words in a range's files:
 /// `search/words/<range>/index.tsv`.
 pub fn search_words_index_path(range: usize) -> String {
     format!("{}index.tsv", search_words_prefix(range))
 }
 
-/// Prefix, below the scan's prefix, of the markers of hosts without words.
+/// Prefix, below the scan's prefix, for markers: hosts without words.
 pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
 
-/// Returns the path, below the scan's prefix, of the marker that a removed host has no words:
-/// `search/removed/<first bytes of the hostname's SHA-256>`.
+/// Returns the path, below the scan's prefix, for the marker that a removed host has no words:
+/// `search/removed/<first bytes from the hostname's SHA-256>`.
 pub fn search_removed_path(hostname: DigestPrefix) -> String {
     SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
 }
@@ -131,35 +131,35 @@ pub fn search_removed_host(path: &str) -> Option<DigestPrefix> {
     Some(hostname)
 }
 
-/// Path, below the scan's prefix, of the list of search file kinds that the scan has.
+/// Path, below the scan's prefix, for the list with the scan's search file kinds.
 pub const SEARCH_KINDS_PATH: &str = "search/kinds.json";
 
-/// Returns the name of the list of hosts by rank that a scan's search jobs read: `archive/<scan
+/// Returns the name of the ranked host list that a scan's search jobs read: `archive/<scan
 /// id>/search/host-ranks.txt`.
 pub fn host_ranks(scan_id: Uuid) -> String {
     archive_prefix(scan_id) + "search/host-ranks.txt"
 }
 
-/// Path, below the scan's prefix, of the number of digits that name the files of requests.
+/// Path, below the scan's prefix, for the digit count in the request files' names.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
-/// Prefix, below the scan's prefix, of the files of requests.
+/// Prefix, below the scan's prefix, for request files.
 pub const REQUESTS_PATH: &str = "requests/";
 
-/// Returns the path, below the scan's prefix, of the requests to the hosts whose SHA-256 starts
-/// with `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
+/// Returns the path, below the scan's prefix, for requests to hosts whose SHA-256 starts with
+/// `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
 pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
 }
 
-/// Prefix, below the scan's prefix, of the map's objects.
+/// Prefix, below the scan's prefix, for the map's objects.
 pub const MAP_PATH: &str = "map/";
-/// Path, below the scan's prefix, of the size of the map.
+/// Path, below the scan's prefix, for the map's size.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// Prefix, below the scan's prefix, of the markers for bundles that must be drawn again.
+/// Prefix, below the scan's prefix, for markers: bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
-/// Returns the path, below the scan's prefix, of the marker that a bundle must be drawn again.
+/// Returns the path, below the scan's prefix, for the marker that a bundle must be drawn again.
 pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
     format!("{MAP_REPAINT_PATH}{}", bundle.into())
 }
@@ -169,61 +169,60 @@ pub fn map_repaint_number(path: &str) -> Option<i32> {
     path.strip_prefix(MAP_REPAINT_PATH)?.parse().ok()
 }
 
-/// File extension of tiles.
+/// File extension for tiles.
 pub const MAP_TILE_EXTENSION: &str = "jpg";
 
-/// Returns the path, below the scan's prefix, of a tile of the map:
-/// `map/<level>/<column>-<row>.jpg`.
+/// Returns the path, below the scan's prefix, for a map tile: `map/<level>/<column>-<row>.jpg`.
 pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the path, below the scan's prefix, of a tile that a takedown painted over:
-/// `map/<level>/<column>-<row>-<hash of the content>.jpg`. The manifest's `map.overrides` name it.
+/// Returns the path, below the scan's prefix, for a tile that a takedown painted over:
+/// `map/<level>/<column>-<row>-<content hash>.jpg`. The manifest's `map.overrides` name it.
 pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
     let before = rewritten_map_tiles_prefix(level, column, row);
     format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the prefix, below the scan's prefix, of all repainted versions of one tile.
+/// Returns the prefix, below the scan's prefix, for all repainted versions of one tile.
 pub fn rewritten_map_tiles_prefix(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}-")
 }
 
-/// Prefix, below the scan's prefix, of a scan's bundles.
+/// Prefix, below the scan's prefix, for a scan's bundles.
 pub const BUNDLES_PREFIX: &str = "tabs/";
 
-/// Prefix, below the scan's prefix, of a scan's icon lists.
+/// Prefix, below the scan's prefix, for a scan's icon lists.
 pub const ICON_LISTS_PREFIX: &str = "icons/";
 
-/// Returns the path, below the scan's prefix, of the icon list of the shard whose bundles start at
-/// this number: `icons/<n>.bin`.
+/// Returns the path, below the scan's prefix, for the icon list whose shard's bundles start at this
+/// number: `icons/<n>.bin`.
 pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
     format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
 }
 
-/// Parses the bundle in a path that [`bundle_path`] returned. `None` for another path, such as that
-/// of a rewritten bundle.
+/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as a
+/// rewritten bundle's.
 pub fn bundle_number(path: &str) -> Option<i32> {
     path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
 }
 
-/// Parses the first bundle of the shard whose icon list has this path.
+/// Parses the first bundle in the shard whose icon list has this path.
 pub fn icon_list_number(path: &str) -> Option<i32> {
     path.strip_prefix(ICON_LISTS_PREFIX)?.strip_suffix(".bin")?.parse().ok()
 }
 
-/// Returns the prefix of all of a scan's objects that the site does not read: `archive/<scan id>/`.
+/// Returns the prefix for all scan objects that the site does not read: `archive/<scan id>/`.
 pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
-/// Hexadecimal digits of a lease's token in the name of its archive.
+/// Hexadecimal digits from a lease's token in its archive's name.
 const TOKEN_DIGITS: usize = 16;
 
-/// Returns the name of one shard's icons as one lease fetched them: `archive/<scan
-/// id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. Two leases of a job
-/// can have the same number after a failover that lost the last commits, but not the same token.
+/// Returns the name for one shard's icons as one lease fetched them: `archive/<scan
+/// id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. Two leases can have
+/// the same number after a failover that lost the last commits, but not the same token.
 pub fn archive(
     scan_id: Uuid,
     shard: impl Into<i64>,
@@ -235,8 +234,8 @@ pub fn archive(
     format!("{}{shard}-{lease_number}-{token}.warc.gz", archive_prefix(scan_id))
 }
 
-/// Parses shard and lease number in a name that [`archive`] returned for a scan. `None` for another
-/// name.
+/// Parses shard and lease number in a name that [`archive`] returned for a scan. `None` for any
+/// other name.
 pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     let name = key.strip_prefix(&archive_prefix(scan_id))?.strip_suffix(".warc.gz")?;
     let mut parts = name.split('-');
@@ -248,14 +247,14 @@ pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     is_ours.then_some(lease)
 }
 
-/// Returns the name of a shard's sorted (hostname, bundle, slot) lines, which the search jobs
+/// Returns the name for a shard's sorted (hostname, bundle, slot) lines, which the search jobs
 /// merge: `archive/<scan id>/search/<shard>.tsv`.
 pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
 }
 
-/// Returns the name of the thumbnails of a shard's tabs, from which the map jobs draw the tiles:
-/// `archive/<scan id>/map/<shard>.bin`.
+/// Returns the name for a shard's thumbnails, from which map jobs draw the tiles: `archive/<scan
+/// id>/map/<shard>.bin`.
 pub fn map_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}map/{}.bin", archive_prefix(scan_id), shard.into())
 }

@@ -1,9 +1,9 @@
-//! The published files of the page: names with a hash of the content, and rewritten references.
+//! The page's published files: names with a content hash, and rewritten references.
 //!
 //! A file's name depends on the names to which it refers: modules without imports are named first,
-//! then those that import only named ones. The pages keep their names and come last, `index.html`
-//! at the very end. `build.rs` embeds the directory `site/`. Does not depend on where the files are
-//! put.
+//! then those that import only named ones. The pages keep their names and are last, `index.html` at
+//! the very end. `build.rs` embeds the directory `site/`. This does not depend on where the files
+//! are stored.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::object_names::{self, content_hash};
 
 include!(concat!(env!("OUT_DIR"), "/site.rs"));
 
-/// One file of the page.
+/// One page file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {
     /// Name below the site's root.
@@ -23,38 +23,38 @@ pub struct PageFile {
 /// The operator's details on the pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteOperator {
-    /// Address of the site, with a final slash. Without it the pages do not contain the site's
+    /// The site's address, with a final slash. Without it the pages do not contain the site's
     /// address, and there is no [`SITEMAP`].
     pub site_url: Option<String>,
     /// Contact for visitors: a mail address or an `https:` address.
     pub contact: Option<String>,
-    /// The `User-Agent` of the operator's robot.
+    /// The operator robot's `User-Agent`.
     pub user_agent: Option<String>,
 }
 
-/// Address of the site in the pages of `site/`, replaced by [`SiteOperator::site_url`].
+/// The site's address in the pages in `site/`, replaced by [`SiteOperator::site_url`].
 const PLACEHOLDER_SITE_URL: &str = "https://everytab.example/";
-/// Contact in the pages of `site/`, replaced by [`SiteOperator::contact`].
+/// Contact in the pages in `site/`, replaced by [`SiteOperator::contact`].
 const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
-/// `User-Agent` in the pages of `site/`, replaced by [`SiteOperator::user_agent`]. It is the
+/// `User-Agent` in the pages in `site/`, replaced by [`SiteOperator::user_agent`]. This is the
 /// fetcher's default.
 pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
-/// The list of pages for search engines, which must contain absolute addresses.
+/// The page list for search engines, which must contain absolute addresses.
 const SITEMAP: &str = "sitemap.xml";
-/// Extensions of the files in which placeholders are replaced.
+/// Extensions for files in which placeholders are replaced.
 const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
 
-/// Directories of the site whose files are named by their content and so never change.
+/// The site's directories whose files are named by their content and so never change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
-/// Returns true for a file of the page, or an object of a site, in one of [`HASHED_FOLDERS`].
+/// Returns true for a page file, or a site's object, in one of [`HASHED_FOLDERS`].
 #[must_use]
 pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// Returns the names of a site's objects whose content publishing changes, the manifest last.
+/// Returns the names for site objects whose content publishing changes, the manifest last.
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
     let operator = SiteOperator { site_url: Some(String::new()), ..SiteOperator::default() };
@@ -70,8 +70,8 @@ pub fn changing_keys() -> Vec<String> {
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
-/// Returns the page's files in publishing order: `index.html` comes last, so that every file to
-/// which it refers exists before it.
+/// Returns the page's files in publishing order: `index.html` is last, so that every file to which
+/// it refers exists before it.
 #[must_use]
 pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
     publishable(SITE_FILES, operator)
@@ -114,9 +114,9 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders. Without a contact, lines that contain one are omitted; without an
-/// address of the site, so are the tags and rules that need one. The User-Agent contains the site's
-/// address, so nothing else is replaced in it: a page shows the value that is sent.
+/// Replaces the placeholders. Without a contact, lines that contain one are omitted; without a site
+/// address, so are the tags and rules that need one. The User-Agent contains the site's address, so
+/// nothing else is replaced in it: a page must show the exact value that is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
     let between: Vec<String> =
@@ -141,8 +141,7 @@ fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
     text.replace(PLACEHOLDER_SITE_URL, &escape(site_url))
 }
 
-/// Returns true for a line of a page's head or of robots.txt that is useless without an absolute
-/// address.
+/// Returns true for a line in a page's head or in robots.txt that needs an absolute address.
 fn must_name_the_site(line: &str) -> bool {
     ["<meta ", "<link ", "Sitemap:"].iter().any(|start| line.starts_with(start))
         && line.contains(PLACEHOLDER_SITE_URL)
@@ -152,8 +151,8 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns how one file of the page refers to another: a module writes `"./x.js"`, a page the name
-/// from the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
+/// Returns how one page file refers to another: a module writes `"./x.js"`, a page the name from
+/// the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
 fn reference(from: &str, to: &str) -> String {
     let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match (folder(from), to.rsplit_once('/')) {
@@ -175,7 +174,7 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Returns the published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
+/// Returns a file's published name: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let hash = content_hash(bytes);
     match name.rsplit_once('.') {

@@ -1,10 +1,10 @@
-//! The picture shown for shared links to the site: rows of real tabs around the site's name,
-//! 1200x630 pixels, as chat programs and search engines expect.
+//! The picture for shared links to the site: rows with real tabs around the site's name, 1200x630
+//! pixels, as chat programs and search engines expect.
 //!
-//! Invariants: the same tabs give the same bytes on every machine of one build (resvg draws without
-//! system fonts); no font is used: titles are grey bars of their length, and words are drawn by
-//! strokes. Does not depend on where bundles are kept, how icons are decoded, or how pictures are
-//! encoded.
+//! Invariants: the same tabs give the same bytes on every host with the same build (resvg draws
+//! without system fonts); no font is used: titles are grey bars as long as their text, and words
+//! are drawn by strokes. This does not depend on where bundles are stored, how icons are decoded,
+//! or how pictures are encoded.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
@@ -14,47 +14,47 @@ use resvg::{
 
 use crate::{published_bundle::PublishedBundle, stroke_letters};
 
-/// Width of the picture in pixels.
+/// The picture's width in pixels.
 pub const WIDTH: u32 = 1200;
-/// Height of the picture in pixels.
+/// The picture's height in pixels.
 pub const HEIGHT: u32 = 630;
 const ROW_PX: u32 = 70;
 const ROWS: u32 = HEIGHT / ROW_PX;
 const TAB_PX: u32 = 200;
-/// A row starts left of the picture and ends right of it.
+/// A row starts beyond the picture's left edge and ends beyond its right edge.
 const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
-/// Number of tabs in the picture.
+/// Tabs in the picture.
 pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
-/// Maximum number of bundles that are read for the picture. A scan may have few icons, which are
-/// not worth reading all bundles.
+/// Maximum bundles that are read for the picture. A scan may have few icons, which are not worth
+/// reading all bundles.
 pub const MAX_BUNDLES: u64 = 32;
-/// Colours of the strips between the rows, as on the page.
+/// Colours for the strips between the rows, as on the page.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
 /// Text below the name, as on the page.
 const SENTENCE: &str = "Every website on the internet, one tab each";
 
-/// The pixels of a tab's icon.
+/// A tab icon's pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewIcon {
     /// Width in pixels, at most 32.
     pub width: u32,
     /// Height in pixels, at most 32.
     pub height: u32,
-    /// Red, green, blue and alpha of each pixel, row by row, with straight alpha.
+    /// Red, green, blue and alpha for each pixel, row by row, with straight alpha.
     pub rgba: Vec<u8>,
 }
 
-/// One tab of the picture.
+/// One tab in the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewTab {
     /// The icon. `None` if it cannot be decoded.
     pub icon: Option<PreviewIcon>,
-    /// Number of characters in the title.
+    /// Characters in the title.
     pub title_chars: usize,
 }
 
-/// Iterates over the tabs of a bundle that the picture may show, which are those with an icon: the
-/// icon's PNG, and the number of characters in the title.
+/// Iterates over the tabs in a bundle that the picture may show, which must have an icon. Yields
+/// the icon's PNG, and how many characters the title has.
 pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
     bundle.icons_and_titles().filter_map(|(icon, title)| {
         let png = STANDARD.decode(icon).ok()?;
@@ -69,9 +69,9 @@ fn corner_of(i: usize) -> (i32, i32) {
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws the picture of `tabs`. Fewer than [`TABS`] are repeated. `all_tabs` is the site's number
-/// of tabs. Returns the red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels. `None`
-/// if there is no tab to show.
+/// Draws a picture with `tabs`, which are repeated if there are fewer than [`TABS`]. `all_tabs` is
+/// the site's tab count. Returns red, green, blue and alpha for [`WIDTH`] x [`HEIGHT`] opaque
+/// pixels. `None` if there is no tab to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
     if tabs.is_empty() {
@@ -136,8 +136,7 @@ fn background(tabs: &[&PreviewTab]) -> String {
     svg + "</svg>"
 }
 
-/// Returns the card over the tabs: icon and name, the number of tabs, and a description of the
-/// page.
+/// Returns the card over the tabs: icon and name, the tab count, and a description.
 fn card(all_tabs: u64) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
@@ -154,8 +153,8 @@ fn card(all_tabs: u64) -> String {
     svg + "</svg>"
 }
 
-/// Returns a line of text centred at the x coordinate `middle`, with the top of its capitals at
-/// `top`. The sizes of letters and strokes are multiplied by `scale`.
+/// Returns a text line centred at the x coordinate `middle`, with its capitals' top at `top`.
+/// Letters and strokes are enlarged by `scale`.
 fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
     let (paths, width) = stroke_letters::paths(text);
     let left = f64::from(middle) - f64::from(width) * scale / 2.0;

@@ -1,5 +1,5 @@
-//! A published bundle, read back by takedowns, which remove a tab and rewrite the bundle, and by
-//! the preview picture.
+//! A published bundle, which takedowns read back to remove a tab and rewrite the bundle, and which
+//! the preview picture uses.
 //!
 //! Invariant: the remaining tabs keep their content, and all except one keep their position.
 
@@ -12,16 +12,16 @@ use crate::{
     object_names::{self, content_hash},
 };
 
-/// The tabs of a published bundle.
+/// A published bundle's tabs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedBundle {
     json: BundleJson<'static>,
 }
 
-/// Result of [`PublishedBundle::remove`].
+/// Result from [`PublishedBundle::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovedTab {
-    /// Index of the tab in the bundle. The bundle's last tab is there now.
+    /// The tab's index in the bundle. The bundle's last tab is there now.
     pub slot: usize,
     /// True if the tab had an icon.
     pub had_icon: bool,
@@ -31,13 +31,13 @@ impl PublishedBundle {
     /// Parses a bundle file.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not JSON, or lack a field of `bundle.schema.json`.
+    /// Returns an error if the bytes are not JSON, or lack a field in `bundle.schema.json`.
     pub fn read(bytes: &[u8]) -> Result<Self, JsonError> {
         Ok(Self { json: serde_json::from_slice(bytes)? })
     }
 
-    /// Removes the tab of a host and moves the last tab to its position, so that all other tabs
-    /// stay where the search files expect them. `None` if the bundle has no tab of this host.
+    /// Removes a host's tab and moves the last tab to its position, so that all other tabs stay
+    /// where the search files expect them. `None` if this host has no tab in the bundle.
     pub fn remove(&mut self, hostname: &str) -> Option<RemovedTab> {
         let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
         let removed = self.json.entries.swap_remove(slot);
@@ -52,7 +52,7 @@ impl PublishedBundle {
         })
     }
 
-    /// Returns the host of the tab with this index. `None` if the bundle has fewer tabs.
+    /// Returns the host at this tab index. `None` if the bundle has fewer tabs.
     #[must_use]
     pub fn hostname_at(&self, slot: usize) -> Option<String> {
         let url = &self.json.entries.get(slot)?.url;
@@ -75,7 +75,7 @@ impl PublishedBundle {
         self.json.to_bytes()
     }
 
-    /// Returns the path, below the scan's prefix, of bundle `number` with this content.
+    /// Returns the path, below the scan's prefix, for bundle `number` with this content.
     #[must_use]
     pub fn path(&self, number: i32) -> String {
         let hash = content_hash(&self.to_bytes());

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 pub struct RemovedHosts {
     /// Hostnames, normalized as in scans.
     pub hostnames: HashSet<String>,
-    /// Domains that are excluded with all hostnames below them, normalized as in scans.
+    /// Excluded domains, with all hostnames below them, normalized as in scans.
     pub suffixes: HashSet<String>,
 }
 

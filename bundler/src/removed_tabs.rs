@@ -1,4 +1,4 @@
-//! The tabs that a published site must not show: tabs of hosts, and tabs with a title or an icon.
+//! The tabs that a published site must not show, because their host, title or icon was removed.
 //!
 //! A host is found by its search line. A title or an icon is found in the bundles and the icon
 //! lists ([`crate::icon_list`]).
@@ -26,7 +26,7 @@ pub struct RemovedTabs {
 pub struct RemovedContent {
     /// The titles.
     pub titles: Vec<TitlePattern>,
-    /// The icons, by the first bytes of their SHA-256.
+    /// The icons, by their SHA-256's first bytes.
     pub icons: HashSet<DigestPrefix>,
 }
 

@@ -1,15 +1,16 @@
-//! The public files of requests: a scan's requests to each host, which anyone can look up without
+//! The public request files: a scan's requests to each host, which anyone can look up without
 //! contacting us.
 //!
 //! A file contains the hosts whose SHA-256 starts with the same hexadecimal digits, so that anyone
-//! can compute the file of a host. It is gzip of lines, sorted by host and time:
+//! can compute a host's file. It is gzipped lines, sorted by host and time:
 //!
 //! ```text
 //! host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
 //! ```
 //!
-//! Invariant: a file is a pure function of its lines, so that removing a host gives the bytes of a
-//! file that was written without it. Does not depend on where requests are recorded, or on stores.
+//! Invariant: a file is a pure function of its lines, so that removing a host gives the same bytes
+//! as writing the file without it. This does not depend on where requests are recorded, or on
+//! stores.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -18,49 +19,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::removed_hosts::RemovedHosts;
 
-/// Maximum number of one host's lines in a file. A content network gets requests for the icons of
-/// many sites, and nobody reads a million lines.
+/// Maximum lines per host in a file. A content network gets requests for many sites' icons, and
+/// nobody reads a million lines.
 pub const MAX_LINES_OF_HOST: usize = 200;
-/// Maximum bytes of all files of a scan.
+/// Maximum bytes in all files for a scan.
 pub const MAX_BYTES: u64 = 2_000_000_000;
-/// Maximum length of a line's URL in bytes. Longer ones are truncated.
+/// Maximum length for a line's URL in bytes. Longer ones are truncated.
 const MAX_URL_BYTES: usize = 300;
 /// Lines that one file should have: at 10 compressed bytes each it is fetched quickly.
 const LINES_OF_FILE: u64 = 3_000;
-/// The possible numbers of digits, for 256 to 65,536 files.
+/// The possible digit counts, for 256 to 65,536 files.
 const DIGITS: [usize; 3] = [2, 3, 4];
-/// Maximum unpacked bytes of a file; a file of usual size has 300 KB.
+/// Maximum unpacked bytes in a file; a usual one has 300 KB.
 const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The content of `requests/index.json`.
+/// `requests/index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestIndex {
-    /// Number of hexadecimal digits of a hostname's SHA-256 that name its file.
+    /// How many hexadecimal digits from a hostname's SHA-256 name its file.
     pub digits: usize,
 }
 
 impl RequestIndex {
-    /// Returns the index with the number of digits that this many lines need.
+    /// Returns the index with the digit count that this many lines need.
     #[must_use]
     pub fn for_lines(lines: u64) -> Self {
         let fits = |digits: &usize| lines >> (4 * digits) <= LINES_OF_FILE;
         Self { digits: DIGITS.into_iter().find(fits).unwrap_or(DIGITS[2]) }
     }
 
-    /// Parses the index. `None` if it is malformed, or of another version.
+    /// Parses the index. `None` if it is malformed or has another version.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let index: Self = serde_json::from_slice(bytes).ok()?;
         DIGITS.contains(&index.digits).then_some(index)
     }
 
-    /// Returns the number of files.
+    /// Returns the file count.
     #[must_use]
     pub fn files(self) -> u64 {
         1 << (4 * self.digits)
     }
 
-    /// Returns the file of a host, by the first eight bytes of its name's SHA-256.
+    /// Returns a host's file, by the first eight bytes in its name's SHA-256.
     #[must_use]
     pub fn bucket(self, hash: u64) -> u64 {
         hash >> (64 - 4 * self.digits)
@@ -76,11 +77,11 @@ pub struct RequestLine<'a> {
     pub asked_at: &'a str,
     /// `GET`, or `-` if no connection was made.
     pub method: &'a str,
-    /// The response's status. Empty if there was none.
+    /// The response's status. Empty if there was no response.
     pub status: &'a str,
-    /// The outcome of the fetch.
+    /// The fetch outcome.
     pub outcome: &'a str,
-    /// Bytes of the decoded body.
+    /// Bytes in the decoded body.
     pub bytes: &'a str,
     /// The requested URL.
     pub url: &'a str,
@@ -101,13 +102,13 @@ impl RequestLine<'_> {
     }
 }
 
-/// Returns the host of a line.
+/// Returns a line's host.
 #[must_use]
 pub fn host_of(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and their total number.
+/// One host's lines: the first [`MAX_LINES_OF_HOST`] by time, and how many there are in total.
 #[derive(Clone, Debug, Default)]
 pub struct LinesOfHost {
     lines: Vec<String>,
@@ -115,7 +116,7 @@ pub struct LinesOfHost {
 }
 
 impl LinesOfHost {
-    /// Adds a line. Lines may come in any order.
+    /// Adds a line. Lines may be added in any order.
     pub fn add(&mut self, line: String) {
         self.count += 1;
         self.lines.push(line);
@@ -138,7 +139,7 @@ impl LinesOfHost {
     }
 }
 
-/// Writes a file of hosts, which must be in the order of their names.
+/// Writes a file from hosts, which must be ordered by name.
 #[must_use]
 pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec<u8> {
     let mut text = String::new();
@@ -148,10 +149,10 @@ pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec
     pack(&text)
 }
 
-/// Removes the lines of `hosts` from a file. `None` if it has none.
+/// Removes the lines for `hosts` from a file. `None` if there are no such lines.
 ///
 /// # Errors
-/// Returns an error if the bytes are not such a file.
+/// Returns an error if the bytes are not a request file.
 pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec<u8>>> {
     let before = read_file(file)?;
     let kept: String =
@@ -159,10 +160,10 @@ pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec
     Ok((kept.len() < before.len()).then(|| pack(&kept)))
 }
 
-/// Reads the lines of a file.
+/// Reads a file's lines.
 ///
 /// # Errors
-/// Returns an error if the bytes are not such a file.
+/// Returns an error if the bytes are not a request file.
 pub fn read_file(file: &[u8]) -> io::Result<String> {
     let mut text = String::new();
     GzDecoder::new(file).take(MAX_UNPACKED_BYTES).read_to_string(&mut text)?;

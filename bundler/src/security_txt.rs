@@ -1,4 +1,4 @@
-//! `security.txt` (RFC 9116): the contact for reports about vulnerabilities of the site.
+//! `security.txt` (RFC 9116): the contact for reports about the site's vulnerabilities.
 
 /// Returns the file's text. `contact` is a mail address or an `https:` address, `site_url` ends
 /// with a slash, `expires` is an RFC 3339 time.

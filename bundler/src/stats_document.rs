@@ -1,6 +1,6 @@
-//! `stats.json`: the numbers of a scan, by stage, and under the names that readers know.
+//! `stats.json`: a scan's numbers, by stage, and under the names that readers know.
 //!
-//! Does not depend on the source of the counts, or on the meaning of fetch outcomes.
+//! This does not depend on the counts' source, or on the meaning of fetch outcomes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,19 +9,19 @@ use crate::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
 };
 
-/// The section of a stage's numbers to which a [`StageCount`] belongs.
+/// The section in a stage's numbers to which a [`StageCount`] belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountSection {
     /// The stage's inputs.
     Inputs,
-    /// The outcomes of its inputs.
+    /// Its inputs' outcomes.
     Outcomes,
-    /// All other counts of its jobs.
+    /// All other counts from its jobs.
     Counts,
 }
 
 impl CountSection {
-    /// Parses a section's name. `None` if there is no such section.
+    /// Parses a section's name. `None` if this section does not exist.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -33,37 +33,37 @@ impl CountSection {
     }
 }
 
-/// One number of a stage, summed over all its jobs.
+/// One number for a stage, summed over all its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageCount {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// The section of this number.
+    /// This number's section.
     pub section: CountSection,
-    /// The name of the count.
+    /// The count's name.
     pub name: String,
     /// The count.
     pub amount: u64,
 }
 
-/// Start and end of a stage, and the numbers of its jobs by result.
+/// A stage's start and end, and its job counts by result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTimes {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// When its first job was leased, in RFC 3339 format. `None` before that.
+    /// When its first job was leased, in RFC 3339 format. `None` before this.
     pub started_at: Option<String>,
-    /// When its last job ended, in RFC 3339 format. `None` before that.
+    /// When its last job ended, in RFC 3339 format. `None` before this.
     pub finished_at: Option<String>,
-    /// Seconds between the two. `None` if one of them is missing.
+    /// Seconds between the two. `None` if one is missing.
     pub duration_seconds: Option<f64>,
     /// Jobs that succeeded.
     pub done: i64,
-    /// Jobs that were discarded.
+    /// Discarded jobs.
     pub discarded: i64,
 }
 
-/// Outcomes of the fetches of icon candidates. Every fetch is in exactly one of the first seven.
+/// Fetch outcomes for icon candidates. Every fetch is counted in exactly one of the first seven.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchTotals {
     /// Fetches that gave an icon.
@@ -84,19 +84,19 @@ pub struct FetchTotals {
     pub robots_refusals: u64,
 }
 
-/// The numbers of a scan for `stats.json`.
+/// A scan's numbers for `stats.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanNumbers {
-    /// All counts of all stages.
+    /// All counts for all stages.
     pub counts: Vec<StageCount>,
     /// The stages, in any order.
     pub stages: Vec<StageTimes>,
-    /// The fetches of icon candidates.
+    /// Fetches for icon candidates.
     pub fetches: FetchTotals,
 }
 
 impl ScanNumbers {
-    /// Returns the number of a stage's inputs with this outcome.
+    /// Returns how many of a stage's inputs had this outcome.
     #[must_use]
     pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
         self.sum(stage, CountSection::Outcomes, name.as_str())
@@ -106,7 +106,7 @@ impl ScanNumbers {
         self.sum(stage, CountSection::Inputs, name.as_str())
     }
 
-    /// Returns another count of a stage.
+    /// Returns another count for a stage.
     #[must_use]
     pub fn count(&self, stage: StageName, name: CountName) -> u64 {
         self.sum(stage, CountSection::Counts, name.as_str())
@@ -122,7 +122,7 @@ impl ScanNumbers {
         self.counts.iter().filter(fits)
     }
 
-    /// Returns the counts of a family by member.
+    /// Returns a family's counts by member.
     fn family(&self, stage: StageName, family: CountFamily) -> Map<String, Value> {
         self.of(stage.as_str(), CountSection::Counts)
             .filter_map(|count| Some((family.member(&count.name)?, count.amount)))
@@ -130,7 +130,7 @@ impl ScanNumbers {
             .collect()
     }
 
-    /// Returns the largest member of a numeric family with a count above 0.
+    /// Returns the largest member in a numeric family with a count above 0.
     fn largest(&self, stage: StageName, family: CountFamily) -> Option<u64> {
         let counted =
             self.of(stage.as_str(), CountSection::Counts).filter(|count| count.amount > 0);
@@ -203,11 +203,11 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     document
 }
 
-/// Returns the numbers of icon fetching: name resolution, connections, and the maximum requests in
-/// flight to one hostname and to one address in any shard.
+/// Returns the numbers about icon fetching: name resolution, connections, and the maximum requests
+/// in flight to one hostname and to one address in any shard.
 fn fetching(numbers: &ScanNumbers) -> Value {
     let count = |name| numbers.count(StageName::Icon, name);
-    // Each shard adds one to the count of its own maximum.
+    // Each shard adds one to its own maximum's count.
     let most = |family| numbers.largest(StageName::Icon, family);
     json!({
         "lookups": count(CountName::Lookups),

@@ -1,8 +1,8 @@
-//! The names of everything that jobs count: the keys of `stages` in `stats.json`.
+//! The names for everything that jobs count: the keys in `stages` in `stats.json`.
 //!
-//! In Rust, names are defined only here, except for the outcomes of fetches, which are
-//! `everytab_fetcher::Outcome`. So a job cannot count under a name that nothing reads. Names are
-//! stable: the database stores them, and readers of `stats.json` know them.
+//! In Rust, names are defined only here, except for fetch outcomes, which are
+//! `everytab_fetcher::Outcome`. This ensures that a job cannot count under a name that nothing
+//! reads. Names are stable: the database stores them, and `stats.json` readers know them.
 
 macro_rules! names {
     (
@@ -14,7 +14,7 @@ macro_rules! names {
         pub enum $type { $($(#[$entry_doc])* $variant,)+ }
 
         impl $type {
-            /// Every value, in the order of declaration.
+            /// Every value, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// Returns the stable name.
@@ -27,7 +27,7 @@ macro_rules! names {
 }
 
 names! {
-    /// A stage of a scan or a live crawl: all jobs of one kind. The values are in pipeline order.
+    /// A stage in a scan or a live crawl: all jobs with one kind. The values are in pipeline order.
     StageName {
         /// Reading the crawl's index files.
         Index "index";
@@ -39,21 +39,21 @@ names! {
         BundleShard "bundle-shard";
         /// Merging the search files.
         Search "search";
-        /// Drawing the tiles of the map.
+        /// Drawing the map's tiles.
         Map "map";
         /// Publishing the site.
         Publish "publish";
-        /// Writing the indexes of a live crawl.
+        /// Writing a live crawl's indexes.
         CrawlIndex "crawl-index";
-        /// Writing the lists of a live crawl.
+        /// Writing a live crawl's lists.
         CrawlClose "crawl-close";
     }
 }
 
 names! {
-    /// The inputs of a stage. Every input has exactly one outcome.
+    /// A stage's inputs. Every input has exactly one outcome.
     InputName {
-        /// Rows of index files.
+        /// Rows in index files.
         Rows "rows";
         /// Hosts whose home page is read.
         Hosts "hosts";
@@ -63,28 +63,28 @@ names! {
         Pages "pages";
         /// Hostnames with a tab.
         Hostnames "hostnames";
-        /// Bundles of the scan, or of a region of the map.
+        /// Bundles in the scan, or in a map region.
         Bundles "bundles";
-        /// Records of a live crawl.
+        /// A live crawl's records.
         Records "records";
-        /// Archives of a live crawl.
+        /// A live crawl's archives.
         Archives "archives";
     }
 }
 
 names! {
-    /// The outcome of a stage's input. The outcomes of fetches have a separate closed list,
+    /// A stage input's outcome. Fetch outcomes have a separate closed list,
     /// `everytab_fetcher::Outcome`.
     OutcomeName {
-        /// A row of the index that is not a home page.
+        /// An index row that is not a home page.
         NotHomePage "not_home_page";
-        /// A row of the index that became a host's capture.
+        /// An index row that became a host's capture.
         Capture "capture";
-        /// A row of the index whose host has a better capture in the same file.
+        /// An index row whose host has a better capture in the same file.
         Duplicate "duplicate";
-        /// A malformed row of the index.
+        /// A malformed index row.
         Malformed "malformed";
-        /// A row of the index beyond the scan's host limit.
+        /// An index row beyond the scan's host limit.
         BeyondLimit "beyond_limit";
         /// A home page with a title.
         Ok "ok";
@@ -92,9 +92,9 @@ names! {
         TitleEmpty "title_empty";
         /// A home page without a title.
         TitleAbsent "title_absent";
-        /// A host or page that is on the blocklist.
+        /// A blocklisted host or page.
         OptedOut "opted_out";
-        /// A host whose WARC record is not in the source.
+        /// A host whose WARC record is missing in the source.
         WarcMissing "warc_missing";
         /// A page whose WARC record the store denies, although it returns others.
         WarcRefused "warc_refused";
@@ -114,17 +114,17 @@ names! {
         Listed "listed";
         /// A bundle that the map shows.
         Drawn "drawn";
-        /// A bundle of a discarded shard, which the map shows empty.
+        /// A discarded shard's bundle, which the map shows empty.
         LeftEmpty "left_empty";
         /// A bundle that the published manifest counts.
         Published "published";
-        /// A record in the indexes of its crawl.
+        /// A record in its crawl's indexes.
         Indexed "indexed";
         /// A record that cannot be indexed.
         NotIndexed "not_indexed";
-        /// An archive in the lists of its crawl.
+        /// An archive in its crawl's lists.
         InList "in_list";
-        /// An archive that fetches refer to, but that is missing in its store.
+        /// An archive to which fetches refer, but which is missing in its store.
         ArchiveMissing "archive_missing";
     }
 }
@@ -136,11 +136,11 @@ names! {
         Hosts "hosts";
         /// Bytes read from the source.
         BytesRead "bytes_read";
-        /// Ranges of an index file that were read.
+        /// Byte ranges that were read from index files.
         RangesRead "ranges_read";
-        /// Row groups of an index file that were read.
+        /// Row groups that were read from index files.
         RowGroupsRead "row_groups_read";
-        /// Captures of a host beyond its best one, over all index files.
+        /// A host's captures beyond its best one, over all index files.
         DuplicateCaptures "duplicate_captures";
         /// Home pages over HTTPS.
         Https "https";
@@ -148,7 +148,7 @@ names! {
         HttpOnly "http_only";
         /// Home pages that forbid being shown in a frame.
         IframeRestricted "iframe_restricted";
-        /// Icon candidates of home pages.
+        /// Icon candidates from home pages.
         Candidates "candidates";
         /// Icon candidates that were skipped, such as duplicates and those over the limit.
         CandidatesLeftOut "candidates_left_out";
@@ -156,15 +156,15 @@ names! {
         WithIconForOtherMedia "with_icon_for_other_media";
         /// Distinct URLs among a shard's candidates.
         DistinctUrls "distinct_urls";
-        /// Candidates whose URL is shared with another candidate of the shard.
+        /// Candidates that share a URL with another candidate in the shard.
         DedupHits "dedup_hits";
         /// URLs that the later pass retried.
         Retried "retried";
-        /// Bytes of all fetched bodies.
+        /// Bytes in all fetched bodies.
         BytesDownloaded "bytes_downloaded";
         /// Distinct contents in the archives.
         UniqueIconsStored "unique_icons_stored";
-        /// Bytes of the archives.
+        /// Bytes in the archives.
         ArchiveBytes "archive_bytes";
         /// Icons whose response has an `ETag` or a `Last-Modified`.
         WithValidator "with_validator";
@@ -194,74 +194,73 @@ names! {
         SlowedDown "slowed_down";
         /// Requests for robots.txt.
         RobotsRequests "robots_requests";
-        /// Milliseconds of all fetches, without name resolution.
+        /// Milliseconds for all fetches, without name resolution.
         OnTheWireMs "on_the_wire_ms";
-        /// Milliseconds of fetches that ended in a timeout.
+        /// Milliseconds for fetches that ended in a timeout.
         TimedOutMs "timed_out_ms";
         /// Bundles written.
         Bundles "bundles";
-        /// Bytes of the bundles.
+        /// Bytes in the bundles.
         BundleBytes "bundle_bytes";
         /// Tabs whose icon is a plain rectangle.
         Blank "blank";
         /// Search files written, without the indexes.
         SearchFiles "search_files";
-        /// Tiles of the map written.
+        /// Map tiles written.
         MapTiles "map_tiles";
-        /// Bytes of the map's tiles.
+        /// Bytes in the map's tiles.
         MapBytes "map_bytes";
-        /// Tabs with an icon whose host had one in the scan that was published before.
+        /// Tabs with an icon whose host had one in the previously published scan.
         IconsCompared "icons_compared";
         /// Compared icons whose content is unchanged.
         IconsUnchanged "icons_unchanged";
-        /// Home pages of a live crawl that redirect within their host, to a page that was kept.
+        /// A live crawl's home pages that redirect within their host, to a page that was kept.
         HomeRedirects "home_redirects";
-        /// Captures of a live crawl whose body is in an earlier record.
+        /// A live crawl's captures whose body is in an earlier record.
         Revisits "revisits";
-        /// Files of a live crawl's indexes.
+        /// Files in a live crawl's indexes.
         IndexFiles "index_files";
     }
 }
 
 names! {
-    /// Counts with an open list of members: the name of a count is the family's prefix and the
-    /// member.
+    /// Counts with an open member list: a count's name is the family's prefix and the member.
     CountFamily {
-        /// Rows of the index that exactly one condition excludes, by that condition.
+        /// Index rows that exactly one condition excludes, by this condition.
         LeftOut "left_out_";
-        /// Rows of the index whose hostname is rejected, by reason.
+        /// Index rows whose hostname is rejected, by reason.
         HostnameRefused "hostname_refused_";
-        /// Icons by the source of the candidate: `favicon_ico` or `link_rel`.
+        /// Icons by the candidate's source: `favicon_ico` or `link_rel`.
         Source "source_";
         /// Icons by MIME type.
         Type "type_";
-        /// HTTPS fetches by the state of the certificate.
+        /// HTTPS fetches by certificate state.
         Certificate "certificate_";
-        /// Shards by the maximum number of requests in flight to one hostname.
+        /// Shards by their maximum requests in flight to one hostname.
         MostPerHost "at_once_per_host_";
-        /// Shards by the maximum number of requests in flight to one address.
+        /// Shards by their maximum requests in flight to one address.
         MostPerAddress "at_once_per_address_";
         /// Icons that were not converted, by reason.
         ConversionFailed "conversion_failed_";
-        /// Tabs with an icon, by the format of the icon's file.
+        /// Tabs with an icon, by the icon file's format.
         Selected "selected_";
-        /// Tabs that show one of the common icons, by the icon's hash.
+        /// Tabs that show a common icon, by the icon's hash.
         CommonIcon "common_icon_";
         /// Hostnames by top-level domain.
         TopLevelDomain "tld_";
-        /// Rows of a live crawl's index by kind of archive.
+        /// Rows in a live crawl's index by archive kind.
         Subset "subset_";
     }
 }
 
 impl CountFamily {
-    /// Returns the name of a member's count.
+    /// Returns the name for a member's count.
     #[must_use]
     pub fn name_of(self, member: impl std::fmt::Display) -> String {
         format!("{}{member}", self.as_str())
     }
 
-    /// Returns the member in a count's name. `None` if it is not of this family.
+    /// Returns the member in a count's name. `None` if the name belongs to another family.
     #[must_use]
     pub fn member(self, name: &str) -> Option<&str> {
         name.strip_prefix(self.as_str())

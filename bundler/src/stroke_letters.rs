@@ -1,13 +1,13 @@
 //! Letters and digits as strokes, for pictures that are drawn without a font.
 //!
-//! Invariants: the same text gives the same paths on every machine; a character without strokes is
-//! a space. Does not depend on the text, or on the position and size of the drawing.
+//! Invariants: the same text gives the same paths on every host; a character without strokes is a
+//! space. This does not depend on the text, or on the drawing's position and size.
 
 /// Space between two characters.
 const GAP: u32 = 24;
-/// Width of a space and of a character without strokes.
+/// Width for a space and for a character without strokes.
 const SPACE: u32 = 14;
-/// Strokes of each character: its width and its SVG path. Capitals and digits reach from 0 down to
+/// Each character's strokes: its width and its SVG path. Capitals and digits reach from 0 down to
 /// the baseline at 100, small letters start at 32.
 const LETTERS: [(char, u32, &str); 28] = [
     ('E', 52, "M52 0H0V100H52M0 48H44"),

@@ -4,7 +4,7 @@
 //! `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a comment, but
 //! on the line of a title only after a space, because titles contain it.
 
-/// The property with which a pattern of the blocklist is compared.
+/// The property with which a blocklist pattern is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternKind {
     /// A whole hostname.
@@ -33,8 +33,8 @@ impl PatternKind {
     }
 }
 
-/// Iterates over the patterns of a list, in order. A line without a kind is a bare hostname, as in
-/// older lists.
+/// Iterates over a list's patterns, in order. A line without a kind is a bare hostname, as in older
+/// lists.
 pub fn listed_patterns(text: &str) -> impl Iterator<Item = (PatternKind, &str)> {
     text.lines().map(listed_pattern).filter(|(_, pattern)| !pattern.is_empty())
 }

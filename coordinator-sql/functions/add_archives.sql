@@ -1,5 +1,5 @@
--- Writes down the archives that fetches of crawls name, but not of closed crawls, where they are
--- not yet, and returns the rows of all of them.
+-- Inserts the archives that crawls' fetches name, unless they exist or their crawl is closed,
+-- and returns the rows for all of them.
 create or replace function coordinator.add_archives(
     p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[])
 returns everytab.crawl_archives[]

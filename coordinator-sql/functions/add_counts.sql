@@ -1,4 +1,4 @@
--- The sums of two objects of counts by name.
+-- Adds two objects with counts by name.
 create or replace function coordinator.add_counts(p_counts jsonb, p_more jsonb)
 returns jsonb language sql immutable set search_path = everytab, pg_temp as $$
     select case when p_more is null or p_more = '{}' then p_counts else

@@ -1,5 +1,6 @@
--- Notes that a list was imported, as the next version of its name; the object is in the store
--- already. What is the newest version's is not noted again. Returns the version.
+-- Records that a list was imported, as the next version under its name. The object is already
+-- in the store. If the newest version has this content, nothing is recorded. Returns the
+-- version.
 create or replace function coordinator.add_filter_list(
     p_name text, p_kind text, p_store text, p_object text, p_sha256 bytea, p_entries bigint,
     p_bytes bigint, p_categories jsonb, p_source text)

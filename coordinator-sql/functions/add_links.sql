@@ -1,8 +1,8 @@
--- Adds links that somebody submitted to a crawl: packed, one row a group of 16 slots; the mask says
--- for which of them, the amount how many links. The last call says so, also with no links: from
--- then on the crawl may end, when these and all links that an operator adds later were read. False:
--- the crawl has ended. A call that is repeated because its reply was lost adds its links again, and
--- they are found to be known.
+-- Adds submitted links to a crawl: packed, one row per group of 16 slots; the mask selects the
+-- slots in this group, and the amount is the link count. The last call sets the last flag, even
+-- without links: from then on the crawl may end once these and all later links were read.
+-- Returns false if the crawl has ended. If a call is repeated because its reply was lost, it
+-- adds its links again, and they are recognized as known.
 create or replace function coordinator.add_links(
     p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[],
     p_urgent boolean[], p_amounts integer[], p_data bytea[])

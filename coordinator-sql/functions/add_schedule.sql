@@ -1,7 +1,7 @@
--- Adds a schedule of an owner with its seeds, packed: each p_every_s seconds from p_first_at on
--- (null: one period from now), or at p_at_s seconds of the UTC day on some weekdays (a mask whose
--- first bit is Monday). Returns the word added; name_taken; or too_many: the owner has as many as
--- it may.
+-- Adds an owner's schedule with its seeds, packed: every p_every_s seconds from p_first_at on
+-- (null: one period from now), or at p_at_s seconds into the UTC day on some weekdays (a mask
+-- whose first bit is Monday). Returns the result added; name_taken; or too_many if the owner
+-- has reached the maximum.
 create or replace function coordinator.add_schedule(
     p_owner text, p_id uuid, p_name text, p_every_s integer, p_first_at timestamptz,
     p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb,
@@ -9,9 +9,9 @@ create or replace function coordinator.add_schedule(
     out word text, out next_at timestamptz)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Each is looked at when it is due, by whoever calls next.
+    -- When a schedule is due, the next caller processes it.
     max_schedules constant integer := 100;
-    -- Seeds of a schedule, which one call brings and which are written anew each time it fires.
+    -- Seeds per schedule: one call inserts them, and they are written again each time it fires.
     max_seeds constant integer := 20000;
 begin
     if coalesce((select sum(amount) from unnest(p_amounts) amount), 0)

@@ -1,6 +1,6 @@
--- What follows a stage whose last job ended: the index stage fans out into shards, bundle-shard
--- opens search and map, the later of these two opens publish, and publish ends the run. Of a crawl,
--- crawl-index opens crawl-close, which ends the run.
+-- Runs the next step after a stage's last job has ended: the index stage fans out into shards,
+-- bundle-shard opens search and map, the later of these two opens publish, and publish ends the
+-- run. For a crawl, crawl-index opens crawl-close, which ends the run.
 create or replace function coordinator.advance(p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -11,10 +11,10 @@ begin
         perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
         perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
     elsif p_kind in ('search', 'map') then
-        -- The last jobs of both may end at the same time, and neither sees the other's count: the
-        -- second waits here, and the next statement sees what the first committed. The row is
-        -- written, not only locked, so that a transaction that reads one snapshot fails here and is
-        -- repeated, instead of leaving the run without an end.
+        -- The last jobs of both may end at the same time, when neither sees the other's count.
+        -- The second one waits here, and the next statement sees the first one's commit. The
+        -- row is written, not only locked, so that a transaction that reads one snapshot fails
+        -- here and is repeated, instead of leaving the run without an end.
         update runs r set state = r.state where r.run = p_run;
         if not exists (select from stages st
                         where st.run = p_run and st.kind in ('search', 'map')

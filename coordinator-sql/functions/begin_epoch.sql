@@ -1,17 +1,18 @@
--- Lets live crawls go on in a database that came back from a backup. What a slot has read of links
--- is said by transaction ids, and the server that was restored into gives them out anew: beside the
--- old ones its own would seem to be read, and the old ones not to be committed yet. So links that
--- some slots have not read are written again by this transaction, for these slots alone; the others
--- are deleted, and each slot reads from the beginning. Leases were given by another server: they
--- are void, and count as no deaths.
+-- Lets live crawls continue in a database that was restored from a backup. Cursors contain
+-- transaction ids, and the new server assigns ids from the start: compared with the old ones,
+-- its own rows would seem to be read already, and the old ones not yet committed. Therefore
+-- this transaction writes links that some slots have not read again, for these slots alone; the
+-- others are deleted, and each slot reads from the beginning. Another server granted the
+-- leases: they are void, and do not count as deaths.
 --
--- May be run at any time, and twice. Returns the epoch that begins; null: there is no crawl.
+-- This may be run at any time, and twice. Returns the epoch that starts; null if there is no
+-- crawl.
 create or replace function coordinator.begin_epoch()
 returns smallint language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The slots of a group, as a mask of them has bits.
+    -- Slots per group: as many as a mask has bits.
     slots_per_group constant smallint := 16;
-    -- The cursor of a slot that has read nothing.
+    -- The cursor for a slot that has read nothing.
     nothing_read constant pg_snapshot := '1:1:';
     new_epoch smallint;
 begin
@@ -20,7 +21,7 @@ begin
     end if;
     delete from workers w
      where w.worker = any (array(select g.worker from workers g for update skip locked));
-    -- Waits for checkpoints, which move cursors; those that come later find their leases void.
+    -- Wait for checkpoints, which move cursors. Later ones find that their leases are void.
     lock table slots in exclusive mode;
     with unread as materialized (
         select l.hour, l.id, sum(1 << (s.slot % slots_per_group))::integer as mask

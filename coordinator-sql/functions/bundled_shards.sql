@@ -1,7 +1,7 @@
--- The shards whose bundles are written, in ascending order: the input of search, map and publish
--- jobs. A job that is discarded when it is performed again leaves the bundles and parts of its last
--- completed lease, which the site may show. Search files without their hosts would hide them from
--- takedowns.
+-- Returns the shards whose bundles are written, in ascending order: the input for search, map
+-- and publish jobs. If a job is discarded when it is performed again, the bundles and parts
+-- from its last completed lease remain, and the site may show them. Search files without their
+-- hosts would hide them from takedowns.
 create or replace function coordinator.bundled_shards(p_scan integer)
 returns setof integer language sql stable security definer
 set search_path = everytab, pg_temp as $$

@@ -1,6 +1,7 @@
--- Ends a run: none of its jobs is leased any more, and workers that hold one lose it at their next
--- renewal or completion. False: there is no such run, or it has ended. The lock comes first, so
--- that no job is leased or published until then. Raises ET011 if jobs are in use for long.
+-- Ends a run: its jobs are no longer leased, and workers that hold one lose it at their next
+-- renewal or completion. Returns false if the run does not exist or has ended. The lock is
+-- taken first, so that no job is leased or published until then. Raises ET011 if jobs are in
+-- use for long.
 create or replace function coordinator.cancel_run(p_run integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,8 +1,8 @@
--- Changes the includes and excludes of a crawl that has not ended, from the version that the caller
--- has seen to the next one. Holders learn it as they list the open crawls. The caller has checked
--- the patterns. Returns the newest version and a word: changed; unchanged (these are its patterns
--- already); moved (somebody else changed them since p_version); full (no more changes are
--- recorded); ended or unknown.
+-- Changes the includes and excludes for an open crawl, from the version that the caller has
+-- seen to the next one. Slot holders learn about this when they list the open crawls. The
+-- caller has validated the patterns. Returns the newest version and a result: changed;
+-- unchanged (the crawl already has these patterns); moved (they were changed since p_version);
+-- full (no more changes are recorded); ended or unknown.
 create or replace function coordinator.change_patterns(
     p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, out word text,
     out version integer)
@@ -11,7 +11,7 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- All versions are shown with the crawl.
     max_bytes constant bigint := 4194304;
-    -- What a version takes beside its patterns.
+    -- Bytes per version in addition to its patterns.
     bytes_a_version constant bigint := 100;
     crawl_row crawls;
     bytes bigint;

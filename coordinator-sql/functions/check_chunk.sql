@@ -1,4 +1,5 @@
--- Refuses a chunk of rows that no worker of ours sends: a number or an amount beyond its limits.
+-- Raises an error for a chunk of rows that our workers never send: a number or an amount beyond
+-- its limits.
 create or replace function coordinator.check_chunk(p_chunk integer, p_rows integer)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

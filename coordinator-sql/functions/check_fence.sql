@@ -1,5 +1,5 @@
--- The fence. Locks the row of a job and returns it while (job id, lease number, token) is the
--- job's current lease; returns a row of nulls when the lease is lost. The row lock keeps the sweep
+-- The fence. Locks a job's row and returns it while (job id, lease number, token) is the job's
+-- current lease; returns a row with nulls if the lease is lost. The row lock keeps the sweep
 -- and every other writer away from the job until the transaction ends.
 create or replace function coordinator.check_fence(
     p_job_id bigint, p_lease_number integer, p_token uuid)

@@ -1,10 +1,11 @@
--- Refuses rows of links that no worker of ours sends.
+-- Raises an error for link rows that our workers never send.
 create or replace function coordinator.check_links(
     p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[],
     p_data bytea[])
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- A checkpoint has one row a crawl and group of slots, and a few where one would be too long.
+    -- A checkpoint has one row per crawl and slot group, and a few more if one would be too
+    -- long.
     max_rows constant integer := 5000;
     rows integer := coalesce(cardinality(p_groups), 0);
 begin

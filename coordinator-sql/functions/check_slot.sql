@@ -1,7 +1,7 @@
--- The fence of a slot. Locks its row and returns it while (slot, lease number, token) is the slot's
--- current lease; returns a row of nulls when the lease is lost. A lease ends with the timeline that
--- its token begins with: an asynchronous standby that was promoted may lack checkpoints of its
--- holder, and reuses transaction ids that the holder's cursors contain.
+-- A slot's fence. Locks its row and returns it while (slot, lease number, token) is the slot's
+-- current lease; returns a row with nulls if the lease is lost. A lease ends with the timeline
+-- at the start of its token: an asynchronous standby that was promoted may lack checkpoints
+-- from its holder, and reuses transaction ids in the holder's cursors.
 create or replace function coordinator.check_slot(
     p_slot smallint, p_lease_number integer, p_token uuid)
 returns everytab.slots language plpgsql set search_path = everytab, pg_temp as $$

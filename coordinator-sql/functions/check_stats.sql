@@ -1,5 +1,5 @@
--- Refuses a completion without the counts that what follows reads: every job counts its inputs and
--- outcomes, and fan_out sums the hosts of the index jobs.
+-- Raises an error if a completion lacks counts that the next steps read: every job counts its
+-- inputs and outcomes, and fan_out adds up the hosts from index jobs.
 create or replace function coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

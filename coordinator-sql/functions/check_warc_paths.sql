@@ -1,8 +1,9 @@
--- Refuses what is no path of a file below the crawl's store: a job reads what it names from there.
+-- Raises an error if a path does not name a file below the crawl's store, because jobs read
+-- whatever it names.
 create or replace function coordinator.check_warc_paths(p_paths text[])
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- The paths of Common Crawl have about 140 characters.
+    -- Common Crawl's paths have about 140 characters.
     max_path_characters constant integer := 300;
     other text;
 begin

@@ -1,6 +1,6 @@
--- Poison-item isolation: the worker writes down which item of the job it is about to handle. If
--- the worker dies while it handles the item, the sweep finds the item's number here. False: the
--- lease is lost.
+-- Poison-item isolation: the worker records which item in the job it is about to process. If
+-- the worker dies meanwhile, the sweep finds the item's number here. Returns false if the lease
+-- is lost.
 create or replace function coordinator.checkpoint_item(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$

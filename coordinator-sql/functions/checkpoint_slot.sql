@@ -1,15 +1,15 @@
--- Records what a slot's holder did since its last checkpoint, in one transaction. Checkpoints are
--- numbered from 1 within a lease; one that is sent again, because its reply was lost, records
--- nothing and answers what the first did.
+-- Records a slot holder's work since its last checkpoint, in one transaction. Checkpoints are
+-- numbered from 1 within a lease. If one is sent again because its reply was lost, it records
+-- nothing and returns the first one's result.
 --
--- p_counts has an object a crawl, each crawl once: how much its sums grow (pending may shrink), its
--- failed, refused, left and links_refused by reason, how many reserved pages it used and how many
--- it gives back. The other arrays are columns of rows: of fetches, links, chunks and hosts, as the
--- tables have them, and p_texts the text of pages that are searched. p_cursor and p_urgent_cursor
--- are null where links that were read are not merged yet.
+-- p_counts has one object per crawl: how much its sums grow (pending may shrink), its failed,
+-- refused, left and links_refused by reason, how many reserved pages it used and how many it
+-- returns. The other arrays are columns for rows: fetches, links, chunks and hosts, as in the
+-- tables, and p_texts is the text of pages that are searched. p_cursor and p_urgent_cursor are
+-- null if links that were read are not merged yet.
 --
--- Returns the word recorded, repeated or lost, and the crawls of p_counts that have ended, by this
--- checkpoint or before it. Of those that had ended before nothing is recorded.
+-- Returns the result recorded, repeated or lost, and the crawls in p_counts that have ended, by
+-- this checkpoint or before it. Nothing is recorded for those that had ended before.
 create or replace function coordinator.checkpoint_slot(
     p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text,
     p_urgent_cursor text, p_counts jsonb,
@@ -57,7 +57,7 @@ begin
         raise exception 'slot % expects checkpoint %, not %', p_slot, fenced.checkpoint + 1,
             p_checkpoint using errcode = 'invalid_parameter_value';
     end if;
-    -- In the order of crawls, so that checkpoints cannot deadlock.
+    -- Ordered by crawl, so that checkpoints cannot deadlock.
     for counts in
         select * from jsonb_to_recordset(p_counts) as n (
             crawl integer, known bigint, pending bigint, captured bigint, failed jsonb,

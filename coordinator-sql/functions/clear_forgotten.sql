@@ -1,7 +1,8 @@
--- No archive has what is forgotten with some URLs and sites: drops what rows say of it but its URL
--- and how it ended, has the indexes of its crawls written again, without it, and notes that it is
--- done. Returns how many that are: not those that were forgotten again since p_forgotten_at, and
--- none while an index is being written that may have some of it.
+-- Called once the archives no longer contain forgotten URLs and sites: deletes everything that
+-- rows contain about them except the URL and its outcome, requests new indexes for their
+-- crawls, and records that this is done. Returns how many were cleared: not those that were
+-- forgotten again since p_forgotten_at, and 0 while an index is being written that may contain
+-- one.
 create or replace function coordinator.clear_forgotten(
     p_numbers integer[], p_forgotten_at timestamptz[])
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
@@ -30,7 +31,7 @@ begin
               from unnest(cleared) number
              cross join coordinator.forgotten_fetches(number) f) f
      where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
-    -- The one update of a fetch: to keep what a page said is what was to end.
+    -- The only update of a fetch: forgetting must remove what the page said.
     update fetches u
        set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
       from (select f.crawl, f.host_hash, f.url_hash

@@ -1,8 +1,8 @@
--- Completes jobs, in one transaction and in this order: the fence, the results, the jobs that
--- follow, and last the counters, whose rows every other completion waits for. Where a counter
--- reaches zero, the fan-out runs as a new statement. Returns one result per job, in the order of
--- the arguments: recorded, already_recorded (the caller lost the reply of an earlier call) or lost.
--- The caller has recorded the rows of a job by the record functions in the same transaction.
+-- Completes jobs, in one transaction and in this order: the fence, the results, the next jobs,
+-- and last the counters, for whose rows every other completion waits. If a counter reaches
+-- zero, the fan-out runs as a new statement. Returns one result per job, in the arguments'
+-- order: recorded, already_recorded (the caller lost an earlier call's reply) or lost. The
+-- caller has recorded a job's rows with the record functions in the same transaction.
 create or replace function coordinator.complete(
     p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp
@@ -18,8 +18,8 @@ declare
     results text[];
 begin
     with fenced as materialized (
-        -- The lateral join locks one row at a time, in the order of job ids: two calls that share
-        -- jobs cannot deadlock, and the planner cannot choose a scan of all jobs.
+        -- The lateral join locks one row at a time, ordered by job id, so that two calls that
+        -- share jobs cannot deadlock, and the planner cannot choose a scan over all jobs.
         select j.*, shown.stats
           from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
                            as u (job_id, lease_number, token, stats) order by u.job_id) shown

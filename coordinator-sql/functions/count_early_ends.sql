@@ -1,5 +1,5 @@
--- How many attempts at a scan's jobs of a kind ended before they were completed, or were performed
--- again after it.
+-- Returns how many attempts at a scan's jobs with this kind ended before they were completed,
+-- or were performed again afterwards.
 create or replace function coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind)
 returns bigint
 language sql stable security definer set search_path = everytab, pg_temp as $$

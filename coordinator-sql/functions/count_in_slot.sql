@@ -1,9 +1,10 @@
--- Adds a checkpoint's numbers to the sums of a crawl in a slot, which the caller has fenced, and
--- ends the crawl where nothing is left to do. Failed, refused and left URLs are counted by reason.
--- Answers open, ended (by this call), or closed: the crawl had ended before, and nothing was added.
+-- Adds a checkpoint's numbers to a crawl's sums in a slot, which the caller has fenced, and
+-- ends the crawl if nothing is left to do. Failed, refused and left URLs are counted by reason.
+-- Returns open, ended (by this call), or closed: the crawl had ended before, and nothing was
+-- added.
 --
--- Locks are taken in one order: the slot, then for each crawl, ascending, its own row where the
--- crawl may end by these numbers, then the row of the slot's sums.
+-- Locks are taken in one order: the slot, then for each crawl, ascending, its own row if these
+-- numbers may end the crawl, then the row with the slot's sums.
 create or replace function coordinator.count_in_slot(
     p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint,
     p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint,
@@ -23,8 +24,8 @@ begin
     end if;
     select * into sums from crawl_slots s where s.crawl = p_crawl and s.slot = p_slot;
     if not found then
-        -- No crawl ends while a row of it is being added. A shared lock would not do: two that both
-        -- raise it below would wait for each other.
+        -- No crawl ends while one of its rows is being added. A shared lock would not suffice:
+        -- two that both upgrade it below would wait for each other.
         perform from crawls c
           where c.crawl = p_crawl and c.state <> 'ended' for no key update;
         if not found then

@@ -1,10 +1,11 @@
--- The fetches of a crawl in the order of epoch, transaction and number, after such a position: all,
--- or those with an outcome, on a host or with a status. Until the crawl has ended, those of a
--- transaction come when all transactions that began before it are over, so that who goes on after
--- the last one misses none. Those of one host come in the order of their hashes, as they are found.
+-- Returns a crawl's fetches ordered by epoch, transaction and number, after such a position:
+-- all, or those with an outcome, on a host or with a status. Until the crawl has ended, a
+-- transaction's fetches are returned once all transactions that started before it are over, so
+-- that a reader that continues after the last one misses none. One host's fetches are ordered
+-- by their hashes, as they are found.
 --
--- A call looks at so many rows at most. Where it stopped before it found p_limit, the last row has
--- the position alone.
+-- A call reads a limited number of rows. If it stopped before it found p_limit, the last row
+-- contains only the position.
 create or replace function coordinator.crawl_fetches(
     p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer,
     p_outcome text, p_host bigint, p_status smallint)

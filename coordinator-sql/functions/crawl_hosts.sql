@@ -1,6 +1,6 @@
--- The hosts of a crawl that have something due, soonest first, with their manners; those behind the
--- one of p_after_due and p_after_host where these are not null. failures are those in a row of the
--- origin that has most; origins is as put_hosts has it.
+-- Returns hosts with due work in a crawl, soonest first, with their frontier_hosts row; those
+-- after p_after_due and p_after_host if these are not null. failures is the maximum number of
+-- consecutive failures over its origins; origins is as in put_hosts.
 create or replace function coordinator.crawl_hosts(
     p_id uuid, p_limit integer, p_after_due timestamptz, p_after_host bigint)
 returns table (hostname text, slot smallint, known integer, pending integer,

@@ -1,21 +1,21 @@
--- How many pages a second politeness allows a crawl at present: the sum, over the hosts that it may
--- ask, of 1 / (delay + time the host takes to answer). A host rests that is due later, or that is
--- left alone for longer than its delay. paused_origins counts the origins of these hosts that are
--- paused, by the outcome of their last request; a host whose other origins go on does not rest.
--- seconds_left is the time that slowest_host takes at least, of all these hosts the longest: until
--- its next request, and for its pending URLs one after the other. Without a host that has any it is
--- null.
--- Delays are those of the crawl's settings, its owner's and the host's; those of robots overrides
--- are not looked at. Of a crawl with many hosts some of each slot are counted, and is_least is
--- true: it allows more, and another host may take longer. Of a crawl that has ended all is null.
+-- Returns how many pages per second politeness currently allows a crawl: the sum of 1 / (delay
+-- + the host's response time) over the hosts to which it may send requests. A host is resting
+-- if it is due later, or if it is left alone for longer than its delay. paused_origins counts
+-- these hosts' paused origins, by their last request's outcome; a host whose other origins
+-- continue is not resting. seconds_left is the minimum time that slowest_host needs, which is
+-- the longest of all these hosts: until its next request, and for its pending URLs one after
+-- another. It is null if no host has pending URLs. Delays are those from the crawl's settings,
+-- its owner's and the host's; robots overrides are ignored. If a crawl has many hosts, some
+-- hosts in each slot are counted, and is_least is true: it allows more, and another host may
+-- take longer. If a crawl has ended, all columns are null.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
     out pages_per_second double precision, out is_least boolean, out rate double precision,
     out paused_origins jsonb, out seconds_left double precision, out slowest_host text)
 language plpgsql stable set search_path = everytab, pg_temp as $$
 declare
-    -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow more
-    -- pages a second than a worker fetches.
+    -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow
+    -- more pages per second than a worker fetches.
     hosts_a_slot constant integer := 40;
     -- Delays are kept in milliseconds.
     a_second constant integer := 1000;
@@ -59,7 +59,7 @@ begin
                         <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
           from timed t)
     select count(*) filter (where f.is_free), count(*) filter (where not f.is_free),
-           -- A millisecond, where a host has no delay and was not asked yet.
+           -- A millisecond, if a host has no delay and got no request yet.
            coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
                filter (where f.is_free), 0),
            exists (select from due d group by d.slot having count(*) = hosts_a_slot),

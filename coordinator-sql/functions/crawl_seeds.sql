@@ -1,6 +1,6 @@
--- At most p_limit of the URLs with which a crawl began, after a pair of hashes: those of depth 0,
--- which are what was submitted and asked for, and where that redirects to. Requisites and sitemaps
--- are none; of older crawls, those of which a record was kept.
+-- Returns up to p_limit URLs with which a crawl started, after a pair of hashes: those at depth
+-- 0, which were submitted and fetched, and their redirect targets. Requisites and sitemaps are
+-- excluded; in older crawls, so are URLs without a stored record.
 create or replace function coordinator.crawl_seeds(
     p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer)
 returns table (host_hash bigint, url_hash bigint, url text)

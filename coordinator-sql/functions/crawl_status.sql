@@ -1,5 +1,6 @@
--- Crawls with their sums, newest first: the one of p_id, with the versions of its patterns, or all
--- but dropped ones where it is null. The state of one that is removed is dropping or dropped.
+-- Returns crawls with their sums, newest first: the one with p_id and its pattern versions, or
+-- all except dropped ones if it is null. The state of a crawl that is being removed is dropping
+-- or dropped.
 create or replace function coordinator.crawl_status(p_id uuid)
 returns table (crawl integer, id uuid, name text, owner text, state text, ended_by text,
                paused_by text, seeding boolean, store text, settings jsonb, started_at timestamptz,

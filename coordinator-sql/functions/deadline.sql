@@ -1,12 +1,13 @@
--- How long one lease of a job may last in all, however often the worker renews it. It is far longer
--- than a job takes, also at the run's rates, so that only a job that hangs reaches it.
--- p_override_ms is the run's own deadline (null: by kind), which holds at any rate.
+-- Returns how long one lease of a job may last in total, however often the worker renews it.
+-- This is far longer than a job takes, even at the run's rates, so that only a hanging job
+-- reaches it. p_override_ms is the run's own deadline (null: by kind), which applies at any
+-- rate.
 create or replace function coordinator.deadline(
     p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint,
     p_rate integer, p_archive_rate integer)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- A job of 1,200 hosts takes minutes; an hour is a job that hangs.
+    -- A job with 1,200 hosts takes minutes; after an hour it hangs.
     usual constant interval := '1 hour';
     -- Icons are fetched at the fleet's rate and wait for politeness, so they get twice that.
     icons constant interval := '2 hours';

@@ -1,4 +1,5 @@
--- Disables a webhook whose row the caller holds, and drops its events. Returns how many there were.
+-- Disables a webhook whose row the caller holds, and deletes its events. Returns how many there
+-- were.
 create or replace function coordinator.disable_webhook(p_id uuid, p_because text)
 returns bigint language plpgsql set search_path = everytab, pg_temp as $$
 declare

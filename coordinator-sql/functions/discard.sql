@@ -5,7 +5,7 @@ create or replace function coordinator.discard(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The column is a smallint; a job with more attempts stays at this count.
+    -- The column is a smallint; a job with more attempts keeps this count.
     max_attempts constant integer := 32000;
     fenced jobs;
 begin

@@ -1,5 +1,5 @@
--- What the removal of a crawl means in numbers: its fetches, and the records in its archives that
--- revisits of other crawls name, which stay.
+-- Returns the effect of removing a crawl in numbers: its fetches, and the records in its
+-- archives that other crawls' revisits name, which remain.
 create or replace function coordinator.drop_counts(
     p_crawl integer, out fetches bigint, out named_records bigint)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,7 @@
--- Deletes rows of a crawl whose removal has begun: at most p_limit of each table. Returns how many
--- there were; 0: none is left but the crawl's own and its sums. Links that were not read go with
--- their hour. The names of archives go last: as long as a fetch has one, it is there.
+-- Deletes rows of a crawl whose removal has started: at most p_limit from each table. Returns
+-- how many there were; 0 if only the crawl's own row and its sums are left. Links that were not
+-- read are dropped with their hour. Archive names are deleted last, because fetches refer to
+-- them.
 create or replace function coordinator.drop_crawl_rows(p_crawl integer, p_limit integer)
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp
 -- Each part is found by an index, whatever the planner takes the rest to be.
@@ -61,12 +62,12 @@ begin
     delete from crawl_patterns v where v.crawl = p_crawl;
     delete from crawl_slots s where s.crawl = p_crawl;
     if crawl_row.run is not null then
-        -- A worker may still end a job of it.
+        -- A worker may still end one of its jobs.
         perform coordinator.lock_tables(array['jobs'], 'exclusive');
         update crawls c set run = null where c.crawl = p_crawl;
         perform coordinator.drop_run(crawl_row.run);
     end if;
-    -- A list of sites may have millions.
+    -- A site list may have millions.
     update crawls c set settings = c.settings - 'list_sites' where c.crawl = p_crawl;
     return 0;
 end $$;

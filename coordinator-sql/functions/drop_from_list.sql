@@ -1,5 +1,6 @@
--- Takes off the blocklist what an imported list named so far and is not among the given patterns;
--- what another list names too becomes that list's. The caller holds the lock of import_list.
+-- Removes from the blocklist the patterns that an imported list named before and that are not
+-- in the given ones. If another list names a pattern, too, it becomes this list's. The caller
+-- holds import_list's lock.
 create or replace function coordinator.drop_from_list(
     p_list text, p_kinds text[], p_patterns text[])
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- Why a crawl cannot be dropped now, and what is in the way: unknown; running (its state);
--- indexing; repeated (the name of an open crawl that may name its records); or scanned (the id of
--- a scan that reads it). The word is null if it can.
+-- Returns why a crawl cannot be dropped now, and the obstacle: unknown; running (its state);
+-- indexing; repeated (the name of an open crawl that may refer to its records); or scanned (the
+-- id of a scan that reads it). Null if it can be dropped.
 create or replace function coordinator.drop_obstacle(p_id uuid, out word text, out what text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

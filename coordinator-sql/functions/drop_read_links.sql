@@ -1,11 +1,11 @@
--- Drops the partitions of links that every slot has read. A slot without a holder keeps them for
--- its next one. Returns how many were dropped, 0 while another transaction uses links.
+-- Drops link partitions that every slot has read. A slot without a holder keeps them for its
+-- next one. Returns how many were dropped, 0 while another transaction uses links.
 create or replace function coordinator.drop_read_links()
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- Limit seconds = 3600: an hour.
     this_hour constant integer := extract(epoch from clock_timestamp())::bigint / 3600;
-    -- Every row of a lower transaction is read by all slots.
+    -- All slots have read every row with a lower transaction.
     all_read xid8;
     partition record;
     is_unread boolean;
@@ -19,7 +19,7 @@ begin
           from pg_inherits i join pg_class c on c.oid = i.inhrelid
          where i.inhparent = 'everytab.links'::regclass order by hour
     loop
-        -- A transaction of this hour or the last may still write into its partition.
+        -- A transaction from this hour or the last may still write into its partition.
         exit when partition.hour >= this_hour - 1;
         execute format(
             'select exists (select from (select distinct xid from everytab.%I where xid >= $1) l

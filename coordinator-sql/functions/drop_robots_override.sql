@@ -1,4 +1,4 @@
--- Drops an override of an owner. False: it has none of this id.
+-- Deletes an owner's override. Returns false if this id does not exist.
 create or replace function coordinator.drop_robots_override(p_owner text, p_id uuid)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
 -- Deletes a scan that empty_scan has emptied: its row, its run and its partitions, for which it
--- locks the data tables last, and briefly. Raises ET011 while another session uses them. Returns
--- false if the scan does not exist, or was cancelled and not emptied.
+-- locks the data tables last, and briefly. Raises ET011 while another session uses them.
+-- Returns false if the scan does not exist, or was cancelled and not emptied.
 create or replace function coordinator.drop_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

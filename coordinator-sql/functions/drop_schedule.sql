@@ -1,4 +1,5 @@
--- Drops a schedule of an owner; crawls that it started stay. False: it has none of this id.
+-- Deletes an owner's schedule. Crawls that it started continue. Returns false if this id does
+-- not exist.
 create or replace function coordinator.drop_schedule(p_owner text, p_id uuid)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- The stores of the crawl that a crawl repeats, as it was started with them; no row: it repeats
--- none, or that one is not in this database, or is being dropped.
+-- Returns the stores with which the repeated crawl was started. There is no row if a crawl
+-- repeats none, or if the repeated one is not in this database or is being dropped.
 create or replace function coordinator.earlier_crawl(p_crawl integer)
 returns table (store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$

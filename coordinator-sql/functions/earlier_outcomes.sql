@@ -1,7 +1,8 @@
--- The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
--- that ended by itself and whose publish job completed, of the same site if there is one, otherwise
--- of any site: a refused scan would be a misleading baseline. Null if no scan qualifies. A function
--- separate from scan_status, because the result does not change while a scan is watched.
+-- Returns the baseline scan's outcomes, by stage. The baseline is the last scan that started
+-- before this one, ended by itself and completed its publish job; on the same site if there is
+-- one, otherwise on any site, because a refused scan would be a misleading baseline. Null if no
+-- scan qualifies. This is separate from scan_status, because the result does not change while
+-- an operator watches a scan.
 create or replace function coordinator.earlier_outcomes(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((

@@ -1,7 +1,8 @@
--- Begins to delete a scan that has ended: from then on it counts as cancelled, so that no job of it
--- is reopened, and rows that are no longer read are deleted. They may be many, so no table
--- is locked. Its jobs and the results of its icon jobs stay until drop_scan, because their lease
--- numbers and tokens name its archives. Returns false if the scan is running or does not exist.
+-- Starts deleting a scan that has ended: from then on it counts as cancelled, so that its jobs
+-- are not reopened, and rows that are no longer read are deleted. There may be many, so no
+-- table is locked. Its jobs and its icon jobs' results remain until drop_scan, because its
+-- archives' names contain their lease numbers and tokens. Returns false if the scan is running
+-- or does not exist.
 create or replace function coordinator.empty_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- Ends a crawl whose row the caller holds. What is pending is left, for the reason that ended it;
--- the rows of its slots are closed, so that later checkpoints of it are refused, and their sums
--- kept. The jobs that write its indexes are opened, and webhooks of its owner are told.
+-- Ends a crawl whose row the caller holds. Pending URLs become left, for the reason that ended
+-- the crawl. Its slots' rows are closed, so that later checkpoints are rejected, and their sums
+-- are kept. The jobs that write its indexes are opened, and its owner's webhooks are notified.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

@@ -1,7 +1,7 @@
--- Ends a crawl whose row the caller holds, if nothing of it is left to do: all links that were sent
--- have been read and nothing is pending, or its limit of pages is used up. Returns whether it has
--- ended. Raises ET012 in a transaction that reads one snapshot: it would not see what the slots
--- before it committed while it waited for the row, and the crawl would never end.
+-- Ends a crawl whose row the caller holds, if nothing is left to do: all sent links have been
+-- read and nothing is pending, or its page limit is used up. Returns whether it has ended.
+-- Raises ET012 in a transaction that reads one snapshot: it would not see what earlier slots
+-- committed while it waited for the row, and the crawl would never end.
 create or replace function coordinator.end_if_done(p_crawl integer)
 returns boolean language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,7 +1,7 @@
--- Ends a crawl whose time is over, or that has stored as many bytes as it may. One a call: whoever
--- holds two crawls and waits for the slots of one would keep a checkpoint of both waiting for ever.
--- A crawl whose row another transaction holds is looked at the next time. Where no time is over,
--- a standing crawl that was replaced may end now, when it is empty.
+-- Ends a crawl whose time is over, or that has stored its maximum bytes. One per call: a
+-- transaction that holds two crawls and waits for one crawl's slots would make a checkpoint of
+-- both wait forever. If another transaction holds a crawl's row, it is checked next time. If no
+-- time is over, a replaced standing crawl may end now, when it is empty.
 create or replace function coordinator.end_overdue_crawl()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- How a URL ended that has this outcome and this many bytes of a body: captured, refused, left or
--- failed. What came of a page that ended early is kept.
+-- Returns the final state of a URL with this outcome and this many body bytes: captured,
+-- refused, left or failed. The received part of a page that ended early is stored.
 create or replace function coordinator.ending_of(p_outcome text, p_bytes integer)
 returns text language sql immutable as $$
     select case

@@ -1,7 +1,8 @@
--- The URLs of a crawl that has ended which are worth another request: those that failed, and those
--- that were left because their origin could not be reached. Requisites and sitemaps are none of
--- them. Looks at p_limit rows at most, after a position (null: from the first), and returns a row
--- for each; its url is null where that URL ended in another way. Fewer rows are the last ones.
+-- Returns the URLs in an ended crawl that are worth another request: those that failed, and
+-- those that were left because their origin was unreachable. Requisites and sitemaps are
+-- excluded. Reads at most p_limit rows after a position (null: from the first), and returns a
+-- row for each; its url is null if this URL ended differently. If there are fewer rows, they
+-- are the last ones.
 create or replace function coordinator.failed_urls(
     p_crawl integer, p_after text, p_limit integer)
 returns table ("position" text, url text)
@@ -18,7 +19,7 @@ begin
                  and (coordinator.ending_of(f.outcome, f.bytes) = 'failed'
                       or f.outcome in ('origin_dead', 'host_dead', 'robots_unreachable',
                                        'retry_after_too_long'))
-                 -- A hostname whose URL over http was answered instead.
+                 -- A hostname whose http URL responded instead.
                  and not (f.depth = 0 and f.url like 'https://%' and exists (
                      select from fetches over_http
                       where over_http.crawl = f.crawl and over_http.host_hash = f.host_hash

@@ -1,20 +1,22 @@
 -- Divides the hosts into shards once they are counted, and opens the stages warc, icon and
--- bundle-shard. The counts come from job_results, so that they do not depend on which worker did
--- what. With a limit of N hosts, the shards divide the hashes up to that of the N-th host, so that
--- exactly the N smallest are scanned. After a discarded index job was retried there are more hosts,
--- and the shards are chosen again; never fewer than before, because their jobs exist.
+-- bundle-shard. The counts are from job_results, so that they do not depend on which worker did
+-- the work. With a limit of N hosts, the shards divide the hashes up to the N-th host's, so
+-- that exactly the N smallest are scanned. After a discarded index job was retried there are
+-- more hosts, and the shards are chosen again; never fewer than before, because their jobs
+-- exist.
 --
--- complete, from which this is called, plans for any values; this reads all hosts once and plans
--- for its own.
+-- complete, which calls this, plans for any values; this reads all hosts once and plans for its
+-- own.
 create or replace function coordinator.fan_out(p_scan integer)
 returns void language plpgsql set search_path = everytab, pg_temp
 set plan_cache_mode = auto as $$
 declare
-    -- A shard of 1,200 hosts is about 3,000 icons: one archive object of 10 to 20 MB, minutes of
-    -- fetching, and at most that much work is lost with a worker.
+    -- A shard with 1,200 hosts has about 3,000 icons: one archive object with 10 to 20 MB,
+    -- minutes of fetching, and at most this much work is lost with a worker.
     max_hosts_per_shard constant integer := 1200;
-    -- A scan of fewer hosts still makes so many shards, one bundle each at least, so that the
-    -- fleet works in parallel. A numeric, since the division must not be that of integers.
+    -- A smaller scan still has this many shards, with at least one bundle each, so that the
+    -- fleet works in parallel. This is a numeric, because the division must not be an integer
+    -- division.
     min_shards constant numeric := 256;
     -- Hashes are unsigned 64-bit numbers, stored with the sign bit flipped.
     max_hash constant numeric := 18446744073709551615;

@@ -1,4 +1,4 @@
--- The newest version of each imported list by name; with p_names, of these alone.
+-- Returns the newest version of each imported list by name; with p_names, only these.
 create or replace function coordinator.filter_lists(p_names text[])
 returns table (name text, version integer, kind text, store text, object text, sha256 bytea,
                entries bigint, bytes bigint, categories jsonb, source text,

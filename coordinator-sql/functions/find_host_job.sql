@@ -1,5 +1,6 @@
--- The job of a kind that works on a hostname's shard, by the hash of the name (as stored, sign bit
--- flipped). Null: the hosts are not counted yet, or the limit of the scan left the hash out.
+-- Returns the job with a kind that works on a hostname's shard, by the name's hash (as stored,
+-- sign bit flipped). Null if the hosts are not counted yet, or if the scan's limit excluded
+-- this hash.
 create or replace function coordinator.find_host_job(
     p_scan integer, p_kind everytab.job_kind, p_hash bigint)
 returns bigint

@@ -1,4 +1,5 @@
--- Notes that nothing of a crawl is left but its row and its sums. Its key keeps so much less.
+-- Records that only a crawl's row and its sums are left. Its key's stored bytes shrink
+-- accordingly.
 create or replace function coordinator.finish_drop(p_crawl integer)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

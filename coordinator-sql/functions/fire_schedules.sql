@@ -1,13 +1,13 @@
--- Starts the crawls of schedules that are due, a few a call, and says how many. Many workers call
--- it: the rows that one of them works on are skipped by the others. Each missed time is not made up
--- for: whatever has passed since, a schedule fires once and is then due at its next time from now.
--- While its last crawl has not ended, or its owner may not crawl, its times are skipped and
--- counted, and webhooks of the owner are told why. A schedule that cannot be fired says why, and
--- delays no other.
+-- Starts the crawls for due schedules, a few per call, and returns how many. Many workers call
+-- this: each skips rows that another one processes. Missed times are not made up for: a
+-- schedule fires once, and its next time is computed from now. While its last crawl has not
+-- ended, or its owner may not crawl, its times are skipped and counted, and the owner's
+-- webhooks get the reason. If a schedule cannot be fired, this records why, and other schedules
+-- are not delayed.
 create or replace function coordinator.fire_schedules()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A call of open_crawls, which every worker waits for, stays short.
+    -- Every worker waits for open_crawls, so a call must stay short.
     max_fired constant integer := 4;
     -- As the column has it.
     max_characters constant integer := 200;
@@ -21,8 +21,8 @@ begin
          order by s.next_at for no key update skip locked
     loop
         exit when handled = max_fired;
-        -- The use of a key that another transaction changes is looked at the next time: whoever
-        -- holds it may wait for a crawl that this transaction holds.
+        -- If another transaction changes a key's usage, it is checked next time, because that
+        -- transaction may wait for a crawl that this one holds.
         if starts_with(due.owner, 'key:') then
             perform from api_usage u where 'key:' || u.key = due.owner
                 for no key update skip locked;
@@ -46,7 +46,7 @@ begin
                 update schedules s
                    set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
                  where s.id = due.id;
-                -- Other words than those of a refusal are for the operator.
+                -- Errors other than a refusal's code are for the operator.
                 why := case when sqlstate = 'ET010' then sqlerrm else 'internal' end;
             end;
         end if;

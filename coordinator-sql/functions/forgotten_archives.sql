@@ -1,6 +1,6 @@
--- The archives that have records of what is forgotten with a URL or site, with the store and the
--- settings of the crawl that wrote each. Of a crawl that asked and kept nothing there is one row
--- without an archive.
+-- Returns the archives with records that are forgotten with a URL or site, and the store and
+-- settings of the crawl that wrote each. A crawl that sent requests and stored nothing has one
+-- row without an archive.
 create or replace function coordinator.forgotten_archives(p_number integer)
 returns table (object text, crawl_name text, store text, settings jsonb)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,12 +1,13 @@
--- Ends the leases of jobs and sets the state that follows: the only statement that clears the
--- columns of a lease, so that no verb forgets one. The caller has locked the rows.
+-- Ends jobs' leases and sets the next state. This is the only statement that clears a lease's
+-- columns, so that no verb forgets one. The caller has locked the rows.
 --
--- p_state is pending, completed or discarded. A pending job is ready at p_not_before (null: now).
--- p_attempts and p_crashes are new values; null keeps what is there. With p_revoked, leases are
--- taken away from workers that still hold them: the lease number is raised as well as the token
--- removed, so that such a worker is fenced off by both.
+-- p_state is pending, completed or discarded. A pending job is ready at p_not_before (null:
+-- now). p_attempts and p_crashes are new values; null keeps the current ones. With p_revoked,
+-- leases are taken away from workers that still hold them: the lease number is raised and the
+-- token removed, so that both fence off such a worker.
 --
--- No `set search_path` and every name qualified: each completion calls this.
+-- There is no `set search_path` and every name is qualified, because each completion calls
+-- this.
 create or replace function coordinator.free_jobs(
     p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamptz default null,
     p_attempts integer default null, p_crashes integer default null,

@@ -1,6 +1,6 @@
--- What `doctor` looks at of live crawls. Links are read within seconds; a partition that still
--- exists hours later has some that a slot did not read. Cursors that are ahead of this server's
--- transactions came from another server, without begin_epoch.
+-- Returns the state of live crawls that `doctor` checks. Links are read within seconds; if a
+-- partition still exists hours later, a slot did not read some. Cursors that are ahead of this
+-- server's transactions are from another server, restored without begin_epoch.
 create or replace function coordinator.frontier_health(
     out open_crawls integer, out running_crawls integer, out stores text[],
     out live_workers integer, out held_slots integer, out slots integer,

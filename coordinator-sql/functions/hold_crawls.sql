@@ -1,6 +1,6 @@
--- Pauses the crawls of owners who may not crawl, and lets those go on that were paused so and may
--- again. What an operator paused stays so. Rows that another transaction holds are looked at the
--- next time: it waits for nobody.
+-- Pauses the crawls of owners who may not crawl, and resumes those that this paused and that
+-- may continue. Crawls that an operator paused stay paused. Rows that another transaction holds
+-- are checked next time, because this does not wait for locks.
 create or replace function coordinator.hold_crawls()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

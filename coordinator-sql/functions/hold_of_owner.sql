@@ -1,5 +1,5 @@
--- Why the crawls of an owner may not go on: the word that crawls.paused_by has then. Null: they
--- may. Pages of a day are counted from 00:00 UTC on, so a hold for them ends then.
+-- Returns why an owner's crawls may not continue, as the value for crawls.paused_by. Null if
+-- they may. Daily pages are counted from 00:00 UTC on, so a pause for them ends then.
 create or replace function coordinator.hold_of_owner(p_owner text)
 returns text language plpgsql set search_path = everytab, pg_temp as $$
 declare

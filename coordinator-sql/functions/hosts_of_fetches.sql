@@ -1,4 +1,4 @@
--- The names of some hosts of a crawl of which anything was fetched, by their hashes.
+-- Returns the names of a crawl's hosts with fetches, by their hashes.
 create or replace function coordinator.hosts_of_fetches(p_crawl integer, p_hashes bigint[])
 returns table (host_hash bigint, hostname text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

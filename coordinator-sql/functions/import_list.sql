@@ -1,12 +1,12 @@
--- Replaces the patterns of an imported list by these, and notes where it came from and when. A
--- pattern that an operator added, or another list has, stays as it is; that this list names it too
--- is noted. The arrays are of the
--- same length, sorted, and name no pattern twice. Returns how many patterns the list has now.
+-- Replaces an imported list's patterns, and records its source and time. A pattern that an
+-- operator added, or that another list has, stays unchanged; this records that the list names
+-- it, too. The arrays have equal lengths, are sorted, and contain no pattern twice. Returns how
+-- many patterns the list has now.
 --
--- A list has a million patterns, so only what differs from the list before is written. The lock
--- takes the place of "on conflict", which costs a third more. Rows are added in the order of the
--- arrays, which is nearly that of the index. Postgres takes an array for ten rows, and would look
--- up each of a million.
+-- A list has a million patterns, so only differences from its previous version are written. The
+-- lock replaces "on conflict", which costs a third more. Rows are added in the arrays' order,
+-- which is nearly the index's. Postgres estimates an array as ten rows, and would look up each
+-- of a million.
 create or replace function coordinator.import_list(
     p_list text, p_source text, p_kinds text[], p_patterns text[])
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp

@@ -1,6 +1,6 @@
--- Has the indexes of a crawl written: opens a run for one that has none, or whose run was
--- cancelled, and does what was discarded again. Returns a word: opened, reopened, running, written
--- or not_ended; null where there is no such crawl.
+-- Requests a crawl's indexes: opens a run if it has none, or if its run was cancelled, and
+-- repeats discarded jobs. Returns a result: opened, reopened, running, written or not_ended;
+-- null if the crawl does not exist.
 create or replace function coordinator.index_crawl(p_id uuid)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -22,7 +22,8 @@ begin
             perform coordinator.open_crawl_run(crawl_row.crawl);
         end if;
         return 'opened';
-    -- Without the crawl's row: this locks jobs, which a checkpoint may hold that waits for the row.
+    -- Do this without the crawl's row, because it locks jobs, and a checkpoint that waits for
+    -- the row may hold them.
     elsif (select coordinator.retry_jobs(
                       crawl_row.run, array_agg(j.job_id), array_agg(j.lease_number)) > 0
              from coordinator.retriable_jobs(crawl_row.run, null, null, null) j

@@ -1,5 +1,5 @@
--- What became of the indexes of a crawl that has ended, in one word: none was asked for, pending,
--- written, incomplete (jobs were discarded) or cancelled. Null: the crawl has not ended.
+-- Returns the state of an ended crawl's indexes: none (not requested), pending, written,
+-- incomplete (jobs were discarded) or cancelled. Null if the crawl has not ended.
 create or replace function coordinator.indexes_of_crawl(p_state text, p_run integer)
 returns text language sql stable as $$
     select case

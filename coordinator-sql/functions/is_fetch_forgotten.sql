@@ -1,6 +1,6 @@
--- Whether a fetch is forgotten: its URL, the one whose record has its body, or the site of its
--- host, after its body was stored. With the owner's rights, for who fetches from a cursor has its
--- own.
+-- Returns whether a fetch is forgotten: its URL, the URL whose record has its body, or its
+-- host's site was forgotten after its body was stored. This runs with the owner's rights,
+-- because a cursor runs with its reader's.
 create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
 returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

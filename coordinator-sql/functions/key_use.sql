@@ -1,17 +1,17 @@
--- What a key has used: URLs submitted and pages captured since 00:00 UTC, bytes that its crawls
--- keep, and its crawls that have not ended, without standing ones. All but the URLs are as old as
--- recount_after says. Pages that a crawl of an earlier day captured between midnight and the first
--- count of the day are not among them; holders of slots count all the time.
+-- Returns a key's usage: URLs submitted and pages captured since 00:00 UTC, bytes that its
+-- crawls store, and its open crawls, without standing ones. Except for the URLs, these are as
+-- old as recount_after allows. Pages that an earlier day's crawl captured between midnight and
+-- the day's first count are not included; slot holders count all the time.
 --
--- Counting sums the crawls that had not ended at the last count, so it costs what is open. It waits
--- for nobody: where another transaction counts or uses the key, the last numbers are given. The
--- caller may hold slots or rows of crawls.
+-- Counting adds up the crawls that were open at the last count, so its cost depends on open
+-- crawls. It does not wait for locks: if another transaction counts or uses the key, the last
+-- numbers are returned. The caller may hold slots or crawls' rows.
 create or replace function coordinator.key_use(
     p_key text, out urls_today bigint, out pages_today bigint, out bytes_kept bigint,
     out open_crawls integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- A count of a key with many open crawls takes milliseconds.
+    -- Counting for a key with many open crawls takes milliseconds.
     recount_after constant interval := '5 seconds';
     now_at timestamptz;
     today date;

@@ -1,14 +1,14 @@
--- Leases up to p_wanted ready jobs, and at most 32, of the given kinds to a worker: of the
--- oldest run first, and of its furthest stage first. Refused are kinds that the caller's role
--- may not take. scan_id is the id of the scan, or of the live crawl that the run is about.
--- p_digests, {"encoder": "..."}, says what the worker's output depends on; kinds of job that need
--- another digest than the worker's are passed over (withheld_kinds).
+-- Leases up to p_wanted ready jobs, at most 32, with the given kinds to a worker: the oldest
+-- run first, and its furthest stage first. Kinds that the caller's role may not take are
+-- rejected. scan_id is the id of the run's scan, or of its live crawl. p_digests, {"encoder":
+-- "..."}, describes on what the worker's output depends; job kinds that need another digest
+-- than the worker's are skipped (withheld_kinds).
 --
--- p_cursors, one per kind, is where the worker's last lease call found something: the lowest
--- job id to look at. With a cursor the index scan skips the dead tuples of ended jobs that
--- vacuum cannot remove yet (an incremental scan). A cursor of 0 asks for a full scan: from the
--- beginning, where jobs that came back are, and after a sweep. The worker asks for a full scan
--- when an incremental one found nothing, and from time to time.
+-- p_cursors, one per kind, contains where the worker's last lease call found something: the
+-- lowest job id to read. With a cursor the index scan skips dead tuples of ended jobs that
+-- vacuum cannot remove yet (an incremental scan). A cursor of 0 requests a full scan: from the
+-- start, where returned jobs are, and after a sweep. The worker requests a full scan when an
+-- incremental one found nothing, and periodically.
 create or replace function coordinator.lease(
     p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
@@ -21,15 +21,15 @@ set plan_cache_mode = force_generic_plan
 set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare
-    -- Below every priority, so that a full scan begins at the beginning of the index.
+    -- Below every priority, so that a full scan starts at the index's start.
     lowest_priority constant smallint := -32768;
-    -- What jobs have unless an operator gave them another; an incremental scan begins here.
+    -- The default priority, unless an operator set another; an incremental scan starts here.
     usual_priority constant smallint := 0;
-    -- Leases that one call gives back: enough for a fleet whose workers all died to recover within
-    -- a few calls, few enough for the call to take milliseconds.
+    -- Maximum expired leases that one call frees: enough for a fleet whose workers all died to
+    -- recover within a few calls, few enough for the call to take milliseconds.
     max_swept constant integer := 50;
-    -- A worker asks for one job a call; more are for tests and benches. A stolen token must not
-    -- take a whole stage by one call.
+    -- A worker requests one job per call; more are for tests and benches. A stolen token must
+    -- not take a whole stage in one call.
     max_leases constant integer := 32;
     target record;
     wanted integer := least(p_wanted, max_leases);
@@ -53,8 +53,8 @@ begin
          order by r.run, asked.kind desc
     loop
         exit when wanted <= 0;
-        -- The update selects by an array: with a join the planner, which does not know the limit,
-        -- scans all jobs.
+        -- The update selects by an array: with a join the planner, which does not know the
+        -- limit, scans all jobs.
         return query
         with ready as materialized (
             select r.job_id from jobs r

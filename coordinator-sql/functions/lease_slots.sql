@@ -1,7 +1,7 @@
--- Leases free slots to a worker while any crawl is open, up to its share of all slots and at most
--- p_wanted. Slots that killed two workers in a row come first, a few together, to a worker whose
--- other slots are proved: if it dies again, they have died once. One that killed more comes alone.
--- The cursors say what the slot has read of links.
+-- Leases free slots to a worker while any crawl is open, up to its share of all slots and at
+-- most p_wanted. Slots that killed two workers in a row are first, a few together, and only for
+-- a worker whose other slots are proved: if it dies again, they have died once. A slot that
+-- killed more is leased alone. The cursors show which links the slot has read.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
@@ -12,8 +12,8 @@ declare
     lease_ms constant integer := 30000;
     -- After as many deaths in a row a slot is leased with others that killed their holders alone.
     suspect_deaths constant integer := 2;
-    -- Two workers that die quickly make suspects of all 256 slots, and each takes up to 10 seconds
-    -- to be proved: alone 40 minutes, by this many three.
+    -- Two workers that die quickly make suspects of all 256 slots, and each takes up to 10
+    -- seconds to be proved: one at a time this is 40 minutes, in groups of this size three.
     suspects_together constant integer := 16;
     share integer;
     held integer;

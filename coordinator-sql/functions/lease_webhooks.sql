@@ -1,6 +1,7 @@
--- Leases webhooks that have events due, at most p_limit, to one worker each, with the events to
--- send and the secrets to sign them with, the newest first. Of one that fails only a single event
--- is sent, so that a dead receiver costs little. Those that another transaction holds are skipped.
+-- Leases webhooks that have due events, at most p_limit, to one worker each, with the events to
+-- send and the secrets that sign them, newest first. If a webhook fails, only a single event is
+-- sent, so that a dead receiver costs little. Webhooks that another transaction holds are
+-- skipped.
 create or replace function coordinator.lease_webhooks(p_limit integer)
 returns table (id uuid, token uuid, key text, url text, secrets bytea[], numbers bigint[],
                event_ids uuid[], bodies text[])
@@ -9,7 +10,7 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- Longer than a worker takes for a batch; after a worker's death nobody sends for so long.
     lease constant interval := '60 seconds';
-    -- Events of a lease, which are sent a few at a time.
+    -- Events per lease, which are sent a few at a time.
     max_events constant integer := 32;
     now_at timestamptz := clock_timestamp();
 begin

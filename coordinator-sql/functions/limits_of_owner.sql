@@ -1,5 +1,5 @@
--- The requests a second and the least delay that hold for all crawls of an owner together, as the
--- owner set them, within what the operator allows a key; null: none.
+-- Returns the requests per second and the minimum delay for all of an owner's crawls together,
+-- as the owner set them, within the operator's limits for the key; null means unlimited.
 create or replace function coordinator.limits_of_owner(
     p_owner text, out rate double precision, out min_delay_ms integer)
 language sql stable set search_path = everytab, pg_temp as $$

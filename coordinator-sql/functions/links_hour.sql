@@ -1,5 +1,5 @@
--- The hour in which links are written now, as the number of hours since 1970. Makes its partition
--- where make_links_partitions did not: who needs it then waits for this transaction.
+-- Returns the hour in which links are written now, in hours since 1970. Creates its partition
+-- if make_links_partitions did not; other callers then wait for this transaction.
 create or replace function coordinator.links_hour()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- The webhooks of a key, or of all keys where p_key is null, oldest first; the one of p_id where it
--- is not null.
+-- Returns a key's webhooks, or all keys' if p_key is null, oldest first; the one with p_id if
+-- it is not null.
 create or replace function coordinator.list_webhooks(p_key text, p_id uuid)
 returns setof everytab.webhook_state
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- The hostnames and domain suffixes of the blocklist, imported lists too, that were added after a
--- time: live crawls ask nothing of these hosts. A transaction that adds some commits later than
--- its time says, so the caller asks again from some minutes before.
+-- Returns the hostnames and domain suffixes that were added to the blocklist after a time,
+-- including imported lists: live crawls send these hosts no requests. A transaction may commit
+-- later than its time, so the caller overlaps its calls by some minutes.
 create or replace function coordinator.load_blocked_hosts(p_after timestamptz)
 returns table (kind text, pattern text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,14 +1,14 @@
--- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
--- no icons where the icon job was discarded. archive_lease_number and archive_token are those in
--- the name of the shard's archive object (referenced_archives). blocked says whether the hostname
--- is on the scan's blocklist, or was excluded from the running scan; load_title_patterns has the
--- titles. An icon whose SHA-256 is on the blocklist is not usable: the host's next best one takes
--- its place.
+-- Returns a shard's pages ordered by host_no, each with its usable icons, best first. A host
+-- has no icons if the icon job was discarded. archive_lease_number and archive_token are those
+-- in the name of the shard's archive object (referenced_archives). blocked is true if the
+-- hostname is on the scan's blocklist, or was excluded from the running scan;
+-- load_title_patterns has the titles. An icon whose SHA-256 is on the blocklist is not usable:
+-- the host's next best one replaces it.
 --
--- Both parts of `with` are materialized, so that the plan does not depend on statistics, which the
--- tables of a young or restored scan lack: without them the planner expects one row, and would
--- aggregate the icons of the shard again for each host. icon_order cannot be inlined, so an icon's
--- rank is computed once here, and not in each of the aggregates.
+-- Both parts of `with` are materialized, so that the plan does not depend on statistics, which
+-- a young or restored scan's tables lack: without them the planner expects one row, and would
+-- aggregate the shard's icons again for each host. icon_order cannot be inlined, so an icon's
+-- rank is computed once here, and not in each aggregate.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, archive_token uuid,

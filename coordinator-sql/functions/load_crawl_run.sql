@@ -1,4 +1,5 @@
--- What a job of a crawl's run needs to know of the crawl, and how many crawl-index jobs there are.
+-- Returns the crawl data that a job in a crawl's run needs, and how many crawl-index jobs there
+-- are.
 create or replace function coordinator.load_crawl_run(p_run integer)
 returns table (crawl integer, id uuid, name text, ended_by text, store text, settings jsonb,
                started_at timestamptz, finished_at timestamptz, parts integer)

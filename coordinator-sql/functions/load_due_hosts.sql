@@ -1,10 +1,10 @@
--- The hosts of slots that have something due in crawls that run, soonest first, each once a crawl,
--- with how many URLs the newest chunk of it says are known and pending. Of a crawl that has no page
--- left, and keeps no media, only those of slots that have reserved some: the others stay due, would
--- come first each time, and hide these from a worker that has no room for all.
+-- Returns hosts in slots that have due work in running crawls, soonest first, each once per
+-- crawl, with the known and pending URLs in its newest chunk. If a crawl has no page left, and
+-- keeps no media, only slots that have reserved pages are included: the others' hosts stay due,
+-- would be first each time, and hide these from a worker that has no room for all.
 --
--- Only crawls that may be asked for are read, each by itself: one that rests may have a million
--- hosts that are due for longer than any other's.
+-- Only crawls that may send requests are read, each by itself: a paused one may have a million
+-- hosts that are longer overdue than any other's.
 create or replace function coordinator.load_due_hosts(
     p_slots smallint[], p_until timestamptz, p_limit integer)
 returns table (slot smallint, crawl integer, site_hash bigint, host_hash bigint,
@@ -14,11 +14,11 @@ language plpgsql stable security definer set search_path = everytab, pg_temp
 set jit = off as $$
 #variable_conflict use_column
 declare
-    -- Hosts of a slot that are looked at, however small its share of the limit is.
+    -- Hosts per slot that are read, however small its share of the limit is.
     least_a_slot constant integer := 1000;
-    -- Slots differ: each may have so many times its share of the limit.
+    -- Slots differ: each may have this many times its share of the limit.
     shares constant integer := 4;
-    -- Hosts of a crawl in a slot that are looked at, however many crawls have some there.
+    -- Hosts per crawl and slot that are read, however many crawls have some there.
     least_a_crawl constant integer := 10;
     a_slot constant integer :=
         least(p_limit, greatest(least_a_slot,

@@ -1,5 +1,5 @@
--- The fetches of some URLs of a crawl of which a record was kept, as open_index_rows gives them:
--- where the redirects of home pages lead.
+-- Returns a crawl's fetches with a stored record for some URLs, in the form of open_index_rows:
+-- the redirect targets of home pages.
 create or replace function coordinator.load_index_rows(
     p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[])
 returns table (host_hash bigint, url_hash bigint, url text, at timestamptz, status smallint,

@@ -1,5 +1,5 @@
--- What a scan that is published now must not show, and its start did not know: those of the given
--- patterns and of the blocklist that are not in the scan's copy of it.
+-- Returns the patterns that a scan must exclude at publishing but does not have in its frozen
+-- blocklist: those given, and those in the blocklist.
 create or replace function coordinator.load_later_blocks(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns table (kind text, pattern text)

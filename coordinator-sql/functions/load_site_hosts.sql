@@ -1,5 +1,5 @@
--- The hosts of sites, with their manners: what was learnt of them in all crawls. The arrays name
--- pairs of slot and site.
+-- Returns sites' hosts with their frontier_hosts row, which all crawls share. The arrays
+-- contain pairs of slot and site.
 create or replace function coordinator.load_site_hosts(
     p_slots smallint[], p_site_hashes bigint[])
 returns table (slot smallint, host_hash bigint, site_hash bigint, hostname text,

@@ -1,6 +1,6 @@
--- Poison-item isolation: the suspect items of a job, which were the current item when a worker
--- died, with the number of those deaths. Only the deaths that the job's count of crashes covers are
--- counted: a job that was reopened begins without suspects.
+-- Poison-item isolation: returns a job's suspect items, which were the current item when a
+-- worker died, and how often this happened. Only deaths that are included in the job's crash
+-- count are counted: a job that was reopened starts without suspects.
 create or replace function coordinator.load_suspects(p_job_id bigint)
 returns table (item bigint, deaths integer)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -2,7 +2,7 @@
 -- one does.
 create or replace function coordinator.lock_partitions()
 returns void language sql set search_path = everytab, pg_temp as $$
-    -- Limit key = 4937291845: beside the keys of migrations and of starting scans, and used by
-    -- nothing else.
+    -- Limit key = 4937291845: next to the keys for migrations and for starting scans; nothing
+    -- else uses it.
     select pg_advisory_xact_lock(4937291845);
 $$;

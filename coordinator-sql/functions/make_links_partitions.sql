@@ -1,5 +1,5 @@
--- Makes the partitions of this hour's and the next hour's links ahead of their use, in a
--- transaction that ends at once.
+-- Creates the partitions for this hour's and the next hour's links before they are used, in a
+-- transaction that ends immediately.
 create or replace function coordinator.make_links_partitions()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

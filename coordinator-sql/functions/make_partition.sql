@@ -1,4 +1,4 @@
--- Makes a partition of a table, unless it exists. p_bounds is as in `attach partition`.
+-- Creates a table partition, unless it exists. p_bounds is as in `attach partition`.
 create or replace function coordinator.make_partition(p_table text, p_name text, p_bounds text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

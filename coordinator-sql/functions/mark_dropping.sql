@@ -1,5 +1,5 @@
--- Notes that the removal of a crawl that has ended begins, or that it does not. From then on no
--- crawl that repeats it names its records, so that its archives can go once its rows have gone.
+-- Records that removing an ended crawl starts, or that it does not. From then on no repeating
+-- crawl refers to its records, so that its archives can be deleted once its rows are gone.
 create or replace function coordinator.mark_dropping(p_id uuid, p_is_dropping boolean)
 returns void language sql security definer set search_path = everytab, pg_temp as $$
     update crawls c

@@ -1,3 +1,4 @@
--- Most characters of a message in job_events, which its check requires; longer messages are cut.
+-- Maximum characters in a job_events message, which its check requires; longer messages are
+-- truncated.
 create or replace function coordinator.max_message_characters()
 returns integer language sql immutable as $$ select 1000 $$;

@@ -1,6 +1,7 @@
--- Pauses, resumes or cancels a crawl, by p_verb. Returns its state, what ended it and who paused
--- it; no row: there is no such crawl. What has ended stays so. A crawl that is to be resumed while
--- its owner may not crawl stays paused for that reason, and goes on when it passes.
+-- Pauses, resumes or cancels a crawl, by p_verb. Returns its state, the reason why it ended and
+-- who paused it; no row if the crawl does not exist. An ended crawl stays ended. If a crawl
+-- should be resumed while its owner may not crawl, it stays paused for this reason, and
+-- continues when the reason passes.
 create or replace function coordinator.move_crawl(p_id uuid, p_verb text)
 returns table (state text, ended_by text, paused_by text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

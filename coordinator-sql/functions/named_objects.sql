@@ -1,4 +1,4 @@
--- Those of some archives that fetches of other crawls than these name.
+-- Returns those archives that fetches in other crawls name, too.
 create or replace function coordinator.named_objects(p_but integer[], p_objects text[])
 returns setof text
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- The first time after p_after at which a schedule is due: p_anchor and each p_every_s seconds from
--- then on; or, where that is null, p_at_s seconds of the UTC day on the weekdays of a mask whose
--- first bit is Monday. A day has 86,400 seconds: in UTC no clock is changed.
+-- Returns the first time after p_after at which a schedule is due: p_anchor and every p_every_s
+-- seconds from then on; or, if this is null, p_at_s seconds into the UTC day on the weekdays in
+-- a mask whose first bit is Monday. A day has 86,400 seconds, because UTC has no clock changes.
 create or replace function coordinator.next_time(
     p_anchor timestamptz, p_every_s integer, p_at_s integer, p_weekdays smallint,
     p_after timestamptz)

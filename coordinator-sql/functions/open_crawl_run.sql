@@ -1,19 +1,19 @@
--- Opens the run whose jobs write what a crawl leaves: crawl-index jobs, each for a range of slots,
--- then crawl-close. The caller holds the row of the crawl, which has ended.
+-- Opens the run whose jobs write a crawl's indexes and lists: crawl-index jobs, each for a
+-- range of slots, then crawl-close. The caller holds the crawl's row; the crawl has ended.
 create or replace function coordinator.open_crawl_run(p_crawl integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A job reads so many rows within a minute or two; one of a crawl of 100 million pages has one
-    -- slot.
+    -- A job reads this many rows within a minute or two; in a crawl with 100 million pages a
+    -- job has one slot.
     max_rows constant numeric := 400000;
     -- As many slots as there are: a job has one at least.
     slots constant integer := 256;
-    -- A minute: what dies in a job is done again soon, and a renewal may fail twice.
+    -- A minute: if a worker dies, its job is repeated soon, and a renewal may fail twice.
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;
-    -- Other workers learn of the end within seconds, and put what they hold of the crawl:
-    -- robots.txt, of which no fetch tells.
+    -- Other workers learn about the end within seconds, and upload the crawl's remaining
+    -- records: robots.txt, which no fetch names.
     others_put constant interval := '15 seconds';
 begin
     new_run := coordinator.start_run(

@@ -1,12 +1,11 @@
--- The crawls that have not ended, for the holders of slots, after one whose time is over was ended,
--- those of keys were paused or resumed by their quotas, the next partition of links was made, and
--- schedules that are due were fired: every worker calls this every few seconds. In a small fleet
--- each call does these chores, in a large one some calls do, by chance.
--- How many pages a limited crawl may still reserve is among it (null: no limit), and the requests a
--- second (null: any number) and least delays that hold for the crawl and for all of its owner's;
--- holders says among how many workers such a rate is shared, and forgotten_at when something was
--- forgotten last, in whatever crawl, and patterns_version when includes and excludes are to be read
--- again.
+-- Returns the open crawls, for slot holders. Every worker calls this every few seconds. Before
+-- it returns, it ends a crawl whose time is over, pauses or resumes keys' crawls by their
+-- quotas, creates the next links partition, and fires due schedules. In a small fleet each call
+-- does these chores, in a large one some calls do, by chance. The columns include how many
+-- pages a limited crawl may still reserve (null: no limit), and the requests per second (null:
+-- unlimited) and minimum delays for the crawl and for all of its owner's crawls; holders is how
+-- many workers share such a rate, forgotten_at is when anything was last forgotten, in any
+-- crawl, and patterns_version changes when includes and excludes must be read again.
 create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,
@@ -14,9 +13,9 @@ returns table (crawl integer, id uuid, name text, owner text, state text, budget
                forgotten_at timestamptz, started_at timestamptz, patterns_version integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- A crawl that is younger has not come to all the workers that it will be asked by.
+    -- A younger crawl has not yet reached all workers that will send its requests.
     young constant interval := '1 minute';
-    -- How many calls do the chores in the seconds between two calls of one worker.
+    -- How many calls do the chores in the seconds between two calls from one worker.
     calls_with_chores constant integer := 10;
     live integer := (coordinator.share_of_slots()).live_workers;
 begin

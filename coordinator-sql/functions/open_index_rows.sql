@@ -1,13 +1,13 @@
--- Opens a cursor over the fetches of a crawl in a range of slots of which a record was kept, in no
--- order; the name of the cursor is returned. The caller reads it in the same transaction. A cursor,
--- because the answer of a function is held as a whole, and these are up to millions of rows.
--- A revisit has no body: its row names the record that has it.
+-- Opens a cursor over a crawl's fetches with a stored record in a range of slots, in no order,
+-- and returns the cursor's name. The caller reads it in the same transaction. This is a cursor
+-- because a function's result is held as a whole, and there are up to millions of rows. A
+-- revisit has no body: its row names the record with the body.
 create or replace function coordinator.open_index_rows(
     p_crawl integer, p_first_slot smallint, p_last_slot smallint)
 returns refcursor language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     index_rows refcursor := 'index_rows';
-    -- To ask it of each row costs far more than the row.
+    -- Checking this for each row would cost far more than the row.
     is_any_forgotten boolean := exists (select from forgotten);
 begin
     open index_rows no scroll for

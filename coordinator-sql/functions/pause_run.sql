@@ -1,4 +1,5 @@
--- Pauses or resumes a run, or one stage of it (p_kind not null). False: there is nothing to change.
+-- Pauses or resumes a run, or one stage (p_kind not null). Returns false if there is nothing to
+-- change.
 create or replace function coordinator.pause_run(p_run integer, p_kind text, p_pause boolean)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,13 +1,13 @@
--- Writes chunks of what crawls know of a slot's hosts, but not of closed crawls, and when something
--- of each host is due. Chunks before a snapshot are deleted.
+-- Writes chunks with crawls' state about a slot's hosts, except for closed crawls, and each
+-- host's due time. Chunks before a snapshot are deleted.
 create or replace function coordinator.put_chunks(
     p_slot smallint, p_closed integer[], p_crawls integer[], p_host_hashes bigint[],
     p_seqs integer[], p_snapshots boolean[], p_next_dues timestamptz[], p_knowns integer[],
     p_pendings integer[], p_data bytea[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A host that stays due keeps its time for so long: a row is updated seldom, and hosts that
-    -- were not looked at for longer come first.
+    -- A host that stays due keeps its time for this long, so that a row is updated seldom, and
+    -- hosts that were not read for longer are first.
     kept constant interval := interval '1 minute';
 begin
     delete from frontier_chunks c

@@ -1,5 +1,5 @@
--- Writes a filter of an owner: a new one, or the next version of the one of this name. Crawls that
--- were started keep theirs.
+-- Writes an owner's filter: a new one, or the next version under this name. Crawls that were
+-- started keep theirs.
 create or replace function coordinator.put_filter(
     p_id uuid, p_owner text, p_name text, p_body jsonb)
 returns table (id uuid, owner text, name text, version integer, body jsonb,

@@ -1,8 +1,9 @@
--- Writes the manners of a slot's hosts. robots.txt and addresses are kept where their times are
--- null. Addresses are texts with commas between. p_origins has the origins of a host that are
--- paused, or that have not answered since their pause, as an array of JSON objects: origin, since
--- (the first failure), until (the end of the pause), pause_s, failures (in a row), outcome (of the
--- last one) and probe (the page that is requested when the pause is over, if there is one).
+-- Writes the frontier_hosts rows for a slot's hosts. robots.txt and addresses are kept if their
+-- times are null. Addresses are comma-separated strings. p_origins has a host's origins that
+-- are paused, or that have not responded since their pause, as an array of JSON objects:
+-- origin, since (the first failure), until (the pause's end), pause_s, failures (consecutive),
+-- outcome (the last one's) and probe (the page that is requested after the pause, if there is
+-- one).
 create or replace function coordinator.put_hosts(
     p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[],
     p_free_at timestamptz[], p_delays_ms integer[], p_responses_ms integer[],

@@ -1,10 +1,10 @@
--- Reads links that slots have not read yet, urgent ones or the others: rows of their groups whose
--- mask names one of them and whose transaction is not visible in the slot's cursor, so that a
--- transaction that commits late is not passed over.
+-- Reads links that slots have not read yet, urgent ones or the others: rows in their groups
+-- whose mask contains one of these slots and whose transaction is not visible in the slot's
+-- cursor, so that a transaction that commits late is not skipped.
 --
--- Every row carries the ceiling: the cursor of these slots once they have merged all rows up to it.
--- At most p_limit rows come at a time, in the order of the index: who gets so many asks again, with
--- that ceiling and the position of the last row, for the next ones. A row is looked at once in all
+-- Every row contains the ceiling: these slots' cursor once they have merged all rows up to it.
+-- At most p_limit rows are returned, in index order: a caller that gets this many calls again,
+-- with this ceiling and the last row's position, for the next ones. A row is read once in all
 -- these calls, however many there are. The first row is only the ceiling.
 create or replace function coordinator.read_links(
     p_slots smallint[], p_cursors text[], p_is_urgent boolean, p_ceiling text, p_position text,
@@ -12,16 +12,17 @@ create or replace function coordinator.read_links(
 returns table (ceiling text, "position" text, slots smallint[], crawl integer, amount integer,
                data bytea)
 language plpgsql stable security definer set search_path = everytab, pg_temp
--- Without statistics of a new partition, Postgres would rather read and sort all rows a call. A
--- plan that must sort counts as so dear that Postgres would compile it, for 100 ms a call.
+-- Without statistics on a new partition, Postgres would rather read and sort all rows in each
+-- call. A plan that must sort is estimated so high that Postgres would compile it, for 100 ms
+-- per call.
 set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
-    -- The slots of a group, as a mask of them has bits.
+    -- Slots per group: as many as a mask has bits.
     slots_per_group constant smallint := 16;
-    -- The snapshot of the statement that called.
+    -- The calling statement's snapshot.
     top pg_snapshot := coalesce(p_ceiling::pg_snapshot, pg_current_snapshot());
-    -- Where to go on: the group, transaction and number of a row.
+    -- Where to continue: a row's group, transaction and number.
     after_group smallint := split_part(p_position, ':', 1);
     after_xid xid8 := split_part(p_position, ':', 2);
     after_id bigint := split_part(p_position, ':', 3);

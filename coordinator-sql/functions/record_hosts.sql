@@ -1,5 +1,5 @@
--- Appends a chunk of an index job's captures, at most 5,000 rows. False: the lease is lost, and
--- nothing was written.
+-- Appends a chunk with an index job's captures, at most 5,000 rows. Returns false if the lease
+-- is lost, and then nothing was written.
 create or replace function coordinator.record_hosts(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamptz[],

@@ -1,4 +1,5 @@
--- Appends a chunk of an icon job's icons. False: the lease is lost, and nothing was written.
+-- Appends a chunk with an icon job's icons. Returns false if the lease is lost, and then
+-- nothing was written.
 create or replace function coordinator.record_icons(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[],

@@ -1,4 +1,5 @@
--- Appends a chunk of a warc job's pages. False: the lease is lost, and nothing was written.
+-- Appends a chunk with a warc job's pages. Returns false if the lease is lost, and then nothing
+-- was written.
 create or replace function coordinator.record_pages(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[],

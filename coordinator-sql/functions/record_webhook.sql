@@ -1,14 +1,14 @@
--- Records what became of events of a webhook that were tried, and ends its lease: of each its
--- number, its outcome (ok: it was delivered) and the status of the answer, if one came; and for how
--- long the receiver asks to be left alone, if it does. Events that were not tried stay due.
+-- Records the results of sending a webhook's events, and ends its lease: for each event its
+-- number, its outcome (ok: it was delivered) and the response's status, if there was one; and
+-- how long the receiver wants to be left alone, if it does. Events that were not sent stay due.
 --
--- An event that failed is due again after a growing pause, and given up a day after it was first
--- tried. While nothing succeeds the webhook itself pauses, for five minutes at most. It is disabled
--- when the receiver says that it is gone, or when nothing has succeeded for a day. Of more than
--- max_events that were not tried the newest are given up.
+-- A failed event is due again after a growing pause, and is given up a day after its first
+-- attempt. While nothing succeeds the webhook itself pauses, for up to five minutes. It is
+-- disabled if the receiver responds that it is gone, or if nothing has succeeded for a day. If
+-- more than max_events were not sent, the newest are given up.
 --
--- Returns the word recorded, or lost if the lease is another's or the webhook is gone; why the
--- webhook was disabled by this call; and how many events it has given up.
+-- Returns the result recorded, or lost if another worker has the lease or the webhook is gone;
+-- why this call disabled the webhook; and how many events it has given up.
 create or replace function coordinator.record_webhook(
     p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[],
     p_retry_after_s integer,
@@ -16,24 +16,25 @@ create or replace function coordinator.record_webhook(
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Of a webhook. An event has about 700 bytes.
+    -- Per webhook. An event has about 700 bytes.
     max_events constant integer := 100000;
-    -- What waits is counted when nothing was delivered, and by chance when something was: to count
-    -- as many takes 25 ms.
+    -- Waiting events are counted if nothing was delivered, and by chance if something was:
+    -- counting this many takes 25 ms.
     counted_of_successes constant double precision := 0.05;
     -- How long one event is tried, and how long a webhook may have nothing but failures.
     patience constant interval := '1 day';
     -- Failures in a row before a webhook is given up: not when no worker was there to try.
     min_failures constant integer := 10;
-    -- After so many failures in a row what waits is tried at once when the receiver is back.
+    -- After this many consecutive failures waiting events are sent as soon as the receiver is
+    -- back.
     outage constant integer := 3;
     -- A receiver that is back is found within this time.
     max_pause constant interval := '5 minutes';
-    -- No receiver is left alone for longer because it asks for it.
+    -- A receiver cannot request a longer pause.
     max_retry_after_s constant integer := 3600;
-    -- After trouble of the worker's own.
+    -- After a local failure in the worker.
     pause_after_trouble constant interval := '5 seconds';
-    -- The status by which a receiver wants nothing more.
+    -- The status by which a receiver rejects all further events.
     gone constant smallint := 410;
     now_at timestamptz := clock_timestamp();
     left_alone interval :=

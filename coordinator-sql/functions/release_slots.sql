@@ -1,5 +1,5 @@
--- Gives a worker's slots back, and forgets the worker if it says that it leaves. What it did since
--- a slot's last checkpoint is done again by the next holder. Returns the slots that it held.
+-- Releases a worker's slots, and forgets the worker if it is leaving. The next holder repeats
+-- its work since a slot's last checkpoint. Returns the slots that it held.
 create or replace function coordinator.release_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     p_leaves boolean)

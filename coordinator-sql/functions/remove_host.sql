@@ -1,7 +1,7 @@
--- Deletes the rows of a host from a scan that has ended: its captures, its pages and the icons that
--- records_of_host names. A retry asks nothing of the host, also where other pages' candidates name
--- it. The lock keeps other sessions from reopening the scan's jobs meanwhile.
--- Returns how many rows of each table were deleted; null: the scan is running, or there is none.
+-- Deletes a host's rows from a scan that has ended: its captures, its pages and the icons that
+-- records_of_host names. A retry sends this host no requests, even if other pages' candidates
+-- name it. The lock prevents other sessions from reopening the scan's jobs meanwhile. Returns
+-- how many rows were deleted from each table; null if the scan is running or does not exist.
 create or replace function coordinator.remove_host(
     p_scan integer, p_hostname text,
     out captures bigint, out tabs bigint, out fetched bigint)

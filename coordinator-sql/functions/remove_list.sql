@@ -1,5 +1,5 @@
--- Removes an imported list with its patterns, but for those that another list names. False: there
--- is no such list.
+-- Removes an imported list with its patterns, except those that another list names. Returns
+-- false if this list does not exist.
 create or replace function coordinator.remove_list(p_list text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,7 +1,7 @@
--- Extends the leases of one worker in one call, up to the deadline of their kind. Returns the jobs
--- whose leases it still holds, each with the number of live workers (those that hold any lease) and
--- the rates of its run, which the worker's politeness needs. Rows are locked in the order of job
--- ids, so that calls cannot deadlock.
+-- Extends one worker's leases in one call, up to their kind's deadline. Returns the jobs whose
+-- leases it still holds, each with the count of live workers (those that hold any lease) and
+-- its run's rates, which the worker's politeness needs. Rows are locked in job id order, so
+-- that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)

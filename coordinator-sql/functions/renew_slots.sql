@@ -1,5 +1,6 @@
--- Extends a worker's leases of slots, says that it lives, and frees what others let run out.
--- Returns the slots that it still holds, the number of live workers and the share of each.
+-- Extends a worker's slot leases, records that it is alive, and frees slots whose leases
+-- expired. Returns the slots that it still holds, the count of live workers and each worker's
+-- share.
 create or replace function coordinator.renew_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     out held smallint[], out live_workers integer, out share integer)

@@ -1,9 +1,9 @@
--- Makes ended jobs of a run pending again. The jobs that read their output, directly or through
--- others, wait at not_before = 'infinity' until they are enqueued again; workers that hold one of
--- those lose the lease. The counters of the stages follow. An index job feeds all shards. Works by
--- sets, because a scan has 25,000 shards: updating a counter's row once per shard in one
--- transaction takes time in the square of their number. Returns how many jobs were reopened. The
--- caller has locked the jobs.
+-- Makes a run's ended jobs pending again. Jobs that read their output, directly or through
+-- others, wait at not_before = 'infinity' until they are enqueued again; workers that hold one
+-- lose the lease. The stages' counters are updated. An index job affects all shards. This works
+-- by sets, because a scan has 25,000 shards: updating a counter's row once per shard in one
+-- transaction takes quadratic time. Returns how many jobs were reopened. The caller has locked
+-- the jobs.
 create or replace function coordinator.reopen(
     p_run integer, p_job_ids bigint[], p_reason text)
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
@@ -29,7 +29,7 @@ begin
         select j.job_id, j.kind, j.part, j.state from jobs j
          where j.run = p_run and j.job_id = any (p_job_ids)
            and j.state in ('completed', 'discarded')),
-    -- The first kind that is performed again, for each shard concerned.
+    -- The first kind that is performed again, for each affected shard.
     shards as (
         select part, min(kind) as first from (
             select a.part, a.kind from again a where a.kind in ('warc', 'icon', 'bundle-shard')
@@ -38,8 +38,8 @@ begin
              where s.scan = p_run
                and exists (select from again a where a.kind = 'index')) firsts
          group by part),
-    -- Every job that is performed again, with the state that its stage counted it in. A shard whose
-    -- warc job was discarded had its other jobs counted as discarded with it.
+    -- Every job that is performed again, with the state in which its stage counted it. If a
+    -- shard's warc job was discarded, its other jobs were counted as discarded with it.
     moved as materialized (
         select j.job_id, k.kind, k.kind > s.first as waits,
                case when k.kind > 'warc' and w.state = 'discarded' then w.state

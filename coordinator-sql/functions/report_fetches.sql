@@ -1,10 +1,10 @@
--- A part of a crawl's fetches, counted: those after a position in the order of epoch, transaction
--- and number, as many as a call takes. The last row, of kind position, has in name where the next
--- call goes on; it is absent where nothing was left.
+-- Returns counts over a part of a crawl's fetches: those after a position ordered by epoch,
+-- transaction and number, as many as a call can read. The last row, with kind position, has the
+-- next call's position in name; it is absent if nothing is left.
 --
--- A row counts the fetches that have one outcome, status, type, depth or hour (UTC) by how they
--- ended; of kind host, those of one host that failed or were left, by outcome. A name is null where
--- the fetch has none.
+-- A row counts the fetches with one outcome, status, type, depth or hour (UTC) by their final
+-- state; with kind host, one host's failed or left fetches, by outcome. A name is null if the
+-- fetch has none.
 create or replace function coordinator.report_fetches(
     p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint)
 returns table (kind text, name text, host_hash bigint, ending text, amount bigint)
@@ -35,7 +35,7 @@ begin
          group by p.ending, grouping sets ((p.outcome), (p.status), (p.mime), (p.depth), (p.hour)))
     select c.kind,
            case c.kind when 'outcome' then c.outcome when 'status' then c.status::text
-                       -- Limit characters = 100: longer ones are no types that a person reads.
+                       -- Limit characters = 100: a longer type is not readable for a person.
                        when 'type' then left(lower(split_part(c.mime, ';', 1)), 100)
                        when 'depth' then c.depth::text
                        else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,

@@ -1,13 +1,13 @@
--- Reserves pages of a limited crawl for a slot: before a URL is asked, its page is reserved, so
--- that no limit is ever exceeded. At most p_wanted, and at most a fourth of an equal part of what
--- is left among the slots with something pending, but at least one where any is left. Null: the
--- lease is lost. 0: nothing is left, nothing of the slot is pending, or the crawl has no limit or
--- is not running.
+-- Reserves pages in a limited crawl for a slot: each page is reserved before its URL is
+-- requested, so that no limit is ever exceeded. Returns at most p_wanted, and at most a fourth
+-- of the slot's equal share of the remaining pages among the slots with something pending, but
+-- at least one if any is left. Null if the lease is lost. 0 if nothing is left, if the slot has
+-- nothing pending, or if the crawl has no limit or is not running.
 create or replace function coordinator.reserve_pages(
     p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint)
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- So that slots that are quick do not take all of what is left.
+    -- This prevents quick slots from taking everything that is left.
     parts_per_slot constant integer := 4;
     crawl_row crawls;
     busy_slots bigint;

@@ -1,7 +1,7 @@
--- Takes the closing stages (search, map, publish; of a crawl: crawl-close) that read the output of
--- p_kind back to where they were before they were opened: their jobs wait at not_before =
--- 'infinity', workers that hold one lose the lease, and the stages count nothing until they are
--- opened again. search and map do not read each other's output. The caller has locked the jobs.
+-- Resets the closing stages (search, map, publish; in a crawl: crawl-close) that read p_kind's
+-- output to their state before they were opened: their jobs wait at not_before = 'infinity',
+-- workers that hold one lose the lease, and the stages count nothing until they are opened
+-- again. search and map do not read each other's output. The caller has locked the jobs.
 create or replace function coordinator.reset_closing_stages(
     p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,9 +1,9 @@
--- The ended jobs of a run that a retry reopens, with their newest lease: the discarded ones, of one
--- kind or one job if given. With p_outcome, the icon jobs of the shards that hold an icon of that
--- outcome, whether they completed or were discarded. Of the kinds map and publish the completed
--- ones too: a tile or a manifest that was damaged since then is not a failed job, and the map of a
--- scan is drawn again within two minutes of one processor. Reads without a lock, because all icons
--- of a scan take long.
+-- Returns a run's ended jobs that a retry reopens, with their newest lease: the discarded ones,
+-- with one kind or one job if given. With p_outcome, the icon jobs for shards that hold an icon
+-- with this outcome, whether they completed or were discarded. For the kinds map and publish
+-- this includes completed ones: a tile or a manifest that was damaged since then is not a
+-- failed job, and drawing a scan's map again takes two CPU minutes. This reads without a lock,
+-- because reading all of a scan's icons takes long.
 create or replace function coordinator.retriable_jobs(
     p_run integer, p_kind text, p_job_id bigint, p_outcome text)
 returns table (job_id bigint, lease_number integer)

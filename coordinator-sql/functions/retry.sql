@@ -1,13 +1,14 @@
--- A job failed for a reason of ours. It is tried again after a back-off with full jitter, or
+-- Records a local failure of a job. It is retried after a back-off with full jitter, or
 -- discarded at its last failure. Returns retry, discarded or lost.
 create or replace function coordinator.retry(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The fifth failure discards: a job that fails for a reason of its own must not keep the run
-    -- from ending. A store that is away gives its jobs back uncounted (release).
+    -- The fifth failure discards, because a job that always fails must not keep the run from
+    -- ending. If a store is unreachable, its jobs are released without counting (release).
     max_failures constant integer := 5;
-    -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
+    -- The first back-off is up to a sixtieth of a lease (5 s out of 5 minutes); each next one
+    -- doubles.
     backoffs_per_lease constant integer := 60;
     fenced jobs;
     first_backoff_ms integer;

@@ -1,5 +1,5 @@
--- Revokes a key: it is refused from now on, and its webhooks are sent nothing more. False: there is
--- no such key, or it was revoked before.
+-- Revokes a key: it is rejected from now on, and its webhooks get no more events. Returns false
+-- if the key does not exist, or was already revoked.
 create or replace function coordinator.revoke_key(p_key text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

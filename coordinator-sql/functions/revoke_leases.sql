@@ -1,6 +1,6 @@
--- Takes back every lease of a run (null: of all runs). The workers that held them are fenced off;
--- no crash is counted. Returns how many leases there were. Raises ET011 if jobs are in
--- use for long.
+-- Revokes every lease in a run (null: in all runs). The workers that held them are fenced off;
+-- no crash is counted. Returns how many leases there were. Raises ET011 if jobs are in use for
+-- long.
 create or replace function coordinator.revoke_leases(p_run integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

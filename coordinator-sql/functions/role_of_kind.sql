@@ -1,8 +1,9 @@
--- The role whose members take jobs of a kind. everytab_worker is a member of each, for processes
--- that take every kind; the jobs of a live crawl are for it alone, as the crawl's slots are.
+-- Returns the role whose members take jobs with a kind. everytab_worker is a member of each,
+-- for processes that take every kind; only this role takes a live crawl's jobs, as well as its
+-- slots.
 create or replace function coordinator.role_of_kind(p_kind everytab.job_kind)
 returns text language sql immutable as $$
-    -- As texts: a migration cannot use the values of a type that it adds.
+    -- These are texts, because a migration cannot use values in a type to which it adds them.
     select case p_kind::text
         when 'icon' then 'everytab_worker_icons'
         when 'index' then 'everytab_worker_crawl'

@@ -1,4 +1,4 @@
--- What the jobs of a run counted: their inputs, outcomes and other counts, summed by stage over the
+-- Returns a run's job counts: their inputs, outcomes and other counts, summed by stage over the
 -- completed jobs.
 create or replace function coordinator.run_outcomes(p_run integer)
 returns table (kind text, key text, name text, amount bigint)

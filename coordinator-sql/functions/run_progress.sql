@@ -1,6 +1,6 @@
--- Where the work of some kinds of job stands, for a worker that takes these and leaves when it is
--- done: running while a run with a stage of one of them is running or paused, otherwise the state
--- of the newest such run, and null when there was none.
+-- Returns the progress in some job kinds, for a worker that takes these and exits when they are
+-- done: running while a run that includes one of their stages is running or paused, otherwise
+-- the newest such run's state, and null if there was none.
 create or replace function coordinator.run_progress(p_kinds text[])
 returns text language sql stable security definer set search_path = everytab, pg_temp as $$
     with concerned as (

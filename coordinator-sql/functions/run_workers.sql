@@ -1,5 +1,6 @@
--- The workers of a run: those that hold a lease, or had a job end in the last five minutes, well
--- or not. Jobs, items (a job's inputs), items a second and errors are those of the five minutes.
+-- Returns a run's workers: those that hold a lease, or had a job end in the last five minutes,
+-- successful or not. Jobs, items (a job's inputs), items per second and errors are those in
+-- these five minutes.
 create or replace function coordinator.run_workers(p_run integer)
 returns table (
     worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,

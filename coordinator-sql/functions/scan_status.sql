@@ -1,6 +1,6 @@
--- Everything that `scan status` shows, as one JSON document, whose keys other programs read:
--- the scan, its stages with counts and outcomes, its workers, the jobs under poison-item isolation
--- (careful), the last errors, and where counters and rows disagree (drift).
+-- Returns everything that `scan status` shows, as one JSON document, whose keys other programs
+-- read: the scan, its stages with counts and outcomes, its workers, the jobs under poison-item
+-- isolation (careful), the last errors, and where counters and rows disagree (drift).
 create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
@@ -42,7 +42,7 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                             order by e.lease_number desc limit 1)) as holder
                   from jobs j where j.run = p_scan and j.state in ('pending', 'leased')
                    and coordinator.uses_isolation(j.crashes)
-                 -- Limit isolated_jobs = 10: a person reads no more of them.
+                 -- Limit isolated_jobs = 10: a person does not read more.
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
@@ -50,11 +50,13 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                        ev.message
                   from job_events ev join jobs j using (job_id)
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
-                 -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
+                 -- Limit errors = 10: a person reads the newest; `scan history` shows all for a
+                 -- job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- The stores, resolvers and databases for which jobs were released, until a job of the kind
-        -- completes that was leased later. A job that was leased before may have read all that it
-        -- needs, and a job of another worker says nothing about this worker's resolver.
+        -- The stores, resolvers and databases for which jobs were released, until a job with
+        -- this kind completes that was leased later. A job that was leased before may have read
+        -- everything that it needs, and another worker's job says nothing about this worker's
+        -- resolver.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message

@@ -1,8 +1,9 @@
--- Changes one end of a crawl that has not ended, by p_name: limit (pages in all), duration_s
--- (seconds from its start), or max_store_bytes. Null: no such end. Holders learn it with their
--- renewals. Returns the word changed, or why nothing was: unknown, ended, unlimited (the limit of a
--- crawl that was started without one: its holders reserve no pages, so a limit would be exceeded),
--- or used, and how many pages are captured or reserved, which a limit cannot be below.
+-- Changes one limit that ends an open crawl, by p_name: limit (pages in total), duration_s
+-- (seconds from its start), or max_store_bytes. Null removes it. Holders learn about this with
+-- their renewals. Returns the result changed, or why nothing changed: unknown, ended, unlimited
+-- (the crawl was started without a limit: its holders reserve no pages, so a limit would be
+-- exceeded), or used, and how many pages are captured or reserved, because a limit cannot be
+-- lower.
 create or replace function coordinator.set_crawl(
     p_id uuid, p_name text, p_value bigint, out word text, out used bigint)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,6 @@
--- The lowest and the highest hash of a shard, both included, as stored (sign bit flipped). With
--- more shards than hashes some shards are empty: their lowest is above their highest.
+-- Returns a shard's lowest and highest hash, both included, as stored (sign bit flipped). If
+-- there are more shards than hashes, some shards are empty: their lowest is above their
+-- highest.
 create or replace function coordinator.shard_bounds(
     p_scan integer, p_shard integer, out lowest bigint, out highest bigint)
 language sql stable set search_path = everytab, pg_temp as $$

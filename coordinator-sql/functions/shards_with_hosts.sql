@@ -1,4 +1,5 @@
--- The shards of a scan that have a page of a host or domain among the patterns, in ascending order.
+-- Returns a scan's shards that have a page on a host or domain among the patterns, in ascending
+-- order.
 create or replace function coordinator.shards_with_hosts(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns integer[] language plpgsql stable security definer

@@ -1,6 +1,6 @@
--- Starts a crawl. It does not end before the last of its seeds was added (add_links). p_ends_at
--- and p_max_store_bytes are other ends; null: none. A crawl of a key has the key's ports among its
--- settings. Returns the crawl's number.
+-- Starts a crawl. It does not end before its last seed was added (add_links). p_ends_at and
+-- p_max_store_bytes are further limits; null means none. A key's crawl has the key's ports in
+-- its settings. Returns the crawl's number.
 create or replace function coordinator.start_crawl(
     p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint,
     p_ends_at timestamptz, p_max_store_bytes bigint)

@@ -1,5 +1,6 @@
--- Writes a run with the stages of its job kinds, and returns its number. p_digests names what the
--- output depends on: lease gives a worker with another digest no jobs of the kinds that need it.
+-- Inserts a run with the stages for its job kinds, and returns its number. p_digests names the
+-- digests on which the output depends: lease gives a worker with another digest no jobs with
+-- kinds that need it.
 create or replace function coordinator.start_run(
     p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb,
     p_job_kinds everytab.job_kind[])

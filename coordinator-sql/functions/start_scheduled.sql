@@ -1,7 +1,7 @@
--- Starts a crawl of a schedule whose row the caller holds, with all its seeds. Its name is that of
--- any live crawl: the time in UTC, and the first 8 digits of its id. One that repeats a crawl
--- repeats the last one of its schedule, where there is one. Refuses where the owner is a key whose
--- quotas do not allow it.
+-- Starts a crawl for a schedule whose row the caller holds, with all its seeds. Its name is
+-- like any live crawl's: the time in UTC, and the first 8 digits in its id. If the schedule
+-- repeats a crawl, this repeats its last one, if there is one. Raises an error if the owner is
+-- a key whose quotas do not allow it.
 create or replace function coordinator.start_scheduled(p_schedule everytab.schedules)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

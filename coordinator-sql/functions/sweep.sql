@@ -1,7 +1,8 @@
--- Gives back up to p_limit expired leases, and makes jobs ready whose back-off is over. Workers
--- call it with every full scan; rows that another transaction has locked are skipped. An expired
--- lease counts as a crash. From the third crash on (uses_isolation) the job also backs off, and the
--- item that the dead worker was handling is kept in the event. Returns how many leases expired.
+-- Frees up to p_limit expired leases, and makes jobs ready whose back-off is over. Workers call
+-- this with every full scan; rows that another transaction has locked are skipped. An expired
+-- lease counts as a crash. From the third crash on (uses_isolation) the job also backs off, and
+-- the item that the dead worker was processing is recorded in the event. Returns how many
+-- leases expired.
 create or replace function coordinator.sweep(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -11,7 +12,7 @@ declare
     max_backoff constant interval := '10 minutes';
     -- 2 to this power is far beyond max_backoff, and the power does not overflow.
     max_doublings constant integer := 20;
-    -- The column is a smallint; a job that crashes this often stays at this count.
+    -- The column is a smallint; a job that crashes this often keeps this count.
     max_crashes constant integer := 32000;
     expired record;
     swept integer := 0;

@@ -1,6 +1,6 @@
--- Writes the event url.done for each URL of a checkpoint that was submitted to a crawl of a key:
--- one to which nothing led, of depth 0. p_closed are crawls of which nothing is recorded. It costs
--- a look at the webhooks where no webhook wants such events.
+-- Writes the event url.done for each URL in a checkpoint that was submitted to a key's crawl:
+-- one at depth 0 that has no referrer. p_closed are crawls for which nothing is recorded. If no
+-- webhook wants such events, this costs one read from the webhooks.
 create or replace function coordinator.tell_urls(
     p_closed integer[], p_crawls integer[], p_hosts bigint[], p_url_hashes bigint[],
     p_urls text[], p_at timestamptz[], p_depths smallint[], p_statuses smallint[],

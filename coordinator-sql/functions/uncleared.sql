@@ -1,5 +1,6 @@
--- What is forgotten and still in archives, in the order in which it was forgotten: also what was
--- recorded after it was cleared, of requests from before it was forgotten.
+-- Returns everything that is forgotten and still in archives, in the order in which it was
+-- forgotten. This includes fetches that were recorded after the clearing, for requests from
+-- before they were forgotten.
 create or replace function coordinator.uncleared()
 returns table (number integer, kind text, name text, forgotten_at timestamptz)
 language sql stable set search_path = everytab, pg_temp as $$

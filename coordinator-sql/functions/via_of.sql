@@ -1,4 +1,5 @@
--- The URL whose link or redirect led to a fetch; null of a seed, and where its row is gone.
+-- Returns the URL whose link or redirect led to a fetch; null for a seed, and if its row is
+-- gone.
 create or replace function coordinator.via_of(p_fetch everytab.fetches)
 returns text language sql stable as $$
     select coalesce(p_fetch.via, (

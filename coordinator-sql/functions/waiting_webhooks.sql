@@ -1,4 +1,4 @@
--- The webhooks that have events, each by one look at the index, however many events it has.
+-- Returns the webhooks that have events, each by one index lookup, however many events it has.
 create or replace function coordinator.waiting_webhooks()
 returns setof uuid language sql stable set search_path = everytab, pg_temp as $$
     with recursive waiting (webhook) as (

@@ -1,6 +1,6 @@
--- The runs of which a worker with these digests does not get every kind of job, one row for each
--- digest that differs: what the run wants, what the worker offers (null: nothing), and the kinds
--- that are withheld. For the worker to say so, where it would only seem idle.
+-- Returns the runs in which a worker with these digests does not get every job kind, one row
+-- for each digest that differs: the run's digest, the worker's digest (null: none), and the
+-- withheld kinds. The worker reports this, because otherwise it would seem idle.
 create or replace function coordinator.withheld_runs(p_digests jsonb)
 returns table (run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
 language sql stable security definer set search_path = everytab, pg_temp as $$

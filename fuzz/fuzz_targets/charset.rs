@@ -1,5 +1,5 @@
-//! Decodes any bytes as a page, with the first line as its Content-Type: the encoding is one of the
-//! standard's, and the decoded text can be stored in a database.
+//! Decodes any bytes as a page whose Content-Type is the first line. The encoding must be one from
+//! the standard, and Postgres must be able to store the decoded text.
 #![no_main]
 
 use everytab_webpage::{CharsetSource, understand};

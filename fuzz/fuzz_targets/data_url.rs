@@ -1,4 +1,4 @@
-//! Reads any text as a `data:` URL: it gives bytes within the limit, or an error.
+//! Reads any text as a `data:` URL. This must return an error, or bytes within the limit.
 #![no_main]
 
 use everytab_webpage::data_url::decode;

@@ -1,5 +1,5 @@
-//! Reads any bytes as a filter, as lines of a list, as a list and as a classifier's answer. Each is
-//! an error, or something that answers for any URL.
+//! Reads any bytes as a filter, as a list and its lines, and as a classifier's response. This must
+//! fail, or give a filter that decides about any URL.
 #![no_main]
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Unpacks any bytes as the chunks of a host: they give an error, or a state whose sums hold, which
-//! can go on, and which packs into chunks that give it again.
+//! Unpacks any bytes as a host's chunks. This must return an error, or a state with correct sums
+//! that can be used and packed again into equal chunks.
 //!
-//! The first byte says where one chunk ends and the next begins. The checksum of each is made
-//! right, since no fuzzer finds it; the highest bit of the kind says whether it is of version 1.
+//! The first byte gives the boundary between two chunks. This target corrects each checksum,
+//! because a fuzzer would never find it. The kind's highest bit selects version 1.
 #![no_main]
 
 use everytab_frontier::{
@@ -54,7 +54,7 @@ fn check_sums(state: &HostState) {
     assert_eq!(sums.known, sums.pending + ended);
 }
 
-/// Returns the bytes with a version and the right checksum: the first byte is the kind.
+/// Returns the bytes with a version and a correct checksum. The first byte is the kind.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let (first, fields) = bytes.split_at(1);
     let (version, kind) = (2 - (first[0] >> 7), first[0] & 0x7f);

@@ -1,5 +1,5 @@
-//! Reads any text as what users and operators write: patterns, priorities, scopes and lists of
-//! suffixes. It gives an error, or something that answers for any URL.
+//! Reads any text as user settings: patterns, priorities, scopes and suffix lists. This must return
+//! an error, or settings that work for any URL.
 #![no_main]
 
 use everytab_frontier::{

@@ -1,6 +1,6 @@
-//! Reads any text as a URL of a crawl: it is refused, or has a key that is its own key, a host
-//! whose site is an end of it, and a shape. Any list of parameters, which is the text's first line,
-//! makes keys that are their own.
+//! Reads any text as a crawl URL. If this succeeds, the URL's key must be its own key, its site
+//! must be a suffix of its host, and it must have a shape. This must hold for any parameter list,
+//! which is the first line.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
-//! Reads any bytes as the first part of a gzip file of ranks, as its lines, and as the list of web
-//! graphs: no more hosts than were asked for, each a plain name or none, and paths that stay in
-//! their folder.
+//! Reads any bytes as the start of a gzip file with ranks, as its lines, and as the list of web
+//! graphs. This must give at most the requested number of hosts, each with a plain name or without
+//! one, and paths that stay in their directory.
 #![no_main]
 
 use std::io::Write as _;

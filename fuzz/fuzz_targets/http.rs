@@ -1,5 +1,5 @@
-//! Reads any bytes as the HTTP message of a record: fields are well-formed, the body within its
-//! limit.
+//! Reads any bytes as a record's HTTP message. Its fields must be well-formed, and its body within
+//! the limit.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, read_record};

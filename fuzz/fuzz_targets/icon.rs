@@ -1,4 +1,4 @@
-//! Converts any bytes as an icon: they give a small PNG that can be converted again, or a
+//! Converts any bytes as an icon. This must give a small PNG that can be converted again, or a
 //! classified error.
 #![no_main]
 
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!((1..=32).contains(&width) && (1..=32).contains(&height), "{width}x{height}");
     let again = to_tab_icon(bytes).expect("the same bytes give the same answer");
     assert_eq!(png, again.png);
-    // Images of at most 2x2 pixels are refused, and a thin one may be scaled down to that.
+    // Images up to 2x2 pixels are rejected, and a thin image may be scaled down to this size.
     if width.max(height) > 2 {
         let (measured, pixels) = everytab_icon::decode::decode(&png).expect("we read our PNGs");
         assert_eq!((pixels.width(), pixels.height()), (width, height), "{measured:?}");

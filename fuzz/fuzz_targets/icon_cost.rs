@@ -1,13 +1,13 @@
-//! Decodes any bytes and counts the work: no file costs more than three times the largest plain
-//! PNG, and each attempt is given at most the file and a tail.
+//! Decodes any bytes and counts the work. No file should cost more than three times the largest
+//! plain PNG, and each attempt should get at most the file and a tail.
 #![no_main]
 
 use everytab_icon::{decode::decode_counted, work::MAX_FILE_PIXELS};
 use libfuzzer_sys::fuzz_target;
 
-/// Attempts of one file: three entries of an ICO, each decoded by two decoders.
+/// Maximum attempts per file: three ICO entries, each decoded by two decoders.
 const MAX_ATTEMPTS: u64 = 6;
-/// Bytes that an attempt may have beyond those of the file: a tail, or a colour table.
+/// Maximum bytes that an attempt adds to the file: a tail or a colour table.
 const MORE_BYTES: u64 = 8 << 10;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! Decodes any bytes that begin as an icon or a cursor: they give pixels or an error, within the
-//! time limit.
+//! Decodes any bytes that start like an icon or a cursor. This must give pixels or an error within
+//! the time limit.
 #![no_main]
 
 use everytab_icon::Format;

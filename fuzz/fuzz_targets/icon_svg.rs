@@ -1,5 +1,5 @@
-//! Decodes any bytes that begin as an SVG: they give pixels or an error, within the time limit, and
-//! what is drawn was counted to be within the budget.
+//! Decodes any bytes that start like an SVG. This must give pixels or an error within the time
+//! limit, and the drawing's cost must be within the budget.
 #![no_main]
 
 use everytab_icon::{Format, MAX_SVG_WORK, svg_work};

@@ -1,4 +1,5 @@
-//! Decodes any bytes that begin as a WebP: they give pixels or an error, within the time limit.
+//! Decodes any bytes that start like a WebP. This must give pixels or an error within the time
+//! limit.
 #![no_main]
 
 use everytab_icon::Format;

@@ -1,4 +1,4 @@
-//! Reads any bytes as a parquet file of the index: captures and counts add up, or it gives an
+//! Reads any bytes as a Parquet index file. Captures and counts must add up, or this must return an
 //! error.
 #![no_main]
 

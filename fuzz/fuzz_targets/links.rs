@@ -1,8 +1,8 @@
-//! Reads the links of any bytes: all limits hold, the page is the same as without links, and a
-//! general HTML rewriter finds the same links.
+//! Reads links from any bytes. All limits must hold, the page must be the same as without links,
+//! and a general HTML rewriter must find the same links.
 //!
-//! Pages on which the two readers differ on purpose are not compared, as in the target `markup`.
-//! Nor are refreshes, since the oracle knows only the form in which people write them.
+//! We skip pages on which the two readers differ on purpose, as in the target `markup`. We also
+//! skip refreshes, because the oracle knows only their usual form.
 #![no_main]
 
 use everytab_webpage::{

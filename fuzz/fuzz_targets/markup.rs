@@ -1,8 +1,8 @@
-//! Scans any bytes as markup: our scanner and a general HTML rewriter find the same.
+//! Scans any bytes as markup. Our scanner and a general HTML rewriter should find the same.
 //!
-//! Inputs on which the two differ on purpose are skipped: foreign content, whose elements the
-//! rewriter does not track, and templates and framesets, which it ends with any surrounding
-//! element. So are those that the rewriter misreads.
+//! We skip inputs on which the two differ on purpose: foreign content, whose elements the rewriter
+//! does not track, and templates and framesets, which it closes with any surrounding element. We
+//! also skip inputs that the rewriter misreads.
 #![no_main]
 #![allow(dead_code, unreachable_pub, reason = "the modules are those of another crate")]
 

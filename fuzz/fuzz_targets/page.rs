@@ -1,4 +1,4 @@
-//! Reads any bytes as a home page, with a header field that they begin with: all limits hold.
+//! Reads any bytes as a home page that starts with a header field. All limits must hold.
 #![no_main]
 
 use everytab_webpage::{

@@ -1,4 +1,5 @@
-//! Writes any pixels of a tab icon as PNG, in every pixel format: reading it gives the same pixels.
+//! Writes any pixels as a tab icon's PNG, in every pixel format. Reading this PNG must give the
+//! same pixels.
 #![no_main]
 
 use everytab_icon::{

@@ -1,5 +1,5 @@
-//! Reads any bytes as robots.txt, with the first line as the requested path: rules, delay and
-//! sitemaps keep their limits.
+//! Reads any bytes as robots.txt; the first line is the requested path. Rules, delay and sitemaps
+//! must be within their limits.
 #![no_main]
 
 use everytab_webpage::{

@@ -1,4 +1,4 @@
-//! Reads any bytes as a sitemap: lists keep their limits, and what is listed can be asked for.
+//! Reads any bytes as a sitemap. Lists must be within their limits, and their URLs must be valid.
 #![no_main]
 
 use everytab_webpage::{MAX_SITEMAP_ENTRIES, read_sitemap, url_rules::MAX_URL_BYTES};

@@ -1,5 +1,5 @@
-//! Measures any bytes as an icon without decoding: the result is bounded and agrees with the
-//! decoder, also for the directory of an ICO and the root of an SVG.
+//! Measures any bytes as an icon without decoding them. This result must be bounded and agree with
+//! the decoder, also for an ICO's directory and an SVG's root.
 #![no_main]
 
 use everytab_icon::{

@@ -1,5 +1,5 @@
-//! Reads any text as a URL of an index: it is refused, or has a key that can begin a line, and that
-//! no fragment changes.
+//! Reads any text as an index URL. If this succeeds, its key must be able to start a line, and a
+//! fragment must not change it.
 #![no_main]
 
 use everytab_commoncrawl::{MAX_URL_BYTES, surt};

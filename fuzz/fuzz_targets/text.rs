@@ -1,5 +1,5 @@
-//! Reads the text of any bytes: all limits hold, the page and its links are the same as without
-//! text, and a longer limit only adds text.
+//! Reads the text from any bytes. All limits must hold, the page and its links must be the same as
+//! without text, and a longer limit must only add text.
 #![no_main]
 
 use everytab_webpage::{

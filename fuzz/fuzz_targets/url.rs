@@ -1,5 +1,6 @@
-//! Reads any text as a URL and any other as its redirect target: it is refused, or normalised to a
-//! form that reads back as itself, on an allowed port, without credentials and fragment.
+//! Reads any text as a URL, and another as its redirect target. If this succeeds, the URL must be
+//! normalised to a form that parses as itself, on an allowed port, without credentials and
+//! fragment.
 #![no_main]
 
 use everytab_webpage::{
@@ -27,10 +28,11 @@ fn vetted(text: &str) -> Option<Url> {
     assert!(url.port_or_known_default().is_some_and(|port| ports.contains(port)));
     assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none());
     assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{url}");
-    // The checked URL is the one that is dialled: reading its text again must give the same.
+    // The fetcher connects to the checked URL, so parsing this string again must give the same URL.
     assert_eq!(vet_url(url.as_str(), &ports).as_ref(), Ok(&url));
     if let Some(address) = literal_address(&url) {
-        // An address literal, in any spelling, is an address here and is never sent to a resolver.
+        // Any spelling of an IP address must be an address here, because a resolver must never get
+        // it.
         let _ = is_public(address);
     } else {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');

@@ -1,5 +1,5 @@
-//! Reads any bytes as an archive: the iteration ends, offsets grow, and responses are read as
-//! pages.
+//! Reads any bytes as an archive. This must terminate, offsets must grow, and responses must be
+//! readable as pages.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, Records};

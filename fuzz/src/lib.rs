@@ -1,14 +1,14 @@
-//! The checks for any bytes of one image format: they are decoded or refused, no decoder panics,
-//! and it takes no longer than a limit.
+//! Checks for any bytes in one image format: they are decoded or rejected within a time limit, and
+//! no decoder panics.
 
 use everytab_icon::{Format, IconError, decode::decode, sniff::sniff};
 use libfuzzer_sys::Corpus;
 
-/// The processor time that one icon may take; ten times the usual limit, because of the fuzzer's
-/// instrumentation and other programs on the same core.
+/// Maximum CPU time per icon. This is ten times the usual limit, because the fuzzer's
+/// instrumentation and other programs slow it down.
 const MOST_NANOSECONDS: u64 = 10 * 200_000_000;
 
-/// Decodes `bytes` if they are of one of `formats`.
+/// Decodes `bytes` if they have one of `formats`.
 pub fn decoded(formats: &[Format], bytes: &[u8]) -> Corpus {
     if !sniff(bytes).is_some_and(|format| formats.contains(&format)) {
         return Corpus::Reject;
@@ -26,7 +26,7 @@ pub fn decoded(formats: &[Format], bytes: &[u8]) -> Corpus {
     Corpus::Keep
 }
 
-/// The processor time of this thread; 0 if the system does not report it.
+/// Returns this thread's CPU time, or 0 if the system does not report it.
 fn processor_nanoseconds() -> u64 {
     let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     said.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -1,6 +1,6 @@
-// Crawls as Crawlee's guide does: parses every page, follows every link, and keeps nothing.
+// Crawls as Crawlee's guide does: parses every page, follows every link, and stores nothing.
 //
-// Arguments: a file of seeds, seconds, hosts at once.
+// Arguments: a file with seeds, seconds, concurrent hosts.
 
 import { readFileSync } from "node:fs";
 import { CheerioCrawler, Configuration, log } from "crawlee";

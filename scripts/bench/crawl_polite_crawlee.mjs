@@ -1,10 +1,10 @@
-// Crawls politely with Crawlee, keeps every page in its data set, and goes on where it was stopped.
+// Crawls politely with Crawlee, stores every page in its data set, and resumes after a stop.
 //
-// Its documentation has each part: CheerioCrawler, sameDomainDelaySecs, respectRobotsTxtFile, and
-// the environment's CRAWLEE_STORAGE_DIR and CRAWLEE_PURGE_ON_START. It obeys no Crawl-delay, and
-// has no setting for one request at a time to a host.
+// Crawlee's documentation describes each part: CheerioCrawler, sameDomainDelaySecs,
+// respectRobotsTxtFile, and the variables CRAWLEE_STORAGE_DIR and CRAWLEE_PURGE_ON_START. Crawlee
+// ignores Crawl-delay, and has no setting for one request at a time per host.
 //
-// Arguments: a file of seeds, a file of sites, seconds between two requests to a domain.
+// Arguments: a file with seeds, a file with sites, seconds between two requests to a domain.
 
 import { readFileSync } from "node:fs";
 import { CheerioCrawler, log } from "crawlee";

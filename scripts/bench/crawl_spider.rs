@@ -1,8 +1,8 @@
-//! Crawls as the README of spider does, one `Website` a host: follows every link within it. Keeps
-//! nothing, or a WARC file a host.
+//! Crawls as spider's README does, with one `Website` per host, and follows every link within it.
+//! Stores nothing, or one WARC file per host.
 //!
-//! Arguments: a file of seeds, seconds, hosts at once, milliseconds between two requests to a host,
-//! what the names of WARC files begin with or nothing.
+//! Arguments: a file with seeds, seconds, concurrent hosts, milliseconds between two requests to a
+//! host, and the prefix of the WARC files' names (optional).
 
 use std::{env, fs, sync::Arc, time::Duration};
 
@@ -42,8 +42,8 @@ async fn main() {
                     .with_delay(delay)
                     .with_retry(1)
                     .with_user_agent(Some("everytab-bench/1.0 (+https://bot.test)"));
-                // With this limit it ends at the first page without new links if nothing else is
-                // under way. A delay keeps its requests apart without the limit.
+                // With this limit the crawl ends at the first page without new links if nothing
+                // else is in flight. If there is a delay, requests are spaced without this limit.
                 if delay == 0 {
                     website.with_concurrency_limit(Some(1));
                 }

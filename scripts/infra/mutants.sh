@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # What infra-check reads.
-CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile README.md)
+CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile)
 
 # step | file | sed expression
 mutants() {
@@ -207,9 +207,9 @@ runbook  | docs/operations.md | s/everytab-owner scan pause --kind icon/everytab
 runbook  | docs/operations.md | s/-var teardown=CC/-var destroy=CC/
 runbook  | docs/operations.md | s/everytab-owner backup --to/everytab-worker backup --to/
 runbook  | docs/operations.md | s/aws ec2 describe-images/aws ec2 list-images/
-runbook  | README.md | s/-var teardown=CC/-var destroy=CC/
-runbook  | README.md | s/alert_emails = /alert_mails = /
-runbook  | README.md | s/^## In the cloud/## In AWS/
+runbook  | docs/fleet.md | s/-var teardown=CC/-var destroy=CC/
+runbook  | docs/fleet.md | s/alert_emails = /alert_mails = /
+runbook  | docs/fleet.md | s/^## In the cloud/## In AWS/
 runbook  | terraform/outputs.tf | s/output "console" {/output "consol" {/
 runbook  | packer/variables.pkr.hcl | s/variable "operator" {/variable "operators" {/
 service  | terraform/modules/crawling/iam.tf | /^    crawler = {/,/^    }/s/"s3:PutObject", /&"s3:DeleteObject", /

@@ -1,5 +1,5 @@
-// Opens a page of tabs in Chromium and counts what it shows: node page.mjs ADDRESS PICTURE. Ends
-// with an error where few tabs are shown, or one that no bundle has.
+// Opens a page of tabs in Chromium and counts its tabs: node page.mjs ADDRESS PICTURE. Fails if the
+// page shows few tabs, or a tab that is in no bundle.
 
 import { Chromium, findChromium } from "../../site/tests/chromium.mjs";
 

@@ -1,4 +1,4 @@
-// Whose fault a known difference between our answer and the browser's is, and why.
+// Explains known differences between our results and the browser's: which side is wrong, and why.
 
 const KNOWN = [{
   name: "jsoup/smh-biz-article-1",
@@ -7,7 +7,7 @@ const KNOWN = [{
     "shows as windows-1252; held whole it is plainly UTF-8 (crates/webpage/src/charset.rs)",
 }];
 
-/** The reason of a difference; one that nobody has explained says so. */
+/** Returns the reason for a difference, or a note that nobody has explained it. */
 export function faultOf(name, what) {
   const known = KNOWN.find((one) => name.includes(one.name) && (!one.what || one.what === what));
   return known ? known.fault : "unexplained";

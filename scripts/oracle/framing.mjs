@@ -1,7 +1,7 @@
-// Compares a table of response headers with what Chromium does: whether it shows a page that has
-// them in a frame of the site's viewer, on an https page of another origin.
-// Invariants: the table's bytes are sent as they are, without a server's library in between; one
-// load of the viewer judges all rows; nothing leaves the machine.
+// Compares a table of response headers with Chromium: does it show a page with these headers in a
+// frame of the site's viewer, from an https page on another origin? Invariants: the server sends
+// the bytes of this table unchanged, without a library; one load of the viewer judges all rows;
+// nothing leaves this host.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -12,11 +12,11 @@ import { Chromium, findChromium } from "../../site/tests/chromium.mjs";
 const [table, secrets] = process.argv.slice(2);
 const VIEWER = "https://viewer.example";
 const PAGE = "https://page.example";
-/** Policies of `meta` elements must not count, so every page has one that would refuse. */
+/** Policies in `meta` elements must be ignored, so every page has one that would forbid framing. */
 const BODY = `<!doctype html><meta http-equiv=X-Frame-Options content=DENY>
 <meta http-equiv=Content-Security-Policy content="frame-ancestors 'none'"><title>t</title>`;
 
-/** The rows of the table: what the browser does, what EveryTab says, and header lines. */
+/** Parses the table's rows: the browser's behaviour, EveryTab's verdict, and header lines. */
 function rows() {
   const lines = readFileSync(table, "utf8").split("\n");
   return lines.filter((line) => line && !line.startsWith("#")).map((line, number) => {
@@ -27,7 +27,7 @@ function rows() {
   });
 }
 
-/** The attributes of the frame in which the site shows a page. */
+/** The attributes that the site's viewer gives its frame. */
 function frameAttributes() {
   const viewer = readFileSync(new URL("../../site/js/viewer.js", import.meta.url), "utf8");
   const [, strings] = /const SANDBOX = ([^;]+);/.exec(viewer);
@@ -67,7 +67,7 @@ async function serve(vectors) {
   return server;
 }
 
-/** The URLs that frames of the page show. An error page, or nothing, is not one. */
+/** Returns the URLs shown in this page's frames, without error pages and empty frames. */
 async function framed(page) {
   const { frameTree } = await page.call("Page.getFrameTree");
   return new Set((frameTree.childFrames ?? []).map(({ frame }) => frame)
@@ -84,7 +84,7 @@ const server = await serve(vectors);
 const browser = new Chromium(program, [
   `--host-resolver-rules=MAP * 127.0.0.1:${server.address().port}`,
   "--ignore-certificate-errors",
-  // With one process for all sites, the frame tree has the frames of other sites, too.
+  // If one process serves all sites, the frame tree also contains frames from other sites.
   "--disable-site-isolation-trials",
 ]);
 let wrong = 0;

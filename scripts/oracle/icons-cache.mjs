@@ -1,8 +1,7 @@
-// What Chromium showed of each file, kept by the file's SHA-256, so that a file is shown once for
-// each version of the browser and of what it is asked: an interrupted run goes on where it ended,
-// and a run after a change of our decoders does not start the browser.
-// Invariants: chromium.jsonl only grows, a line a file; a line that an end of the program cut off
-// is passed over. Pixels are deflated.
+// Caches how Chromium shows each file, keyed by SHA-256, so that the browser shows a file once per
+// browser version and per set of instructions. This lets an interrupted run resume, and a run after
+// a change to our decoders does not start the browser. Invariants: chromium.jsonl only grows, by
+// one line per file; an incomplete last line is skipped. Pixels are deflated.
 
 import { createHash } from "node:crypto";
 import {
@@ -18,7 +17,7 @@ const PNGS = ["managed", "raw"];
 
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** `seen` with each picture's pixels as `change` makes them of their bytes. */
+/** Returns `seen` with each picture's pixels replaced by `change(pixels)`. */
 function withPixels(seen, change) {
   const changed = PICTURES.filter((name) => seen[name]).map((name) => {
     const picture = seen[name];
@@ -28,14 +27,14 @@ function withPixels(seen, change) {
 }
 
 export class Cache {
-  /** `key` names the browser's version and all that it is asked. */
+  /** `key` identifies the browser's version and our instructions to it. */
   static async open(folder, key) {
     const cache = new Cache();
     cache.folder = join(folder, key);
     cache.file = join(cache.folder, "chromium.jsonl");
     cache.places = new Map();
     for (const kind of PNGS) mkdirSync(join(cache.folder, kind), { recursive: true });
-    // A line that was cut off ends here.
+    // This line is incomplete.
     if (existsSync(cache.file)) appendFileSync(cache.file, "\n");
     else writeFileSync(cache.file, "");
     let at = 0;
@@ -54,7 +53,7 @@ export class Cache {
     return this.places.has(key);
   }
 
-  /** Keeps what the browser showed of the file with this SHA-256. */
+  /** Stores the browser's result for the file with this SHA-256. */
   keep(key, { managed, raw, ...seen }) {
     for (const [kind, png] of [["managed", managed], ["raw", raw]]) {
       if (!png) continue;
@@ -69,7 +68,7 @@ export class Cache {
     this.end += Buffer.byteLength(line) + 1;
   }
 
-  /** What was kept; pixels as bytes of straight RGBA. */
+  /** Returns the cached results, with pixels as straight RGBA bytes. */
   get(key) {
     const { at, length } = this.places.get(key);
     const line = Buffer.alloc(length);
@@ -77,7 +76,7 @@ export class Cache {
     return withPixels(JSON.parse(line.toString()), inflateRawSync);
   }
 
-  /** The file with a raster's natural pixels. */
+  /** Returns the path where a raster's natural pixels are stored. */
   png(kind, key) {
     return join(this.folder, kind, `${key}.png`);
   }

@@ -1,12 +1,12 @@
-// Compares what this project makes of icon files with what Chromium shows, and prints a table.
+// Compares our pictures with Chromium's for the same icon files, and prints a table.
 //
 //     node scripts/oracle/icons-compare.mjs FOLDER CACHE KEY
 //
-// FOLDER has files.tsv (icons-files.mjs), ours.jsonl (the example decoded_icons on those files) and
-// pictures.jsonl: that example on the browser's pictures of natural sides, CACHE/KEY/managed and
-// raw, so that both sides' rasters went through our scaler. Writes FOLDER/differing.tsv: each file
-// that differs, with the reason's name. How it is judged is said in icons-judge.mjs. Exit code 1
-// where that fails.
+// FOLDER contains files.tsv (from icons-files.mjs), ours.jsonl (the output of the example
+// decoded_icons for those files) and pictures.jsonl: the output of that example for the browser's
+// pictures in natural size, CACHE/KEY/managed and raw, so that our scaler was applied to both
+// sides. Writes FOLDER/differing.tsv, which lists each file that differs and the name of the
+// reason. icons-judge.mjs describes the rules. Exits with 1 if the comparison fails.
 
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ import { differing, judged, rowOf } from "./icons-judge.mjs";
 
 const [folder, cacheFolder, key] = process.argv.slice(2);
 
-/** The lines of decoded_icons, one after another; pixels as bytes. */
+/** Yields the lines from decoded_icons in order, with pixels as bytes. */
 async function* decoded(name) {
   const input = createReadStream(join(folder, name));
   for await (const line of createInterface({ input })) {
@@ -27,7 +27,7 @@ async function* decoded(name) {
   }
 }
 
-/** Our scaler's picture of each of the browser's, by kind and SHA-256. */
+/** Returns the browser's pictures after our scaler, by kind and SHA-256. */
 const pictures = new Map();
 for await (const { path, fitted } of decoded("pictures.jsonl")) {
   pictures.set(`${basename(dirname(path))}/${basename(path, ".png")}`, fitted);
@@ -36,7 +36,7 @@ for await (const { path, fitted } of decoded("pictures.jsonl")) {
 const cache = await Cache.open(cacheFolder, key);
 const files = listed(join(folder, "files.tsv"));
 const rows = [];
-// Both are in the same order.
+// Both lists have the same order.
 for await (const ours of decoded("ours.jsonl")) {
   const file = files[rows.length];
   rows.push(rowOf({

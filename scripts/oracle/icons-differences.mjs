@@ -1,6 +1,7 @@
-// How far two pictures are apart. A picture is {width, height, rgba: bytes of straight RGBA}.
+// Measures the difference between two pictures. A picture is {width, height, rgba: straight RGBA
+// bytes}.
 
-/** A picture on a canvas of these sides; what lies outside the picture is transparent. */
+/** Returns the picture on a canvas with these sides. Pixels outside the picture are transparent. */
 function padded({ width, height, rgba }, sides) {
   if (width === sides.width && height === sides.height) return rgba;
   const canvas = Buffer.alloc(sides.width * sides.height * 4);
@@ -10,7 +11,10 @@ function padded({ width, height, rgba }, sides) {
   return canvas;
 }
 
-/** The mean differences of sRGB values, composited on black and on white, in levels of 255. */
+/**
+ * Returns the mean differences between sRGB values, composited on black and on white, in levels out
+ * of 255.
+ */
 export function differences(one, other) {
   const sides = {
     width: Math.max(one.width, other.width),
@@ -30,13 +34,13 @@ export function differences(one, other) {
   return { onBlack: onBlack / samples, onWhite: onWhite / samples };
 }
 
-/** The greater of both, because with one alone a wrong alpha could go unseen. */
+/** Returns the greater difference, because one background alone can hide a wrong alpha. */
 export function difference(one, other) {
   const { onBlack, onWhite } = differences(one, other);
   return Math.max(onBlack, onWhite);
 }
 
-/** A picture as if its opacity were from 16 to 235. */
+/** Returns the picture with its opacity mapped from 0..255 to 16..235. */
 export function withLimitedOpacity({ rgba, ...sides }) {
   const limited = Uint8ClampedArray.from(rgba, (value, i) =>
     (i % 4 === 3 ? (value - 16) * 255 / 219 : value));

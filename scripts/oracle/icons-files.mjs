@@ -1,19 +1,18 @@
-// Lists the icon files that the oracle compares: all below some folders, or a sample of them.
+// Lists the icon files for the oracle: all files below some directories, or a sample.
 //
 //     node scripts/oracle/icons-files.mjs OUT.tsv SAMPLE SEED NAME=FOLDER...
 //
-// OUT has a line a file: set (NAME), kind (its format), name (its path below FOLDER), SHA-256,
-// path.
-// Of the files of a set that have the same bytes one is listed. SAMPLE is how many files of each
-// kind of a set are taken, 0 for all: those whose SHA-256, hashed with SEED, comes first, so that a
-// sample is the same on every machine, and a larger one has all of a smaller one.
+// OUT has one line per file: set (NAME), kind (format), name (path below FOLDER), SHA-256, path. If
+// several files in a set have the same bytes, one is listed. SAMPLE is the number of files per kind
+// and set, or 0 for all. A sample contains the files whose SHA-256, hashed with SEED, sorts first,
+// so that every host draws the same sample, and a larger sample contains the smaller ones.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sha256 } from "./icons-cache.mjs";
 
-/** How the bytes of each raster format begin. */
+/** The first bytes of each raster format. */
 const RASTERS = [
   ["png", /^\x89PNG/],
   ["jpeg", /^\xff\xd8\xff/],
@@ -24,17 +23,17 @@ const RASTERS = [
   ["avif", /^[^]{4}ftyp/],
 ];
 const SVG = /<svg[\s>]/;
-/** Files beside the icons of a folder. */
+/** Files in these directories that are not icons. */
 const NO_ICON = /\.(html?|md|txt|json|xml|css|py|tsv)$/i;
 
-/** The format by the bytes: of RASTERS, svg, or other. */
+/** Detects the format from the bytes: one from RASTERS, svg, or other. */
 export function kindOf(bytes) {
   const start = bytes.toString("latin1", 0, 16);
   const raster = RASTERS.find(([, begins]) => begins.test(start))?.[0];
   return raster ?? (SVG.test(bytes.toString("latin1")) ? "svg" : "other");
 }
 
-/** The files of a folder, each once. */
+/** Lists each distinct file in a directory once. */
 function filesBelow(set, folder) {
   const found = new Map();
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -50,7 +49,7 @@ function filesBelow(set, folder) {
   return [...found.values()];
 }
 
-/** At most `count` files of each kind, all if it is 0. */
+/** Returns up to `count` files per kind, or all if `count` is 0. */
 export function sampled(files, count, seed) {
   if (count === 0) return files;
   const taken = new Set();
@@ -64,7 +63,7 @@ export function sampled(files, count, seed) {
   return files.filter((file) => taken.has(file));
 }
 
-/** Reads such a list. */
+/** Reads a list in this format. */
 export function listed(list) {
   return readFileSync(list, "utf8").split("\n").filter(Boolean).map((line) => {
     const [set, kind, name, key, path] = line.split("\t");

@@ -1,8 +1,8 @@
-// Writes the icons of an @iconify-json package as SVG files, as Iconify does.
+// Writes the icons from an @iconify-json package as SVG files, like Iconify does.
 //
 //     node scripts/oracle/icons-iconify.mjs FOLDER
 //
-// FOLDER has the package's icons.json, which is replaced by NAME.svg for each icon.
+// FOLDER contains the package's icons.json. This script replaces it with NAME.svg for each icon.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

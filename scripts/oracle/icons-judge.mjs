@@ -1,31 +1,33 @@
-// Judges icon files: what both sides made of one, how far that is apart, and whether a difference
-// has a name; and what all of them come to. Reads no file, so that it is tested without a browser.
+// Judges icon files: compares both results for a file, names the reason if they differ, and sums
+// up. Reads no file, so that tests need no browser.
 //
-// A raster has two differences. `distance` is that to the browser's picture in 32x32 pixels, by the
-// kinder of its two ways to draw one (icons.mjs). `decoding` is that to its picture of natural
-// sides, which went through our scaler: it tells a wrong decoder from another filter. Of an SVG
-// both are the same. A file differs where one side alone shows it, or by a distance beyond FAR. A
-// difference without a name is a failure.
+// A raster has two differences. `distance` compares our picture with the browser's picture at 32x32
+// pixels, whichever of its two scaling methods is closer (icons.mjs). `decoding` compares it with
+// the browser's picture in natural size after our scaler, which separates a wrong decoder from a
+// different filter. For an SVG both are equal. A file differs if only one side shows it, or if
+// `distance` exceeds FAR. A difference without a name is a failure.
 
 import { difference, differences, withLimitedOpacity } from "./icons-differences.mjs";
 import { FAR, NEAR, REASONS, reasonOf } from "./icons-reasons.mjs";
 
-/** Which share of the rasters without a name must be decoded within NEAR. */
+/** Minimum share of rasters without a named difference that must decode within NEAR. */
 const LEAST_DECODED = 0.99;
-/** Which share of what Chromium shows may be missing here without a name: a goal. */
+/**
+ * Maximum share of files that Chromium shows and we do not, without a named reason. This is a goal.
+ */
 const GOAL_MISSING = 0.0005;
 const FURTHEST_LISTED = 40;
 
-/** How many pictures an ICO or CUR declares; 1 for all else. */
+/** Returns the number of pictures that an ICO or CUR declares, and 1 for other formats. */
 function entriesOf(bytes) {
   const isIcon = /^\0\0[\x01\x02]\0/.test(bytes.toString("latin1", 0, 4)) && bytes.length >= 6;
   return isIcon ? bytes.readUInt16LE(4) : 1;
 }
 
 /**
- * The row of a file: `file` is its line of icons-files.mjs, `theirs` what the browser showed,
- * `ours` the line of decoded_icons, `managed` and `raw` the browser's pictures through our scaler,
- * where there are such.
+ * Builds a file's row from its line in icons-files.mjs (`file`), the browser's result (`theirs`),
+ * our line from decoded_icons (`ours`), and the browser's pictures after our scaler (`managed` and
+ * `raw`), if there are any.
  */
 export function rowOf({ file, bytes, theirs, ours, managed, raw }) {
   const row = {
@@ -48,7 +50,7 @@ export function rowOf({ file, bytes, theirs, ours, managed, raw }) {
   }
   row.differs = row.theirs.shown !== row.ours.shown || row.distance > FAR;
   row.reason = row.differs || row.decoding > NEAR ? reasonOf(row) : null;
-  // Some 10 KB a file that are no longer needed.
+  // This frees about 10 KB per file.
   delete row.bytes;
   for (const side of [row.theirs, row.ours]) {
     delete side.fitted;
@@ -67,7 +69,7 @@ const isDecoded = (row) => row.decoding <= NEAR;
 const isJudgedRaster = (row) => isBoth(row) && row.kind !== "svg" && row.entries === 1 &&
   isUnnamed(row);
 const count = (all, ...tests) => all.filter((row) => tests.every((is) => is(row))).length;
-/** The rows of each key, in the order of the keys' first rows. */
+/** Groups rows by key, ordered by each key's first row. */
 const grouped = (all, key) => {
   const groups = new Map();
   for (const row of all) {
@@ -110,7 +112,7 @@ function tableRow(name, all) {
   ];
 }
 
-/** The table by format and set, by format, and of all, as lines of Markdown. */
+/** Returns the table as Markdown lines: by format and set, by format, and in total. */
 function table(rows) {
   const bySet = grouped(rows, ({ kind, set }) => `${kind}, ${set}`)
     .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -119,13 +121,16 @@ function table(rows) {
   return [HEAD, HEAD.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`);
 }
 
-/** Why one side alone shows a file, as that side says it; without numbers, so that it can group. */
+/**
+ * Returns why only one side shows a file, in that side's message without numbers, so that reasons
+ * can be grouped.
+ */
 function said({ ours, theirs }) {
   if (!ours.shown) return `${ours.kind}: ${ours.reason}`.replace(/\d+/g, "N");
   return theirs.fate ?? (theirs.loaded ? "blank in Chromium" : "not loaded by Chromium");
 }
 
-/** What a file's difference is, in a word. */
+/** Returns a short label for a file's difference. */
 function whatOf(row) {
   if (isMissing(row)) return "chromium_alone";
   return isExtra(row) ? "ours_alone" : "far";
@@ -158,7 +163,7 @@ function furthest(rows) {
   return ["", `more than ${FAR} apart: ${far.length}; the furthest:`, ...lines];
 }
 
-/** Every file that differs, as lines of tab-separated values. */
+/** Returns every file that differs, as tab-separated lines. */
 export function differing(rows) {
   const lines = rows.filter((row) => row.differs).map((row) =>
     [whatOf(row), row.kind, row.reason ?? "UNNAMED", row.distance?.toFixed(2) ?? "", row.set,
@@ -166,7 +171,7 @@ export function differing(rows) {
   return ["what\tkind\tname\tdistance\tset\tfile\tsaid\tpath", ...lines.sort()];
 }
 
-/** What all rows come to: lines to print, and whether the oracle passes. */
+/** Sums up all rows: lines to print, and whether the oracle passes. */
 export function judged(rows) {
   const failures = rows.filter(isFailure);
   const rasters = rows.filter(isJudgedRaster);

@@ -1,23 +1,26 @@
-// The differences between our pictures and Chromium's that are meant, each by a name: what it
-// means, and how it is told from the file and what both sides made of it. The list is closed: a
-// difference with no name here is an error, and of several names that fit the first is taken.
-// EXIF orientation needs no name: both apply it.
+// Names the intended differences between our pictures and Chromium's. Each has a meaning and a test
+// that recognizes it from the file and both results. This list is closed: a difference without a
+// name is an error, and the first name that matches wins. EXIF orientation needs no name because
+// both sides apply it.
 
-/** Two pictures within this many levels of 255 are the same icon to the eye. */
+/** Two pictures within this many levels out of 255 look identical. */
 export const NEAR = 3;
-/** Pictures that are further apart differ. */
+/** Pictures differ if they are further apart than this. */
 export const FAR = 10;
 
-/** How many times the browser's own error (icons.mjs) a difference of edges may be. */
+/** Maximum ratio between a difference at edges and the browser's own error (icons.mjs). */
 const OWN_ERRORS = 3;
-/** And at most this: of the sets' SVGs that are 10 to 16 apart, wordmarks, none looks unlike. */
+/**
+ * Maximum difference at edges: wordmarks in our sets that are 10 to 16 levels apart still look
+ * alike.
+ */
 const MOST_EDGES = 16;
 
 const text = ({ bytes }) => bytes.toString("latin1");
 const isSvg = ({ kind }) => kind === "svg";
 const isAvif = (row) => /^....ftypavi[fs]/s.test(text(row).slice(0, 12));
 
-/** Whether the root has neither a viewBox nor two sides of a length. */
+/** Returns true if the root has neither a viewBox nor two sides with lengths. */
 function hasNoRatio(svg) {
   const [root] = /<svg\b(?:"[^"]*"|'[^']*'|[^>"'])*>/.exec(svg) ?? [""];
   const sides = root.match(/\s(?:width|height)\s*=\s*["'][^"'%]*["']/g) ?? [];
@@ -63,7 +66,7 @@ export const REASONS = [{
   name: "avif_opacity",
   means: "Chromium takes the opacity of an AVIF for one of a limited range, though the file says " +
     "that it is full; ours and libavif do not",
-  // Colours that are multiplied by opacity stay the same on black.
+  // On black, colours that are multiplied by opacity do not change.
   told: (row) => isAvif(row) && Math.min(row.limitedOpacity, row.onBlack) <= NEAR,
 }, {
   name: "avif_sequence",
@@ -112,7 +115,7 @@ export const REASONS = [{
   told: (row) => !isSvg(row) && row.decoding <= NEAR,
 }];
 
-/** The name of the reason for a difference, null if it has none. */
+/** Returns the name of the reason for a difference, or null if it has none. */
 export function reasonOf(row) {
   return REASONS.find(({ told }) => told(row))?.name ?? null;
 }

@@ -1,10 +1,10 @@
-// The function that shows one image in a page and returns what came of it. It is sent to the
-// browser as text, so it uses nothing from outside itself.
+// Shows one image in a page and returns the result. This function is sent to the browser as a
+// string, so it must not use anything outside itself.
 
-/** Sides of what the browser is asked to draw, and how long it may take. */
+/** The sides at which the browser draws, and its time limit. */
 export const LIMITS = { fittedSide: 32, maxSide: 2048, averagedSide: 8, patience: 20_000 };
 
-/** Runs in the page: shows the image at `source`. What it returns is described in icons.mjs. */
+/** Runs in the page: shows the image at `source`. icons.mjs describes the result. */
 export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, patience }) {
   const image = new Image();
   const intime = (promise) => Promise.race([
@@ -27,7 +27,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
     const rgba = context.getImageData(0, 0, width, height).data;
     return { rgba, png: async () => base64(await canvas.convertToBlob()) };
   };
-  // An SVG drawn several times as large; the mean of the sRGB values of each cell.
+  // Draw the SVG several times larger and average the sRGB values in each cell.
   const averaged = (width, height) => {
     const row = width * averagedSide;
     const { rgba } = draw(image, row, height * averagedSide);
@@ -41,7 +41,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
     return Uint8ClampedArray.from(sums, (sum, i) =>
       i % 4 === 3 ? sum / averagedSide ** 2 : sum / Math.max(sums[i | 3], 1));
   };
-  // A raster's pixels by the area that they share with each target pixel, in linear light.
+  // Weight a raster's pixels by the area that they share with each target pixel, in linear light.
   const areaMean = ({ rgba }, sides, targets) => {
     const [across, down] = sides.map((side, axis) => Array.from({ length: side }, (_, i) => {
       const [from, to] = [i, i + 1].map((edge) => edge * targets[axis] / side);
@@ -82,7 +82,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
   if (seen.width === 0 || seen.height === 0) return seen;
   let sides = [seen.width, seen.height];
   if (isSvg) {
-    // Natural sides are rounded; those of the layout have 64 steps a pixel.
+    // Natural sides are rounded. Layout sides have 64 steps per pixel.
     image.style.cssText = "width: 6400px; height: auto";
     const { width, height } = image.getBoundingClientRect();
     if (height > 0) sides = [width, height];
@@ -101,7 +101,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
     const managed = draw(image, seen.width, seen.height);
     seen.managed = await managed.png();
     if (scale < 1) seen.averaged = await picture(areaMean(managed, sides, [width, height]));
-    // No bitmap is made of a damaged picture, though it is shown.
+    // The browser shows a damaged picture but makes no bitmap from it.
     const bitmap = await createImageBitmap(image, { colorSpaceConversion: "none" })
       .catch(() => null);
     const raw = bitmap && draw(bitmap, seen.width, seen.height);

@@ -1,21 +1,23 @@
-// Asks Chromium what it shows of each icon file of a list.
+// Records how Chromium shows each icon file in a list.
 //
 //     node scripts/oracle/icons.mjs FILES.tsv CACHE [JOBS]
 //
-// FILES.tsv is of icons-files.mjs. CACHE gets what is not in it yet (icons-cache.mjs), by JOBS
-// browsers at once, and the last line on stdout is the cache's key. Of each file: loaded (`load`
-// came, not `error`), decoded (`img.decode()` too), width and height (natural), blank (all pixels
-// transparent, or nothing to draw), and fitted: the picture drawn by the browser in 32x32 pixels,
-// {width, height, rgba: straight RGBA}. Its aspect ratio is kept, a raster is never enlarged, an
-// SVG always is. averaged is the same made otherwise: an SVG drawn 8 times as large, each 8x8
-// pixels averaged; a raster that is larger than 32x32 by the area mean in linear light. A raster is
-// kept as PNG too: managed with its natural sides, where they are at most 2048, and raw without the
-// colour profile, where that makes a difference.
-// Invariants: a file is told by its bytes alone; the browser sees them on loopback, with nothing
-// else to load; a file that costs the browser its life or its patience is one that it does not
-// show. Of an ICO the browser shows the largest entry, and of equal ones that of most bits, at
-// whatever size it is drawn: its decoder sorts the directory so. Of an animation it is the first
-// frame.
+// FILES.tsv is written by icons-files.mjs. JOBS browsers fill CACHE with the files that it lacks
+// (icons-cache.mjs), and the last line on stdout is the cache's key. The result for each file has
+// these fields: loaded (`load` fired instead of `error`), decoded (`img.decode()` succeeded), width
+// and height (natural), blank (all pixels are transparent, or there is nothing to draw), and
+// fitted: the picture that the browser draws at 32x32 pixels, {width, height, rgba: straight RGBA}.
+// This picture keeps its aspect ratio; a raster is never enlarged, and an SVG always is. `averaged`
+// is the same picture by another method: an SVG is drawn 8 times larger and each 8x8 block
+// averaged; a raster larger than 32x32 is reduced by the area mean in linear light. For a raster we
+// also keep PNGs: `managed` in its natural size if that is at most 2048, and `raw` without the
+// colour profile if this makes a difference.
+//
+// Invariants: a file is identified by its bytes alone; the browser loads it from loopback, and
+// nothing else; if a file crashes the browser or exceeds its time limit, it counts as not shown.
+// For an ICO the browser shows the largest entry, and among equal sizes the one with most bits, at
+// any drawn size, because its decoder sorts the directory this way. For an animation it shows the
+// first frame.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -27,17 +29,19 @@ import { kindOf, listed } from "./icons-files.mjs";
 import { LIMITS, show } from "./icons-show.mjs";
 
 const BATCH = 16;
-/** A browser that has shown this many is closed: its memory grows. */
+/** A browser is closed after this many files because its memory grows. */
 const BROWSER_FILES = 5_000;
-/** After this it is ended: some files take all memory before they take a call's patience. */
+/**
+ * The browser is killed after this time: some files would exhaust memory before the call's limit.
+ */
 const BATCH_MS = 60_000;
 const OPTIONS = ["--force-color-profile=srgb"];
 
-// The browser sniffs all but SVG.
+// The browser sniffs every format except SVG.
 const typeOf = (bytes) =>
   ["svg", "other"].includes(kindOf(bytes)) ? "image/svg+xml" : "image/png";
 
-/** Names the browser's version, and what it is asked. */
+/** Returns a key for the browser's version and our instructions to it. */
 export function cacheKey(program) {
   const version = spawnSync(program, ["--version"]).stdout.toString().match(/\d[\d.]*/)[0];
   const asked = sha256([show, typeOf, JSON.stringify(LIMITS), OPTIONS].join("\n"));
@@ -57,7 +61,7 @@ async function serve(paths) {
   return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }
 
-/** One browser, started again when it ends. */
+/** One browser, which is restarted when it exits. */
 class Shower {
   constructor(program, address, paths) {
     Object.assign(this, { program, address, paths, browser: null, page: null, shown: 0 });
@@ -93,7 +97,7 @@ class Shower {
     }
   }
 
-  /** What is shown of each file. */
+  /** Returns the browser's result for each file. */
   async show(numbers) {
     try {
       const all = await this.#ask(numbers);
@@ -119,7 +123,7 @@ class Shower {
   }
 }
 
-/** Shows the files that the cache does not have. */
+/** Shows the files that the cache lacks. */
 async function fill(cache, program, files, jobs) {
   const missing = [...new Map(files.map(({ sha256: key, path }) => [key, path]))]
     .filter(([key]) => !cache.has(key));

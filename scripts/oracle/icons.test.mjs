@@ -1,5 +1,5 @@
-// The oracle of icons without a browser and without a network: files that are made here, what both
-// sides made of them, and what the oracle says of that.
+// Tests the icon oracle without a browser or a network: files made here, results for both sides,
+// and the oracle's verdict.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,14 +22,14 @@ after(() => rmSync(folder, { recursive: true }));
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4"/>');
 
-/** A picture of one colour. */
+/** Returns a picture in one colour. */
 function plain(red, green, blue, alpha = 255) {
   const pixels = Array.from({ length: 16 }, () => [red, green, blue, alpha]);
   return { width: 4, height: 4, rgba: Buffer.from(pixels.flat()) };
 }
 const GREY = plain(100, 100, 100);
 
-/** The row of a file; what is not said is that both sides show a grey picture. */
+/** Returns a file's row. By default both sides show a grey picture. */
 function row({ bytes = PNG, name = "a", theirs = {}, ours = {}, ...pictures } = {}) {
   const kind = kindOf(bytes);
   return rowOf({

@@ -3,15 +3,15 @@
 //     node scripts/oracle/jpeg.mjs write FOLDER
 //     node scripts/oracle/jpeg.mjs compare FOLDER OURS.jsonl
 //
-// `write` makes a file of each kind with cjpeg: the order of scans, the sampling factors, the
-// restart interval, and the sides, and damages some of each kind. `compare` reads what
-// `decoded_icons` made of the folder and what djpeg makes of each file, prints a table, and fails
-// if a sample differs. All pictures have at most 32 pixels a side, so that they are not scaled.
+// `write` makes files with cjpeg for each combination of scan order, sampling factors, restart
+// interval and size, and damages some of each kind. `compare` reads the output of `decoded_icons`
+// and of djpeg for each file, prints a table, and fails if a sample differs. Pictures have at most
+// 32 pixels per side, so that they are not scaled.
 //
-// A file that ends early is shown as in a browser, without its missing rows, so that only the rows
-// that are shown are compared. djpeg takes the end of a progressive file for that of its scans, and
-// each version smooths it in another way: differences of damaged progressive files are counted, not
-// failed (docs/decisions/0134).
+// A file that ends early is shown as in a browser, without its missing rows, so only the rows that
+// are shown are compared. djpeg treats the end of a progressive file as the end of its scans, and
+// each version smooths it differently. Differences in damaged progressive files are therefore
+// counted but do not fail (docs/decisions/0134).
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ const RESTARTS = ["", "1B", "3B", "1"];
 const DAMAGES = ["flip", "drop", "insert", "cut"];
 const MAX_BUFFER = 1 << 26;
 
-/** Returns a function that gives whole numbers below its argument: xorshift32 (Marsaglia 2003). */
+/** Returns a function that yields integers below its argument: xorshift32 (Marsaglia 2003). */
 function numbers(seed) {
   let state = Math.imul(seed, 0x9e3779b9) | 1;
   return (below) => {
@@ -45,7 +45,7 @@ function numbers(seed) {
   };
 }
 
-/** Returns a picture of blends, a disc and noise as PPM. */
+/** Returns a PPM picture with gradients, a disc and noise. */
 function picture(width, height) {
   const below = numbers(width * 1000 + height);
   const pixels = Array.from({ length: width * height }, (_, at) => {
@@ -66,11 +66,11 @@ function encode(ppm, scans, sampling, restart, script) {
   }
   if (restart) options.push("-restart", restart);
   const done = spawnSync("cjpeg", options, { input: ppm, maxBuffer: MAX_BUFFER });
-  // cjpeg refuses units of more than ten blocks, which JPEG does not have.
+  // cjpeg rejects units with more than ten blocks, which JPEG does not allow.
   return done.status === 0 ? done.stdout : null;
 }
 
-/** Returns a copy with damage in the data of the scans. */
+/** Returns a copy with damaged scan data. */
 function damaged(file, damage, below) {
   const start = file.indexOf(Buffer.from([0xff, 0xda])) + 14;
   const at = start + below(Math.max(file.length - 10 - start, 1));
@@ -111,7 +111,7 @@ function write(folder) {
   console.log(`${count} files`);
 }
 
-/** Returns width, height and RGB of what djpeg makes of a file; null if it refuses it. */
+/** Returns djpeg's width, height and RGB for a file, or null if it rejects the file. */
 function reference(path) {
   const done = spawnSync("djpeg", ["-ppm", path], { maxBuffer: MAX_BUFFER });
   if (done.status === 1 || done.stdout.length === 0) return null;
@@ -120,7 +120,7 @@ function reference(path) {
   return { width: Number(width), height: Number(height), rgb };
 }
 
-/** Returns in which way our picture is unlike: null if it is not. */
+/** Returns how our picture differs, or null if it does not. */
 function unlike(ours, theirs) {
   if (!ours !== !theirs) return ours ? "only ours" : "only libjpeg's";
   if (!ours) return null;
@@ -134,12 +134,12 @@ function unlike(ours, theirs) {
   return null;
 }
 
-/** Returns whether a difference is meant. */
+/** Returns whether this difference is intended. */
 function isMeant(damage, order, difference) {
   if (damage === "whole" || difference === "sides") return false;
   if (order === "progressive") return true;
-  // Of one scan a browser shows what precedes a fault; of several nothing if the file ends early,
-  // as it also does if a damaged length leads past the end.
+  // With one scan a browser shows the part before a fault. With several it shows nothing if the
+  // file ends early, which also happens if a damaged length points past the end.
   return difference === (order === "one" && damage !== "cut" ? "only ours" : "only libjpeg's");
 }
 

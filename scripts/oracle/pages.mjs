@@ -1,8 +1,8 @@
-// Compares what `everytab-worker inspect` says of recorded pages with what Chromium shows.
-// Invariants: each page is served on loopback under its own address, with the Content-Type that was
-// recorded and with `script-src 'none'` (scripting is on, and nothing runs); whatever else the
-// browser asks for is answered with nothing.
-// It reads archives by its own means: what is served is not what the code under test made of it.
+// Compares the output of `everytab-worker inspect` for recorded pages with Chromium. Invariants:
+// each page is served on loopback under its own address, with its recorded Content-Type and
+// `script-src 'none'` (scripting is enabled, but nothing runs); every other request gets an empty
+// response. This script reads archives with its own code, so that the code under test does not
+// influence the pages that it serves.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -35,13 +35,16 @@ function inspect(...args) {
   try {
     lines = execFileSync(inspector, ["inspect", ...args], options);
   } catch (error) {
-    // A file with a damaged record is exit code 1, and its other records are there.
+    // If a record is damaged, the exit code is 1 and the file's other records are printed.
     lines = error.stdout;
   }
   return lines.toString().split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
-/** The head's fields, lower-case, the first of each name; and where the head ends. */
+/**
+ * Returns the header fields in lower case, the first for each name, and the offset where the header
+ * ends.
+ */
 function readHead(bytes, start) {
   const fields = new Map();
   let at = bytes.indexOf(10, start) + 1;
@@ -79,12 +82,12 @@ function decoded(body, coding) {
     if (/deflate/i.test(coding)) return zlib.inflateSync(body, options);
     if (/br/i.test(coding)) return zlib.brotliDecompressSync(body);
   } catch {
-    // The field is not true of the body.
+    // This field does not describe the body.
   }
   return body;
 }
 
-/** The HTTP message of the record at `offset`. */
+/** Returns the HTTP message in the record at `offset`. */
 function message(archive, offset, end) {
   let record = archive.subarray(offset, end);
   if (record[0] === 0x1f) {
@@ -122,7 +125,7 @@ function plain(paths) {
   }));
 }
 
-/** One server for http and https, which answers each document once. */
+/** A server for http and https that sends each document once. */
 async function serve() {
   const server = { next: null };
   const answer = (request, response) => {
@@ -131,7 +134,7 @@ async function serve() {
     if (request.headers.host !== host || request.url !== pathname + search) {
       return response.writeHead(204).end();
     }
-    // Once: a page that refreshes itself stays as it is.
+    // Send it once, because otherwise a page that refreshes itself would reload.
     server.next = null;
     response.writeHead(200, {
       "content-type": Buffer.from(document.contentType, "latin1").toString("latin1"),
@@ -184,7 +187,7 @@ function isUrl(text) {
 
 const PARSED = "location.href !== 'about:blank' && document.readyState !== 'loading'";
 
-/** What the browser makes of a document. */
+/** Returns the browser's result for a document. */
 async function ask(page, server, document) {
   await page.open("about:blank");
   document.address = new URL(document.line.url);
@@ -197,7 +200,7 @@ async function ask(page, server, document) {
   return { ...seen, icons: icons.map(({ rel, href }) => `${rel} ${href}`) };
 }
 
-/** The browser asks some hosts only over https, and links beside the page follow it there. */
+/** The browser upgrades some hosts to https, and so also the links on their pages. */
 function asUpgraded(icons, document, seen) {
   const isUpgraded = document.address.protocol === "http:" && seen.url.startsWith("https:");
   return isUpgraded ? icons.map((icon) => icon.replace(" http://", " https://")) : icons;
@@ -220,7 +223,7 @@ if (!program) {
   console.error("oracle: skipped: no chromium is installed");
   process.exit(0);
 }
-/** Generated pages instead of recorded ones: `SOUP=1000 SEED=1`. */
+/** Uses generated pages instead of recorded ones: `SOUP=1000 SEED=1`. */
 function generated(count, seed) {
   const paths = soup(count, seed).map((html, i) => {
     const path = join(secrets, `soup-${seed}-${i}.html.gz`);

@@ -1,5 +1,5 @@
-// Pages made of pieces that lie next to each other in real ones, in an order that no one wrote:
-// what a browser makes of them depends on every rule of the parser. The same seed, the same pages.
+// Generates pages from pieces of real ones in an arbitrary order, so that the browser's result
+// depends on every rule in its parser. The same seed gives the same pages.
 
 const PIECES = [
   "<title>t", "</title>", "<link rel=icon href=/a>", "<link rel='x icon' href=b />",
@@ -17,10 +17,10 @@ const PIECES = [
 ];
 const MAX_PIECES = 24;
 
-/** `count` pages from a seed. */
+/** Returns `count` pages for a seed. */
 export function soup(count, seed) {
   let state = seed >>> 0;
-  // A linear congruential generator (Numerical Recipes); its high bits are good enough.
+  // A linear congruential generator (Numerical Recipes). Its high bits are good enough.
   const below = (limit) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return Math.floor((state / 2 ** 32) * limit);

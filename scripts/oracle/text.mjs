@@ -1,9 +1,9 @@
-// Compares the text that `everytab-worker inspect text` finds in recorded pages with the innerText
-// of a browser. Invariants: pages are served on loopback, in UTF-8, without style sheets, pictures
-// and scripts, so that the browser hides what attributes hide and nothing else; what the product
-// leaves out on purpose (form fields, drawings, formulas, preformatted blocks, which may be
-// drawings) is taken out of the browser's page and of the product's before it is read. Words are
-// compared, as a multiset: their harmonic mean of precision and recall is the agreement.
+// Compares the text that `everytab-worker inspect text` finds in recorded pages with a browser's
+// innerText. Invariants: pages are served on loopback in UTF-8, without style sheets, pictures and
+// scripts, so that only attributes hide content. Content that the product omits on purpose (form
+// fields, drawings, formulas, and preformatted blocks, which may be drawings) is removed from the
+// browser's page and from ours before the comparison. Words are compared as a multiset: the
+// agreement is the harmonic mean of precision and recall.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const [inspector, corpus, report, ...filters] = process.argv.slice(2);
 const LEAST_AGREEMENT = 0.98;
 const MAX_OUTPUT_BYTES = 1 << 30;
 const POLICY = "default-src 'none'; script-src 'none'; style-src-attr 'unsafe-inline'";
-/** Closing of details and dialogs is no hiding for the product; select and others show a form. */
+/** The product shows closed details and dialogs. Select and similar elements are form fields. */
 const QUESTION = `(() => {
   for (const element of document.querySelectorAll(
     "select,datalist,object,audio,video,canvas,iframe,svg,math,pre,listing,xmp,rp,textarea")) {
@@ -37,7 +37,7 @@ function filesBelow(folder) {
   }).sort();
 }
 
-/** The page in UTF-8, without its preformatted blocks, as both read it. */
+/** Returns the page in UTF-8 without its preformatted blocks, which both sides then read. */
 function read(path) {
   const body = zlib.gunzipSync(readFileSync(path));
   const line = JSON.parse(execFileSync(inspector, ["inspect", "page", path],
@@ -57,7 +57,10 @@ const UNSEEN =
 const words = (text) => text.replace(UNSEEN, "")
   .split(/[\s\u0085]+/).filter(Boolean);
 
-/** Harmonic mean of precision and recall of two multisets of words, and some that differ. */
+/**
+ * Returns the harmonic mean of precision and recall for two multisets of words, and some words that
+ * differ.
+ */
 function agreement(left, right) {
   const counts = new Map();
   for (const word of left) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -85,7 +88,7 @@ const isWanted = (path) =>
 const paths = filesBelow(join(corpus, "html")).filter(isWanted);
 const folder = mkdtempSync(join(tmpdir(), "everytab-oracle-"));
 const pages = paths.map((path, i) => {
-  // A preformatted block may be a drawing for one and text for the other.
+  // A preformatted block may be a drawing for one side and text for the other.
   const html = read(path).toString()
     .replace(/<(pre|listing|xmp)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, "<hr>");
   const copy = join(folder, `${i}.html`);

@@ -1,5 +1,6 @@
-// Owns the curve of pages a second beside what politeness allows, from successive answers.
-// Invariants: it keeps ten minutes; a count that falls begins it anew.
+// Owns the chart that compares fetched pages per second with the rate that politeness allows, from
+// successive responses. Invariants: this keeps ten minutes; if a count falls, the chart starts
+// again.
 
 import { byId, fill, makeRow, setText } from "./document.js";
 import { clock, duration, rate } from "./words.js";

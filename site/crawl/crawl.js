@@ -1,4 +1,4 @@
-// Owns what is shown of one crawl: state, sums, pace, reasons, hosts that wait.
+// Owns the view of one crawl: state, totals, pace, reasons, waiting hosts.
 
 import { Chart } from "./chart.js";
 import { byId, fill, make, makeRow, makeSum, setText, show } from "./document.js";
@@ -13,7 +13,7 @@ const ENDS = {
   time: "its time is over", store: "it keeps all the bytes it may",
 };
 
-/** What is known of a crawl beside its document. */
+/** A crawl's data in addition to its document. */
 export class Seen {
   chart = new Chart();
   hosts = null;
@@ -24,7 +24,7 @@ export class Seen {
   }
 }
 
-/** Why nothing is fetched, where that is so. */
+/** Returns why nothing is fetched, if this is the case. */
 function noteOf({ state, ended_by: end, pending, seeding, unread }, { pace }, workers) {
   if (state === "ended") return `It has ended: ${ENDS[end] ?? end}.`;
   if (state === "paused") return "It is paused: nothing is asked, and everything is kept.";
@@ -81,7 +81,7 @@ function showHosts({ state }, { hosts, pace }) {
     state === "paused" ? "the crawl is paused" : whyItWaits(host, Date.now())]), makeRow);
 }
 
-/** Shows a crawl whose document came just now. */
+/** Shows a crawl whose document has just arrived. */
 export function showCrawl(crawl, seen, workers) {
   const sums = { ...crawl, refused: sumOf(crawl.refused), left: sumOf(crawl.left) };
   const { pace } = seen;

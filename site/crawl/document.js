@@ -1,5 +1,5 @@
-// Owns how values enter the document: as text, never as markup.
-// Invariant: what did not change is not written, so nothing is drawn or announced anew.
+// Owns how values enter the document: as text, never as markup. Invariant: unchanged values are not
+// written, so that nothing is painted or announced again.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -21,7 +21,7 @@ export function show(id, isShown) {
   byId(id).hidden = !isShown;
 }
 
-/** Replaces what is in an element by what is made of the values, where these differ. */
+/** Replaces an element's content by the nodes made from the values, if they differ. */
 export function fill(id, values, makeOne) {
   const element = byId(id);
   const state = JSON.stringify(values);
@@ -30,9 +30,9 @@ export function fill(id, values, makeOne) {
   element.replaceChildren(...values.map(makeOne));
 }
 
-/** A row of a table. */
+/** Returns a table row. */
 export const makeRow = (cells) => make("tr", "", ...cells.map((cell) => make("td", "", cell)));
 
-/** An entry of a list of numbers: [name, number, what is said below, class]. */
+/** Returns an entry in a list of numbers: [name, number, text below, class]. */
 export const makeSum = ([name, number, below, className]) => make("div", className,
   make("dt", "", name), make("dd", "", number), ...(below ? [make("dd", "soft", below)] : []));

@@ -1,5 +1,5 @@
-// Owns the feed of a crawl: its newest rows, and what comes by long polling.
-// Invariant: the document holds at most MAX_ROWS rows, however many come.
+// Owns a crawl's feed: its newest rows, and new ones by long polling. Invariant: the document holds
+// at most MAX_ROWS rows.
 
 import { byId, make, makeRow, setText, show } from "./document.js";
 import { bytes, clock, count, spoken } from "./words.js";
@@ -10,7 +10,7 @@ const PAGE_ROWS = 1_000;
 const WAIT_S = 30;
 const PAUSE_MS = 1_000;
 
-/** What is said of a fetch below its URL: of one that failed, where its URL was found. */
+/** Returns the text below a fetch's URL. For a failed fetch this is where its URL was found. */
 function noteOf({ state, title, redirect, via, certificate }) {
   const said = title ?? (redirect ? `leads to ${redirect}`
     : via && state !== "captured" ? `found at ${via}` : "");
@@ -26,14 +26,14 @@ const rowOf = (fetch) => makeRow([
   fetch.duration_ms === undefined ? "" : `${count(fetch.duration_ms)} ms`,
 ]);
 
-/** Puts fetches, the newest last, above the rows that are there. */
+/** Inserts fetches, the newest last, above the existing rows. */
 function addRows(fetches) {
   const body = byId("feed");
   body.prepend(...fetches.slice(-MAX_ROWS).reverse().map(rowOf));
   while (body.rows.length > MAX_ROWS) body.lastChild.remove();
 }
 
-/** Shows the feed of a crawl until the signal. */
+/** Shows a crawl's feed until the signal aborts it. */
 export function showFeed(service, id, signal) {
   let query = `newest=${FIRST_ROWS}`;
   byId("feed").replaceChildren();

@@ -1,5 +1,5 @@
-// Owns the page: the key, which crawl is shown, what is asked how often, the forms.
-// Invariant: the key is in this tab's sessionStorage and in no address.
+// Owns the page: the key, the shown crawl, polling intervals, the forms. Invariant: the key is in
+// this tab's sessionStorage and never in an address.
 
 import { Seen, showCrawl } from "./crawl.js";
 import { byId, fill, make, setText, show } from "./document.js";
@@ -19,7 +19,7 @@ let service = null;
 let crawls = [];
 let workers = null;
 let seen = null;
-/** Ends what is asked for the crawl that is shown. */
+/** Aborts the requests for the shown crawl. */
 let shown = new AbortController();
 
 const notice = (text, isBad) => setText("notice", text, isBad);
@@ -30,7 +30,7 @@ function words(error, again = "Try again in") {
   throw error;
 }
 
-/** Told how it went with what is repeated. */
+/** Called with the result of each repeated request. */
 function tell(problem) {
   if (problem?.status === 401) leave(words(problem), true);
   else if (problem) notice(words(problem, "Asking again in"), true);
@@ -43,7 +43,7 @@ function showParts(isKeyed) {
   if (!isKeyed) byId("key").focus();
 }
 
-/** Forgets the key and what it showed. */
+/** Forgets the key and everything it showed. */
 function leave(text, isBad) {
   sessionStorage.removeItem(STORED);
   service?.stop();
@@ -56,7 +56,7 @@ function leave(text, isBad) {
   notice(text, isBad);
 }
 
-/** Shows what a key may see, where the service knows it. */
+/** Shows everything that a key may see, if the service knows this key. */
 async function enter(key) {
   notice("Asking the service…");
   try {
@@ -104,7 +104,7 @@ function select() {
     if (isShown) link.ariaCurrent = "true";
     return make("li", "", link);
   });
-  // What is drawn anew keeps the focus.
+  // Elements that are rebuilt keep the focus.
   if (hash) document.querySelector(`#crawls [href="${CSS.escape(hash)}"]`)?.focus();
   show("no-crawls", !crawl);
   if (!crawl) return;
@@ -118,7 +118,7 @@ function follow(id) {
   const { signal } = shown;
   const mine = new Seen(id);
   seen = mine;
-  // What goes wrong, the next one tells.
+  // The next request reports any error.
   overview().catch(() => {});
   showFeed(service, id, signal);
   service.repeat(HOSTS_MS, signal, async () => {
@@ -129,7 +129,7 @@ function follow(id) {
   });
 }
 
-/** Performs what a button asks, which is off meanwhile; `say` is told what went wrong. */
+/** Runs a button's action and disables the button meanwhile. Errors are passed to `say`. */
 async function act(button, say, action) {
   button.disabled = true;
   try {

@@ -1,9 +1,9 @@
-// Owns what is shown of the installation: workers, slots, scans with their stages.
+// Owns the view of the installation: workers, slots, scans with their stages.
 
 import { fill, make, makeRow, setText } from "./document.js";
 import { count, day, duration, rate, spoken } from "./words.js";
 
-/** What a stage has done and has to do, at a time in milliseconds. */
+/** Returns a stage's finished and remaining work at a time in milliseconds. */
 function stageCells(stage, now) {
   const { kind, done, discarded, outstanding } = stage;
   const [ended, all] = [done + discarded, done + discarded + outstanding];

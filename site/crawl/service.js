@@ -1,13 +1,15 @@
-// Owns requests to the service: the key, problems, and when to ask again.
-// Invariant: while the service asks for a pause (Retry-After) or is away nothing is repeated, nor
-// while nobody looks at the page. Must not know: what answers mean.
+// Owns requests to the service: the key, problems, and retry times. Invariant: no request is
+// repeated while the service wants a pause (Retry-After) or is unreachable, or while this page is
+// hidden. Does not depend on what responses mean.
 
 /** Where the service does not say how long it is away. */
 const AWAY_S = 5;
 
 export const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** What was refused, as RFC 9457 has it; `status` is 0 where there was no answer. */
+/**
+ * A failed request, with its problem details (RFC 9457). `status` is 0 if there was no response.
+ */
 export class Problem extends Error {
   constructor(status, problem, retryAfterS) {
     super(problem.code ?? status);
@@ -21,7 +23,7 @@ export class Service {
   #quietUntil = 0;
   #stop = new AbortController();
 
-  /** `tell` is told of the problem of a repeated request; of null when there is none. */
+  /** `tell` is called with a repeated request's problem, or with null if there is no problem. */
   constructor(key, tell) {
     this.#key = key;
     this.tell = tell;
@@ -55,7 +57,7 @@ export class Service {
     if (response.ok) return answer;
     const isAway = response.status === 0 || response.status >= 500;
     const asked = Number(response.headers?.get("retry-after")) || (isAway ? AWAY_S : undefined);
-    // Quotas are of what is submitted: one may look on.
+    // Quotas limit submissions, so polling can continue.
     if (isAway || answer.code === "throttled") this.#quietUntil = Date.now() + asked * 1_000;
     throw new Problem(response.status, answer, asked);
   }

@@ -1,7 +1,7 @@
-// Owns how numbers, times, outcomes and problems are said, and what is computed from one answer.
-// Must not know: the document, the network.
+// Owns how numbers, times, outcomes and problems are phrased, and values computed from one
+// response. Does not depend on the document or the network.
 
-/** A pause that is no reason to speak of. */
+/** A pause that is too short to mention. */
 const SHORT_S = 1.5;
 
 export const count = (number) => Math.round(number).toLocaleString("en");
@@ -34,7 +34,7 @@ export const day = (at) => new Date(at).toLocaleString("en-GB",
 /** A stable name as words: "robots_disallowed" is "robots disallowed". */
 export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("_", " ");
 
-/** The sum of counts by name. */
+/** Returns the sum over counts by name. */
 export const sumOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
 
 function pauseOf({ origin, outcome, since, until }, now) {
@@ -57,8 +57,8 @@ export function whyItWaits(host, now) {
 }
 
 /**
- * Seconds until what is pending is fetched, or null where it cannot be told. The delays of the
- * slowest host may take longer than all others.
+ * Returns the seconds until all pending URLs are fetched, or null if this cannot be estimated. The
+ * slowest host's delays may take longer than all other hosts.
  */
 export function secondsLeft({ state, pending, budget_left: most = pending }, pages, pace) {
   if (state !== "running") return null;
@@ -67,7 +67,7 @@ export function secondsLeft({ state, pending, budget_left: most = pending }, pag
   return left || null;
 }
 
-/** What a problem says to a person. `again` begins what is said of the time. */
+/** Returns the message for a problem. `again` starts the sentence about when to retry. */
 export function problemWords({ status, title, detail, errors, retryAfterS }, again) {
   if (status === 401) return "The service does not know this key. It may be mistyped, or revoked.";
   const said = title ?? (status ? `The service failed (${status})` : "The service is away");

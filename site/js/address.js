@@ -1,13 +1,13 @@
-// Owns the page's address: seed, tab, site, open and skin in the location's hash.
-// Invariants: the page always has an address that leads to the same wall; what comes from a hash is
-// checked. Must not know: how a site is found or shown, what a step of the history keeps.
+// Owns the page's address: seed, tab, site, open and skin in the location's hash. Invariants: the
+// page always has an address that leads to the same wall; values from a hash are validated. Does
+// not depend on how a site is found or shown, or on what a history entry stores.
 
 import { hostnameOf } from "./bundles.js";
 import { SKINS } from "./layout.js";
 
 /**
- * Reads a location hash: {seed, tab, site, open, skin}; what is absent or invalid is null, "" or
- * false. `site` is a hostname in ASCII, `tab` the number of the first tab in view.
+ * Reads a location hash: {seed, tab, site, open, skin}. If a value is absent or invalid, it is
+ * null, "" or false. `site` is a hostname in ASCII; `tab` is the number of the first tab in view.
  */
 export function readAddress(hash) {
   const fields = new URLSearchParams(hash.slice(1));
@@ -26,7 +26,9 @@ export function readAddress(hash) {
   };
 }
 
-/** Writes the hash from which `readAddress` reads the same. A site is found by its name alone. */
+/**
+ * Writes a hash from which `readAddress` reads the same values. A site is found by its name alone.
+ */
 export function writeAddress({ seed, tab, site, open, skin }) {
   const place = site ? `&site=${site}${open ? "&open" : ""}` : tab > 0 ? `&tab=${tab}` : "";
   return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
@@ -37,7 +39,7 @@ export function seedOfNumber(number) {
   return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
 }
 
-/** The address of this page: what it asks for, and the way to another one. */
+/** This page's address: its parts, and how to go to another one. */
 export class Address {
   #onChange;
 
@@ -47,7 +49,7 @@ export class Address {
     this.seed = seedOfNumber(Date.now());
     /** The skin that the visitor chose, or ""; steps back do not change it. */
     this.skin = readAddress(location.hash).skin;
-    /** Called before a step is left that the visitor may come back to. */
+    /** Called before the visitor leaves a history entry to which they may return. */
     this.beforeStep = () => {};
     this.#read();
     window.addEventListener("popstate", () => this.#follow());
@@ -55,7 +57,9 @@ export class Address {
     window.addEventListener("hashchange", () => history.state === null && this.#follow());
   }
 
-  /** What this step of the history keeps of its wall (see steps.js); null for a new step. */
+  /**
+   * The state that this history entry stores about its wall (see steps.js); null for a new entry.
+   */
   get kept() {
     return history.state?.scan ? history.state : null;
   }
@@ -93,9 +97,9 @@ export class Address {
     const { kept } = this;
     this.seed = seed ?? this.seed;
     this.tab = tab;
-    /** The site with whose bundle the wall begins, or "". */
+    /** The site whose bundle is first on this wall, or "". */
     this.site = kept?.site ?? site;
-    /** The number of that bundle in the current scan, or -1 if it is not known. */
+    /** This bundle's number in the current scan, or -1 if it is unknown. */
     this.bundle = -1;
     /** The open site, {host, index}, or null; `index` is -1 until its tab is known. */
     this.opened = open ? { host: site, index: kept?.index ?? -1 } : null;

@@ -1,5 +1,5 @@
-// Owns when a screen reader is told what changes often: the newest words, at most once in ten
-// seconds. Must not know: what the words are about.
+// Owns when frequent changes are announced to screen readers: the newest text, at most once in ten
+// seconds. Does not depend on what the text is about.
 
 const LEAST_MS = 10_000;
 
@@ -14,7 +14,7 @@ export class Announcer {
     this.#element = element;
   }
 
-  /** Tells `text` as soon as it may; it replaces what still waits. */
+  /** Announces `text` as soon as this is allowed. It replaces a waiting text. */
   say(text) {
     this.cancel();
     this.#timer = setTimeout(() => {
@@ -23,7 +23,7 @@ export class Announcer {
     }, Math.max(0, this.#saidAt + LEAST_MS - performance.now()));
   }
 
-  /** Drops what still waits. */
+  /** Discards the waiting text. */
   cancel() {
     clearTimeout(this.#timer);
   }

@@ -1,7 +1,7 @@
-// Owns the formats: checks and reads hostnames, manifest.json and bundles, and fetches files.
-// Invariants: a tab that leaves this module links to http or https, its icon is a small PNG or
-// none, its title has no control characters; a failed fetch is a value, never an exception.
-// Must not know: the DOM, the order of bundles.
+// Owns the formats: validates and reads hostnames, manifest.json and bundles, and fetches files.
+// Invariants: a tab from this module links to http or https, has a small PNG or no icon, and has no
+// control characters in its title; a failed fetch is a value, never an exception. Does not depend
+// on the DOM or on the order of bundles.
 
 const MAX_URL_CHARACTERS = 2048;
 const MAX_TITLE_CHARACTERS = 300;
@@ -11,7 +11,7 @@ const MAX_BUNDLES = 100_000_000;
 const FETCH_TIMEOUT_MS = 20_000;
 /** A PNG in base64: signature, first chunk, rest. */
 const PNG_BASE64 = /^iVBORw0KGgoAAAANSUhEUg[A-Za-z0-9+/]+={0,2}$/;
-/** Bytes 16 to 23 of a PNG: width and height, of at most 128 pixels. */
+/** Bytes 16 to 23 in a PNG: width and height, up to 128 pixels. */
 const PNG_SIDES = /\0{3}[\x01-\x80]\0{3}[\x01-\x80]$/;
 const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/;
 /** Private hosts, and all addresses. */
@@ -44,14 +44,15 @@ export function readManifest(value) {
   };
 }
 
-/** Returns a bundle's path below the site's root, as `bundle_name` of bundler/src/manifest.rs. */
+/** Returns a bundle's path below the site's root, like `bundle_name` in bundler/src/manifest.rs. */
 export function bundlePath(manifest, number) {
   return manifest.prefix + (manifest.overrides.get(number) ?? `tabs/${number}.json`);
 }
 
 /**
- * Reads a parsed bundle. Returns its valid tabs, or null if it is no bundle. The tab of `ownHost`,
- * the hostname of this page, is not frameable: a frame of our own origin could leave its sandbox.
+ * Reads a parsed bundle. Returns its valid tabs, or null if it is not a bundle. The tab for
+ * `ownHost`, this page's hostname, cannot be framed, because a frame from our own origin could
+ * leave its sandbox.
  */
 export function readBundle(value, ownHost) {
   if (!isObject(value) || !Array.isArray(value.entries)) return null;
@@ -83,7 +84,9 @@ export function readEntry(entry) {
   };
 }
 
-/** Returns a title of one line, without controls and piled up marks; "" if it is invisible. */
+/**
+ * Returns a title as one line, without control characters and stacked marks; "" if it is invisible.
+ */
 export function readTitle(title) {
   if (typeof title !== "string") return "";
   const line = title
@@ -99,7 +102,7 @@ export function readTitle(title) {
     : line;
 }
 
-/** Returns a base64 PNG of at most 128 x 128 pixels as a data URL, or "" for anything else. */
+/** Returns a base64 PNG up to 128 x 128 pixels as a data URL, or "" for anything else. */
 export function readIcon(icon) {
   if (typeof icon !== "string" || icon.length > MAX_ICON_CHARACTERS) return "";
   if (icon.length < 32 || icon.length % 4 !== 0 || !PNG_BASE64.test(icon)) return "";
@@ -108,9 +111,9 @@ export function readIcon(icon) {
 }
 
 /**
- * Fetches JSON, or what `read` makes of the response. Resolves to {value}, or to {trouble}:
- * "missing" (the server refuses), "broken" (no JSON) or "network" (no answer, or a busy server).
- * `fresh` does not trust the browser's cache.
+ * Fetches JSON, or the result that `read` makes from the response. Resolves to {value}, or to
+ * {trouble}: "missing" (the server refuses), "broken" (invalid JSON) or "network" (no response, or
+ * a busy server). `fresh` bypasses the browser's cache.
  */
 export async function fetchFile(
   url, { fresh, fetcher = fetch, read = (response) => response.json() } = {},
@@ -125,7 +128,9 @@ export async function fetchFile(
   }
 }
 
-/** Returns the hostname of a text, in ASCII, or "": it may be written in its own script. */
+/**
+ * Returns the hostname in a text, in ASCII, or "". The text may be in the hostname's own script.
+ */
 export function hostnameOf(text) {
   if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
   try {
@@ -153,7 +158,7 @@ function textOf(value) {
   return typeof value === "string" ? value.slice(0, 100) : "";
 }
 
-/** It stays below the site's root. */
+/** Ensures that the path stays below the site's root. */
 function isPlainPath(path) {
   return path.length <= 200 && PLAIN_PATH.test(path);
 }

@@ -1,14 +1,14 @@
-// Owns charts and the format of numbers: bars are lists, lines are inline SVG.
-// Invariants: values enter the document as text and lengths only; text has the visitor's size;
-// invalid values leave a chart out and throw nothing. Must not know: what the numbers mean.
+// Owns charts and number formats: bars are lists, lines are inline SVG. Invariants: values enter
+// the document only as text and lengths; text has the visitor's size; invalid values omit a chart
+// and never throw. Does not depend on what the numbers mean.
 
 const SVG = "http://www.w3.org/2000/svg";
-/** The size of the line chart's drawing; it is scaled to the width of its section. */
+/** The line chart's drawing size. It is scaled to its section's width. */
 const WIDTH_PX = 460;
 const HEIGHT_PX = 150;
 const DOT_PX = 3.5;
 
-/** Returns the number at `path` in nested objects, or 0 if there is none. */
+/** Returns the number at `path` in nested objects, or 0 if it is missing. */
 export function numberAt(value, ...path) {
   const found = path.reduce((inside, name) => inside?.[name], value);
   return Number.isFinite(found) && found >= 0 ? found : 0;
@@ -29,7 +29,7 @@ export function count(number) {
   return Math.round(number).toLocaleString("en");
 }
 
-/** Returns a part of a whole, such as "12.3 %", or "" if the whole is not above 0. */
+/** Returns a percentage such as "12.3 %", or "" if the whole is not above 0. */
 export function share(part, whole) {
   if (!(whole > 0)) return "";
   const percent = (part / whole) * 100;
@@ -48,8 +48,8 @@ export function duration(seconds) {
 const amount = (number, sum) => `${count(number)} · ${share(number, sum)}`;
 
 /**
- * Returns a section with a bar for each [name, number] pair, or null without pairs;
- * `write(number, sum)` returns the text beside a bar.
+ * Returns a section with a bar for each [name, number] pair, or null without pairs; `write(number,
+ * sum)` returns the text next to a bar.
  */
 export function bars(title, pairs, write = amount) {
   if (pairs.length === 0) return null;
@@ -83,7 +83,7 @@ export function line(title, points) {
     const [x, y] = at(point, i);
     svg.append(shape("circle", { cx: x, cy: y, r: DOT_PX }));
   });
-  // The text is no part of the drawing: scaled down on a phone it could not be read.
+  // This text is not in the drawing, because it would be too small to read on a phone.
   const ends = element("p", "ends");
   for (const [name, number] of [points[0], points.at(-1)]) {
     const end = element("span", "", name);

@@ -1,10 +1,10 @@
-// Owns the closing of all tabs: the question, the empty wall, and the way back. Loaded when it is
-// asked for. Invariants: nothing is lost: the wall is only hidden, and a reload shows it again.
-// Must not know: how a single tab is closed.
+// Owns closing all tabs: the question, the empty wall, and the way back. Loaded on demand.
+// Invariants: nothing is lost, because the wall is only hidden, and a reload shows it again. Does
+// not depend on how a single tab is closed.
 
 import { button, textElement } from "./elements.js";
 
-/** The time in which all tabs leave. */
+/** How long all tabs take to leave. */
 const LEAVE_MS = 700;
 
 /** Closes all tabs, if the visitor agrees, and opens them again. */
@@ -37,7 +37,7 @@ export class CloseAll {
     this.#empty.ariaLabel = "All tabs are closed";
     document.body.append(this.#dialog);
     wall.container.parentElement.append(this.#empty);
-    // What leads to tabs shows them again.
+    // Going to tabs shows them again.
     for (const type of ["click", "focusin"]) {
       document.getElementById("header").addEventListener(type, () => this.#reopen());
     }
@@ -48,7 +48,7 @@ export class CloseAll {
     }, true);
   }
 
-  /** Asks whether all `tabs` tabs shall be closed. */
+  /** Asks the visitor whether to close all `tabs` tabs. */
   ask(tabs) {
     this.#count = tabs.toLocaleString("en");
     this.#question.textContent = `Do you want to close ${this.#count} tabs?`;
@@ -80,7 +80,7 @@ export class CloseAll {
     if (hadFocus) container.focus({ preventScroll: true });
   }
 
-  /** Moves the rows out of the view to both sides, one after another. */
+  /** Moves the rows out of view to both sides, one after another. */
   async #leave() {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const { rows, container } = this.#wall;
@@ -92,7 +92,7 @@ export class CloseAll {
         { duration: LEAVE_MS / 2, delay, easing: "ease-in", fill: "forwards" });
     });
     await Promise.allSettled(motions.map(({ finished }) => finished));
-    // The rows are hidden next, so that none is seen to come back.
+    // Keep the rows where they are until they are hidden; otherwise they would flash back.
     requestAnimationFrame(() => motions.forEach((motion) => motion.cancel()));
   }
 }

@@ -1,18 +1,19 @@
-// Owns which tabs the visitor has closed: of each wall, in the order of closing, for this visit.
-// Invariants: a wall is known again after a reload and after Back; what is kept has a limit, and
-// without storage it is kept until the page is left. Must not know: the DOM, how a tab is closed.
+// Owns which tabs the visitor has closed: for each wall, in closing order, for this visit.
+// Invariants: a wall is recognized after a reload and after Back; the stored data has a limit;
+// without storage it lasts until the visitor leaves this page. Does not depend on the DOM or on how
+// a tab is closed.
 
 const KEY = "closed";
-/** Walls and tabs of a wall that are kept: at most about 2 MB. */
+/** Maximum walls, and tabs per wall, that are stored: about 2 MB. */
 const MAX_WALLS = 20;
 const MAX_TABS = 10_000;
 
-/** The closed tabs of a visit. */
+/** The closed tabs in a visit. */
 export class ClosedTabs {
   #storage;
-  /** The closed tabs of each wall that has any, by its name; the last one was used last. */
+  /** Closed tabs by wall name, for each wall that has any; the most recently used wall is last. */
   #walls;
-  /** The wall that is shown, and its closed tabs. */
+  /** The shown wall, and its closed tabs. */
   #name = "";
   #shown = [];
 
@@ -22,19 +23,19 @@ export class ClosedTabs {
     this.#walls = new Map(read(storage));
   }
 
-  /** Selects the wall of this name: it is the one that is shown. */
+  /** Selects the wall with this name as the shown one. */
   select(name) {
     this.#name = name;
     this.#shown = this.#walls.get(name) ?? [];
     this.#keepWall();
   }
 
-  /** The closed tabs of the wall that is shown, in the order of closing. */
+  /** The shown wall's closed tabs, in closing order. */
   get ofWall() {
     return this.#shown;
   }
 
-  /** The number of closed tabs on all walls. */
+  /** How many tabs are closed on all walls. */
   get count() {
     return [...this.#walls.values()].reduce((sum, tabs) => sum + tabs.length, 0);
   }
@@ -56,7 +57,7 @@ export class ClosedTabs {
     this.#write();
   }
 
-  /** Keeps the wall that is shown as the last one; a wall without closed tabs takes no place. */
+  /** Stores the shown wall as the last one. A wall without closed tabs is not stored. */
   #keepWall() {
     this.#walls.delete(this.#name);
     if (this.#shown.length > 0) this.#walls.set(this.#name, this.#shown);
@@ -68,12 +69,12 @@ export class ClosedTabs {
     try {
       this.#storage?.setItem(KEY, JSON.stringify([...this.#walls]));
     } catch {
-      // There is no room, or storage is forbidden.
+      // Storage is full or forbidden.
     }
   }
 }
 
-/** Reads [[name, tabs], ...] from the storage; what is not valid is left out. */
+/** Reads [[name, tabs], ...] from storage and skips invalid entries. */
 function read(storage) {
   try {
     const walls = JSON.parse(storage?.getItem(KEY) ?? "[]");

@@ -6,7 +6,7 @@
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
 
-/** The bar stays for this long after the last change, or while it is pointed at or focused. */
+/** The bar stays this long after the last change, or while it is hovered or focused. */
 const STAY_MS = 10_000;
 
 /** The bar at the window's bottom. */
@@ -23,8 +23,8 @@ export class ClosingBar {
   #count = 0;
 
   /**
-   * `page` is the object of main.js; `undo` shows the tab that was closed last; `closeSite` closes
-   * the open site.
+   * `page` is main.js's object; `undo` reopens the most recently closed tab; `closeSite` closes the
+   * open site.
    */
   constructor(page, undo, closeSite) {
     this.#page = page;

@@ -1,13 +1,13 @@
-// Owns closing: the cross of a tab and the keys that close it, what brings it back, how the other
-// tabs of the row move.
-// Invariants: a closed tab keeps its number, so an address leads to the same tabs; while the mouse
-// stays on a row its tabs keep their width, so that the next cross comes below the pointer; the
-// cross of the open tab closes the site. Must not know: how a tab is drawn, what the bar says.
+// Owns closing: a tab's cross and the keys that close it, how to reopen it, and how the other tabs
+// in the row move. Invariants: a closed tab keeps its number, so that an address leads to the same
+// tabs; while the mouse is on a row its tabs keep their width, so that the next cross moves below
+// the pointer; the open tab's cross closes the site. Does not depend on how a tab is drawn, or on
+// the bar's text.
 
 import { ClosedTabs } from "./closed-tabs.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** The part of a tab, from its edge, that is its cross. */
+/** Width of the cross, measured from the tab's edge. */
 const CROSS_PX = 28;
 const SLIDE_MS = 160;
 const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
@@ -20,14 +20,14 @@ export class TabClosing {
   #navigation;
   #closeSite;
   #closed = new ClosedTabs(visitStorage);
-  /** The ClosingBar, once it is loaded, which the first closing begins. */
+  /** The ClosingBar, once it is loaded. The first closing starts this. */
   #bar = null;
   #shown = null;
-  /** The link whose cross the mouse is on, or null. */
+  /** The link whose cross is under the mouse, or null. */
   #marked = null;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `page` is the object of main.js; `closeSite` closes the open site. */
+  /** `page` is main.js's object; `closeSite` closes the open site. */
   constructor(page, { marquee, navigation, closeSite }) {
     this.#page = page;
     this.#marquee = marquee;
@@ -63,7 +63,7 @@ export class TabClosing {
     this.#bar?.update(this.#closed);
   }
 
-  /** Shows the tab that was closed last, and scrolls to it. */
+  /** Reopens the most recently closed tab and scrolls to it. */
   undo() {
     const index = this.#closed.ofWall.at(-1);
     if (index === undefined) return;
@@ -72,7 +72,7 @@ export class TabClosing {
     this.reopen(index);
     this.#marquee.show(index);
     this.#page.wall.setCursor(index);
-    // The focus stays on the button that was pressed.
+    // The pressed button keeps the focus.
     if (!document.activeElement.closest("button")) this.#page.wall.focus(index);
   }
 
@@ -94,7 +94,7 @@ export class TabClosing {
     void this.#showBar();
   }
 
-  /** Shows how many tabs are closed when the bar comes; without it tabs are closed all the same. */
+  /** Shows how many tabs are closed once the bar is loaded. Closing works without it. */
   async #showBar() {
     try {
       const { ClosingBar } = await import("./closing-bar.js");
@@ -108,7 +108,7 @@ export class TabClosing {
   #click(event) {
     const { wall } = this.#page;
     const index = wall.indexOf(event.target);
-    // A click of the keyboard or of a program has no place.
+    // A click from the keyboard or from a program has no position.
     if (index < 0 || event.detail === 0 || event.button !== 0) return;
     if (!this.#isOnCross(event)) return;
     event.preventDefault();
@@ -148,7 +148,7 @@ export class TabClosing {
     if (lockedNode && lockedNode !== event.target.closest(".row")) this.#unlock();
   }
 
-  /** Marks the cross of the link as the one that the mouse is on, or none for null. */
+  /** Marks the link's cross as the one under the mouse; null marks nothing. */
   #mark(link) {
     if (link === this.#marked) return;
     this.#marked?.classList.remove("on-cross");
@@ -170,7 +170,7 @@ export class TabClosing {
     return skin === "safari" && !phone ? clientX < left + CROSS_PX : clientX > right - CROSS_PX;
   }
 
-  /** Closes or shows a tab by `change`, and moves the others of its row. */
+  /** Closes or shows a tab by `change`, and moves the row's other tabs. */
   #change(index, change) {
     const { wall } = this.#page;
     const row = wall.rowOf(index);
@@ -179,8 +179,8 @@ export class TabClosing {
   }
 
   /**
-   * Paints the row after `change`, and moves its tabs from where they were seen; the tab `index`,
-   * or what comes in its place, stays.
+   * Paints the row after `change`, and moves its tabs from where they were seen. The tab `index`,
+   * or its successor, keeps its position.
    */
   slide(row, index, change) {
     const { wall, paint, layout } = this.#page;
@@ -188,7 +188,7 @@ export class TabClosing {
     const before = placesOf(row);
     change();
     paint();
-    // What is left of the tab stays where it is, and what is right of it comes nearer.
+    // Tabs to the left keep their position; tabs to the right move left.
     const left = before.get(index);
     const kept = [...placesOf(row).keys()];
     const anchor = left === undefined
@@ -207,7 +207,7 @@ export class TabClosing {
         cell.link.animate({ opacity: [0, 1], transform: ["scaleX(.3)", "none"] }, timing);
         continue;
       }
-      // A tab that went round the row comes in at its edge.
+      // A tab that wrapped around the row enters at its edge.
       const byPx = Math.abs(from - at) > 3 * row.tabPx ? row.tabPx : from - at;
       if (Math.abs(byPx) < 0.5) continue;
       cell.link.animate({ transform: [`translateX(${byPx}px)`, "none"] }, timing);

@@ -1,5 +1,5 @@
-// Owns the buttons that copy the lines beside them. Without this script the buttons stay hidden;
-// one click still selects the lines. Must not know: what the lines say.
+// Owns the buttons that copy the lines next to them. Without this script the buttons stay hidden,
+// and one click still selects the lines. Does not depend on the lines' content.
 
 const MESSAGE_MS = 2_000;
 

@@ -1,8 +1,8 @@
-// Owns the accessible descriptions of tabs: a title such as "Home" does not say whose tab it is, so
-// the description says the hostname, and whether the site opens in a new tab.
-// Invariants: nothing is written while the page scrolls, but for hosts that a card would show in
-// Punycode; a tab that gets the focus is described before a screen reader speaks of it.
-// Must not know: why tabs are painted.
+// Owns tabs' accessible descriptions: a title such as "Home" does not identify its site, so the
+// description contains the hostname, and whether the site opens in a new tab. Invariants: nothing
+// is written while the page scrolls, except hosts that a card would show in Punycode; a tab is
+// described before it gets the focus, so that a screen reader can read it. Does not depend on why
+// tabs are painted.
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
@@ -10,7 +10,7 @@ import { withoutWww } from "./search-keys.js";
 /** Descriptions are written when nothing was painted for this long. */
 const REST_MS = 200;
 
-/** Keeps the descriptions of the painted tabs of a wall. */
+/** Keeps a wall's painted tabs described. */
 export class TabDescriptions {
   #wall;
   #wordsOf;
@@ -18,7 +18,7 @@ export class TabDescriptions {
   /** The tab and the further words that each link was described by. */
   #described = new WeakMap();
 
-  /** `wall` is the TabWall; `wordsOf(index)` returns what else is said of a tab. */
+  /** `wall` is the TabWall; `wordsOf(index)` returns additional text for a tab. */
   constructor(wall, wordsOf) {
     this.#wall = wall;
     this.#wordsOf = wordsOf;

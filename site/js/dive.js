@@ -14,10 +14,10 @@ export class Dive {
   #page;
   #button;
   #open;
-  /** The tab from which on a site is looked for, or -1. */
+  /** The tab at which the search for a site starts, or -1. */
   #wished = -1;
 
-  /** `page` is the object of main.js; `open(index)` opens the site of a tab that can be framed. */
+  /** `page` is main.js's object; `open(index)` opens a tab's site if it can be framed. */
   constructor(page, button, open) {
     this.#page = page;
     this.#button = button;
@@ -52,7 +52,10 @@ export class Dive {
     this.painted();
   }
 
-  /** Returns the first tab from the wished one on that can be framed, null to wait, or -1: none. */
+  /**
+   * Returns the first tab from the wanted one on that can be framed, null to wait, or -1 if there
+   * is no such tab.
+   */
   #find() {
     const { stream, layout, wall } = this.#page;
     const rows = rowsOfTabs(layout, stream.total, stream.ended);

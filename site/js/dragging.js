@@ -1,32 +1,32 @@
-// Owns the movement of a row by the visitor: dragged, thrown or swiped, or moved by the wheel.
-// Invariants: a drag is no click; a movement up or down on a touch screen scrolls the page; a row
-// that is dragged or thrown is held by the marquee, and released wherever the pointer goes up.
-// Must not know: what a tab shows or does.
+// Owns how a visitor moves a row: by dragging, throwing or swiping it, or by the wheel. Invariants:
+// a drag is not a click; on a touch screen a vertical movement scrolls the page; the marquee holds
+// a row while it is dragged or thrown, and it is released wherever the pointer goes up. Does not
+// depend on what a tab shows or does.
 
 /** A pointer that moves less than this clicks. */
 const MIN_DRAG_PX = 6;
-/** The speed of a throw is measured over this time before the release. */
+/** A throw's speed is measured over this time before the release. */
 const SPEED_WINDOW_MS = 80;
-/** A thrown row loses all but 37 % of its speed in this time, as lists on phones do. */
+/** A thrown row keeps 37 % of its speed after this time, like lists on phones. */
 const SLOWING_MS = 325;
-/** A thrown row that is slower than this stops, in pixels a millisecond. */
+/** A thrown row that is slower than this stops, in pixels per millisecond. */
 const MIN_SPEED = 0.02;
-/** A line of the wheel, in browsers that count lines. */
+/** Pixels per wheel line, in browsers that count lines. */
 const LINE_PX = 32;
 
 /** Lets the visitor move rows. */
 export class RowDragging {
   #marquee;
   #container;
-  /** The pointer that is down: {id, node, x, startX, isDrag, samples}, or null. */
+  /** The pressed pointer: {id, node, x, startX, isDrag, samples}, or null. */
   #press = null;
-  /** The speeds of thrown rows, by node. */
+  /** Thrown rows' speeds, by node. */
   #thrown = new Map();
   #thrownAt = 0;
   #mustSwallowClick = false;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `container` is the wall's element, `marquee` what moves its rows. */
+  /** `container` is the wall's element; `marquee` moves its rows. */
   constructor(container, marquee) {
     this.#container = container;
     this.#marquee = marquee;
@@ -34,16 +34,16 @@ export class RowDragging {
     on("pointerdown", (event) => this.#begin(event));
     on("pointermove", (event) => this.#drag(event));
     on("dragstart", (event) => event.preventDefault());
-    // A listener that is not passive would make every scroll wait for it.
+    // If this listener were not passive, every scroll would wait for it.
     on("wheel", (event) => this.#wheel(event), { passive: true });
     // A press may end outside the wall: the pointer is captured only once it drags.
     window.addEventListener("pointerup", (event) => this.#end(event, true));
     window.addEventListener("pointercancel", (event) => this.#end(event, false));
-    // A drag need not send a click: the click of the next press is another one.
+    // A drag may end without a click, so the next press's click is a different one.
     const forget = () => (this.#mustSwallowClick = false);
     window.addEventListener("pointerdown", forget, true);
     window.addEventListener("click", (event) => {
-      // A click of the keyboard or of a program has no detail.
+      // A click from the keyboard or from a program has no detail.
       if (!this.#mustSwallowClick || event.detail === 0) return;
       this.#mustSwallowClick = false;
       event.preventDefault();
@@ -66,7 +66,7 @@ export class RowDragging {
     const { pointerId, clientX, timeStamp } = event;
     const press = this.#press;
     if (press?.id !== pointerId) return;
-    // The button was released outside the window, of which no event tells.
+    // The button was released outside the window, where no event is sent.
     if (event.buttons === 0) {
       this.#end(event, false);
       return;
@@ -87,10 +87,10 @@ export class RowDragging {
     if (press?.id !== pointerId) return;
     this.#press = null;
     this.#container.classList.remove("dragged");
-    // No click follows what the browser has cancelled.
+    // No click follows if the browser cancels the pointer.
     if (press.isDrag || !isRelease) this.#mustSwallowClick = isRelease;
     if (press.isDrag || !isRelease || !press.node.contains(target)) {
-      // The row would not move for as long as the link that was pressed has the focus.
+      // Otherwise the row would not move while the pressed link has the focus.
       const focused = document.activeElement;
       if (press.node.contains(focused) && !focused.matches(":focus-visible")) focused.blur();
     }

@@ -1,5 +1,5 @@
-// Owns how elements with a text are made: paragraphs, headings, buttons.
-// Must not know: where they are put, what a button does.
+// Owns how elements with text are created: paragraphs, headings, buttons. Does not depend on where
+// they are inserted, or on what a button does.
 
 /** Returns a new element `name` with this text. */
 export function textElement(name, text) {

@@ -1,16 +1,15 @@
-// Owns how a hostname is shown: each label in its own script where that script shows what the label
-// is, else in Punycode.
-// Invariants: the rules of browsers (Unicode Technical Standard 39): one script a label, or a
-// combination that is in use; no label whose letters all look like those of another script.
-// Must not know: the DOM, where a hostname comes from.
+// Owns how a hostname is shown: each label in its own script if this is unambiguous, otherwise in
+// Punycode. Invariants: these are the browsers' rules (Unicode Technical Standard 39): one script
+// per label, or a combination in common use; no label whose letters all look like another script's.
+// Does not depend on the DOM, or on the hostname's source.
 
 import { decodeLabel } from "./search-keys.js";
 
-/** Scripts in use for names (UAX 31, table 5). A label is of one of them, or of a combination. */
+/** Scripts in use for names (UAX 31, table 5). A label has one of these, or a combination. */
 const SCRIPTS = ("Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek " +
   "Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam " +
   "Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan").split(" ");
-/** The combinations of UTS 39's level "highly restrictive": Japanese, Chinese, Korean. */
+/** The combinations in UTS 39's level "highly restrictive": Japanese, Chinese, Korean. */
 const COMBINATIONS = [
   ["Latin", "Han", "Hiragana", "Katakana"],
   ["Latin", "Han", "Bopomofo"],
@@ -18,18 +17,21 @@ const COMBINATIONS = [
 ];
 const ALLOWED = [...SCRIPTS.map((script) => [script]), ...COMBINATIONS].map(ofScripts);
 
-/** A label of letters that look like Latin ones, by script; the top-level domain may be of it. */
+/**
+ * Labels whose letters all look like Latin ones, by script. The top-level domain may have this
+ * script.
+ */
 const LOOKS_LATIN = [
   [/^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡүԍқҝһ0-9_-]+$/u, /\p{sc=Cyrillic}/u],
   [/^[αγικνορτυχωηκεϲϳ0-9_-]+$/u, /\p{sc=Greek}/u],
   [/^[ցզհնոսօքյւգա0-9_-]+$/u, /\p{sc=Armenian}/u],
 ];
 /**
- * Latin letters of phonetic alphabets, of old spellings and for clicks, which UTS 39 restricts:
- * several look like a to z.
+ * Latin letters from phonetic alphabets, old spellings and click languages, which UTS 39 restricts
+ * because several look like a to z.
  */
 const RESTRICTED = /[\u01bf-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\uab6f]/u;
-/** The i without a dot belongs to the languages of these top-level domains. */
+/** The dotless i belongs to these top-level domains' languages. */
 const DOTLESS_DOMAINS = ["tr", "az"];
 /** East Asian signs that look like a slash, a hyphen, a bar or a box where they stand alone. */
 const LONE_SIGN = /(?:^|[a-z0-9-])[ノソゾンー一丨丶〇ニロ](?=$|[a-z0-9-])/u;
@@ -53,7 +55,9 @@ function isSafe(label, top) {
     letters.test(label) && script.test(label) && !script.test(top));
 }
 
-/** A pattern of labels whose letters are of these scripts; digits and marks belong to any. */
+/**
+ * Returns a pattern for labels whose letters have these scripts; digits and marks fit any script.
+ */
 function ofScripts(scripts) {
   const classes = scripts.map((script) => `\\p{scx=${script}}`).join("");
   return new RegExp(`^[${classes}\\p{sc=Common}\\p{sc=Inherited}]+$`, "u");

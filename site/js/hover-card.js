@@ -1,5 +1,5 @@
-// Owns the hover card, which shows the whole title, the hostname and the magnified icon of the tab
-// that is pointed at or focused. Must not know: rows, bundles.
+// Owns the hover card, which shows the full title, the hostname and the enlarged icon for the
+// hovered or focused tab. Does not depend on rows or bundles.
 
 import { shownHost } from "./host-name.js";
 import { cardPosition } from "./navigation.js";
@@ -28,7 +28,9 @@ export class HoverCard {
     this.#icon.addEventListener("load", () => this.#magnify());
   }
 
-  /** Shows the card of `tab` beside its node `link`; without delay if a card is shown already. */
+  /**
+   * Shows the card for `tab` next to its node `link`, without delay if a card is already visible.
+   */
   show(link, tab) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#place(link, tab), this.#element.hidden ? DELAY_MS : 0);
@@ -56,7 +58,7 @@ export class HoverCard {
     this.#element.hidden = false;
   }
 
-  /** Whole multiples of the icon's size keep its pixels square. */
+  /** Integer multiples of the icon's size keep its pixels square. */
   #magnify() {
     const { naturalWidth, naturalHeight } = this.#icon;
     const most = Math.floor(MAX_ICON_PX / Math.max(naturalWidth, naturalHeight));

@@ -1,7 +1,7 @@
-// Owns what a visitor can do with the wall beside following links: connects pointer, keyboard,
-// motion, opening and search. Loaded once the first tabs are on screen.
-// Invariant: until it is loaded, links work as links do.
-// Must not know: formats, how a tab is drawn, how the parts do their work.
+// Owns everything that a visitor can do with the wall in addition to following links: connects
+// pointer, keyboard, motion, opening and search. Loaded once the first tabs are on screen.
+// Invariant: until this is loaded, links work normally. Does not depend on formats, on how a tab is
+// drawn, or on how the parts work.
 
 import { TabClosing } from "./closing.js";
 import { TabDescriptions } from "./descriptions.js";
@@ -21,7 +21,7 @@ import { Steps } from "./steps.js";
 import { TabGroups } from "./tab-groups.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** A tab that was searched for is highlighted for this long. */
+/** How long a found tab is highlighted. */
 const FOUND_MS = 12_000;
 /** Where css/modes.css applies: where it does not, no element's style is computed anew for it. */
 const MODES = "print, (forced-colors: active), (prefers-contrast: more)";
@@ -30,7 +30,7 @@ const PREFETCH_MS = 1_500;
 
 const byId = (id) => document.getElementById(id);
 
-/** Everything that reacts to the visitor; main.js tells it what happens to the wall. */
+/** Everything that reacts to the visitor. main.js reports changes to the wall. */
 export class Interaction {
   #page;
   #wall;
@@ -48,12 +48,12 @@ export class Interaction {
   #groups;
   /** The SearchBox; true while it is loading, null before. */
   #search = null;
-  /** The host that was chosen in the search box, until its tab is found, or "". */
+  /** The host chosen in the search box, until its tab is found, or "". */
   #searched = "";
 
   /**
-   * `page` is the object of main.js: {wall, stream, layout, view, manifest, headerPx, paint,
-   * address, lastKey}; `lastKey` was pressed last in the search box.
+   * `page` is main.js's object: {wall, stream, layout, view, manifest, headerPx, paint, address,
+   * lastKey}; `lastKey` was last pressed in the search box.
    */
   constructor(page) {
     this.#page = page;
@@ -81,7 +81,7 @@ export class Interaction {
     new RowDragging(this.#wall.container, this.#marquee);
     new NewTab(this.#wall, byId("find"), this.#marquee);
     this.#missing = new MissingTabs(page);
-    // Scans of older versions have no map.
+    // Older scans have no map.
     byId("map-link").hidden = !page.manifest.map;
     this.#listen();
     keepSkin(page.address);
@@ -103,27 +103,30 @@ export class Interaction {
     if (this.#page.pendingSite) this.#seek(this.#page.pendingSite);
   }
 
-  /** Closes a site that the address does not name any more. Returns false if none is open. */
+  /** Closes a site that is no longer in the address. Returns false if no site is open. */
   close() {
     return this.#opening.close();
   }
 
-  /** To be called after a change of the layout or of the positions of rows. */
+  /** Must be called after a change to the layout or to rows' positions. */
   makeRoom() {
     this.#opening.gap.update();
   }
 
-  /** Returns the anchor {tab, offsetPx} of what is in view, to be kept while the layout changes. */
+  /**
+   * Returns the anchor {tab, offsetPx} for the current view, so that it can be kept while the
+   * layout changes.
+   */
   anchorOfView() {
     return this.#anchor.ofView();
   }
 
-  /** Scrolls to the pending anchor if its row is one of `rows` known ones. */
+  /** Scrolls to the pending anchor if its row is among the first `rows`. */
   goToAnchor(rows) {
     this.#anchor.go(rows);
   }
 
-  /** Goes to the tab that the address asks for, once it is loaded. */
+  /** Goes to the tab in the address, once it is loaded. */
   #seek({ host, index }) {
     const { stream, address } = this.#page;
     // A new wall begins with the bundle that holds the host.
@@ -135,7 +138,7 @@ export class Interaction {
     this.#closing.reopen(at);
     const tab = stream.at(at);
     if (!tab) this.#page.notify(`${shownHost(host)} has no tab in this scan.`);
-    // The step of the search is that of the site.
+    // The search's history entry is also the site's.
     else if (isSearched) address.opened ??= { host, index: at };
     if (tab && address.opened && this.#open(at)) {
       if (isSearched) this.#light(at);
@@ -145,12 +148,12 @@ export class Interaction {
     if (tab) this.#find(at);
   }
 
-  /** Opens the site of the tab `index`. Returns false if it cannot be framed. */
+  /** Opens the site in tab `index`. Returns false if it cannot be framed. */
   #open(index) {
     return this.#wall.opened === index || this.#opening.open(index);
   }
 
-  /** Brings the tab `index`, which was searched for, to the middle, and highlights it a while. */
+  /** Scrolls the found tab `index` to the middle, and highlights it for a while. */
   #find(index) {
     this.#navigation.goTo(index);
     const { view, paint } = this.#page;
@@ -196,8 +199,8 @@ export class Interaction {
   }
 
   /**
-   * Fetches what is needed when the network is gone, and the search box before it is needed; what
-   * fails is tried again when it is.
+   * Loads everything that is needed without a network, and the search box in advance. If this
+   * fails, it is retried when needed.
    */
   async #prefetch() {
     try {
@@ -248,7 +251,7 @@ export class Interaction {
   }
 }
 
-/** Keeps the style of the wall for the other pages that are visited in this browser tab. */
+/** Keeps the wall's style for the other pages in this browser tab. */
 function keepSkin(address) {
   const keep = () => {
     visitStorage.setItem("skin", byId("skin").value);

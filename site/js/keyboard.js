@@ -9,7 +9,7 @@ export class KeyboardNavigation {
   #page;
   #marquee;
 
-  /** `page` is the object of main.js, `marquee` what stops the rows. */
+  /** `page` is main.js's object; `marquee` stops the rows. */
   constructor(page, marquee) {
     this.#page = page;
     this.#marquee = marquee;
@@ -44,12 +44,12 @@ export class KeyboardNavigation {
     let next = from < 0 && event.key.startsWith("Arrow")
       ? Math.min(firstTabOfRow(layout, firstRowInView), shown - 1)
       : neighbour(layout, from, event.key, shown);
-    // Up and down lead to a row, of which the nearest open tab is chosen below.
+    // Up and down lead to a row. The nearest open tab in it is chosen below.
     const onward = /Left|Up/.test(event.key) ? "ArrowLeft" : "ArrowRight";
     while (next !== null && wall.closed.has(next)) next = neighbour(layout, next, onward, shown);
     if (next === null || next < 0) return;
     event.preventDefault();
-    // Rows have moved, so the nearest tab is the one that is seen nearest.
+    // Rows have moved, so choose the tab that is visually nearest.
     if (/Up|Down/.test(event.key) && from >= 0) {
       const nearest = this.#marquee.nearest(rowOfTab(layout, next), from);
       if (nearest >= 0) next = nearest;

@@ -1,31 +1,31 @@
-// Owns the geometry of the wall: which tab is in which row and column, where rows and the tabs of a
-// moving row are, in pixels, which rows to paint, how far ahead to load.
-// Invariants: all functions are pure and take constant time; tab -> (row, column), row -> pixels
-// and back agree. Must not know: the DOM, the network, what a tab shows.
+// Owns the wall's geometry: each tab's row and column, the positions of rows and of tabs in a
+// moving row, in pixels, which rows to paint, and how far ahead to load. Invariants: all functions
+// are pure and take constant time; tab -> (row, column), row -> pixels and their inverses agree.
+// Does not depend on the DOM, the network, or what a tab shows.
 
 /** The rows painted beyond the view, at most. */
 export const OVERSCAN_ROWS = 6;
 /** The rows painted beyond the view, at least: a fast scroll shows no empty row. */
 const MARGIN_ROWS = 3;
-/** The heights of the view for which tabs are loaded ahead. */
+/** Tabs are loaded ahead for this many view heights. */
 const VIEWS_AHEAD = 3;
-/** The shortest and longest time in which the tabs of a row come round once. */
+/** Minimum and maximum time in which a row's tabs complete one cycle. */
 const CYCLE_MS = [90_000, 150_000];
 /** By how many tabs rows differ from the average, in turn; the sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
-/** The tabs of each row that are beyond its edges, so that it can move without a gap. */
+/** Tabs per row beyond its edges, so that it can move without a gap. */
 export const HIDDEN_TABS = 2;
 const MIN_SEEN_TABS = 2;
-/** The part of a row's tabs that fill it when others are closed. */
+/** The share of a row's tabs that fill it when others are closed. */
 const LEAST_PART_FILLED = 0.7;
-/** The most pixels of a wall: Firefox limits an element's height to about 17.8 million. */
+/** Maximum wall height in pixels: Firefox limits an element's height to about 17.8 million. */
 export const MAX_WALL_PX = 16_000_000;
-/** The height of a row: a strip of tabs, and the edge of the toolbar below it. */
+/** Row height: a tab strip, and the toolbar's edge below it. */
 const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
 const PHONE_ROW_PX = 66;
-/** The room of the "+" behind the last tab of a row; browsers of phones have none. */
+/** Width of the "+" after a row's last tab; phone browsers have none. */
 const PLUS_PX = 34;
-/** The browsers whose styles the wall has. */
+/** Browsers whose styles the wall can have. */
 export const SKINS = Object.keys(ROW_PX);
 
 /** Returns the browser's style, from navigator.userAgentData.brands (if any) and userAgent. */
@@ -37,10 +37,10 @@ export function skinOf(brands, userAgent) {
 }
 
 /**
- * Returns the layout of a wall of `widthPx`: {widthPx, skin, phone, rowHeightPx, plusPx, counts,
- * starts, perCycle, maxColumns}. `counts` are the tabs of each row, repeated down the wall,
- * `starts` their prefix sums, `perCycle` their sum. `coarse` is true for touch screens;
- * `textScale` is 1 for text of 16 pixels.
+ * Returns the layout for a wall that is `widthPx` wide: {widthPx, skin, phone, rowHeightPx, plusPx,
+ * counts, starts, perCycle, maxColumns}. `counts` are the tabs per row, repeated down the wall,
+ * `starts` their prefix sums, `perCycle` their sum. `coarse` is true for touch screens; `textScale`
+ * is 1 for 16 pixel text.
  */
 export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
   const width = widthPx / textScale;
@@ -76,21 +76,21 @@ export function tabsInRow(layout, row) {
 }
 
 /**
- * Returns the width of the row's tabs, in pixels: those not hidden fill the row, but where many of
- * them are `closed` the others do not grow further.
+ * Returns the width of the row's tabs in pixels. Visible tabs fill the row, but if many are
+ * `closed` the others stop growing.
  */
 export function tabPxOfRow(layout, row, closed = 0) {
   const seen = tabsInRow(layout, row) - HIDDEN_TABS;
   return layout.widthPx / Math.max(seen - closed, LEAST_PART_FILLED * seen);
 }
 
-/** Returns the number of the row's first tab. */
+/** Returns the row's first tab. */
 export function firstTabOfRow(layout, row) {
   const cycle = Math.floor(row / layout.counts.length);
   return cycle * layout.perCycle + layout.starts[row % layout.counts.length];
 }
 
-/** Returns the number of the row that holds the tab. */
+/** Returns the row that holds the tab. */
 export function rowOfTab(layout, tab) {
   const cycle = Math.floor(tab / layout.perCycle);
   const rest = tab % layout.perCycle;
@@ -110,21 +110,21 @@ export function rowsOfTabs(layout, total, ended) {
   return full || ended ? last + 1 : last;
 }
 
-/** Returns the column of the row's active tab: each row has one, as each window has. */
+/** Returns the column of the row's active tab. Each row has one, as each window does. */
 export function activeColumn(layout, row) {
   return (Math.imul(row + 1, 0x9e3779b1) >>> 16) % tabsInRow(layout, row);
 }
 
 /**
- * Where rows are, in pixels below the wall's top. The wall begins with the row `origin`; `gap` is
- * the room {row, px} of an open site below a row, or null.
+ * Row positions in pixels below the wall's top. The wall starts with the row `origin`; `gap` is the
+ * space {row, px} for an open site below a row, or null.
  */
 export class RowPositions {
   constructor(rowHeightPx = 1, gap = null, origin = 0) {
     Object.assign(this, { rowHeightPx, gap, origin });
   }
 
-  /** Returns the top of the row. */
+  /** Returns the row's top. */
   topOf(row) {
     const { rowHeightPx, gap, origin } = this;
     return (row - origin) * rowHeightPx + (gap && row > gap.row ? gap.px : 0);
@@ -144,7 +144,7 @@ export class RowPositions {
     return { row, offsetPx: px - this.topOf(row) };
   }
 
-  /** Returns the rows {first, end} in a view of `heightPx` whose top is at `px`. */
+  /** Returns the rows {first, end} in a view that is `heightPx` high and whose top is at `px`. */
   rowsIn(px, heightPx, totalRows = Infinity) {
     const first = Math.min(Math.max(0, Math.floor(this.rowAt(px))), Math.max(0, totalRows));
     const end = Math.min(totalRows, Math.ceil(this.rowAt(px + heightPx)));
@@ -159,8 +159,7 @@ export class RowPositions {
 
 /**
  * Returns the rows {first, end} to paint: the `painted` ones while they leave a margin around those
- * in `view`; else `room` rows, most of them in the direction of the scroll, so that most frames
- * paint none.
+ * in `view`; otherwise `room` rows, mostly in the scroll direction, so that most frames paint none.
  */
 export function rowsToPaint(view, painted, room, totalRows) {
   const first = Math.max(0, view.first - MARGIN_ROWS);
@@ -172,14 +171,14 @@ export function rowsToPaint(view, painted, room, totalRows) {
   return { first: from, end: Math.min(totalRows, from + room) };
 }
 
-/** Returns the size of the pool of row nodes: for the most rows painted at a time. */
+/** Returns the size of the row node pool: the maximum rows painted at a time. */
 export function poolSize(heightPx, rowHeightPx) {
   return Math.ceil(heightPx / rowHeightPx) + 1 + 2 * OVERSCAN_ROWS;
 }
 
 /**
  * Returns how a row moves, from 32 random bits: `sign` 1 (right) or -1 (left), `cycleMs`, and
- * `phase`, the part of the cycle, in [0, 1), at which it starts.
+ * `phase`, the position in the cycle, in [0, 1), at which it starts.
  */
 export function marqueeOf(random) {
   const [least, most] = CYCLE_MS;
@@ -191,9 +190,9 @@ export function marqueeOf(random) {
 }
 
 /**
- * Returns the left edge of the tab in `column` on a track of `cyclePx` in a row of `widthPx` that
- * has moved by `shiftPx`: a tab that left at one edge comes in at the other. Right until the track
- * has moved by one more tab.
+ * Returns the left edge of the tab in `column` on a track with `cyclePx` in a row that is `widthPx`
+ * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. This is correct
+ * until the track has moved by one more tab.
  */
 export function leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, sign) {
   const lowest = Math.min(sign > 0 ? widthPx - cyclePx : 0, -tabPx);
@@ -201,7 +200,7 @@ export function leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, sign) {
   return left - Math.floor((left + shiftPx - lowest) / cyclePx) * cyclePx;
 }
 
-/** Returns 32 bits that are always the same for a row, and look random (see MurmurHash3). */
+/** Returns 32 bits that never change for a row, and look random (see MurmurHash3). */
 export function bitsOfRow(row) {
   let bits = row + 1;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

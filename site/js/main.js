@@ -1,8 +1,7 @@
 // Owns the page's state: reads the manifest, connects stream, layout and wall, shows messages, and
-// loads interaction.js once the first tabs are on screen.
-// Invariants: all painting happens in animation frames, and reads the DOM before it writes; after
-// every failure the page says what failed and offers to try again.
-// Must not know: formats, geometry, how a tab is drawn.
+// loads interaction.js once the first tabs are on screen. Invariants: all painting happens in
+// animation frames, and reads the DOM before it writes; after every failure the page reports what
+// failed and offers to retry. Does not depend on formats, geometry, or how a tab is drawn.
 
 import { Address } from "./address.js";
 import { bundlePath, fetchFile, readBundle, readManifest } from "./bundles.js";
@@ -14,11 +13,11 @@ import { TabWall } from "./tabs.js";
 
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
-/** The style of the visitor's own browser. */
+/** The style for the visitor's own browser. */
 const ownSkin = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
 const wall = new TabWall(byId("wall"), (index) => page.stream?.at(index));
 const address = new Address(followAddress);
-/** What interaction.js may use. */
+/** The object that interaction.js may use. */
 const page = {
   wall,
   address,
@@ -27,11 +26,11 @@ const page = {
   layout: null,
   view: { scrolledPx: 0, heightPx: 0 },
   headerPx: 0,
-  /** The site that the address asks for, {host, index}, until its tab is found. */
+  /** The site in the address, {host, index}, until its tab is found. */
   pendingSite: null,
   /** The anchor {tab, offsetPx} to scroll to as soon as its row is known, or null. */
   pendingAnchor: null,
-  /** The wall that is shown, {scan, seed, site, bundle}: it begins with `bundle`, for `site`. */
+  /** The shown wall, {scan, seed, site, bundle}: it starts with `bundle`, for `site`. */
   shown: {},
   paint,
   updateRows,
@@ -43,7 +42,7 @@ let isLoadingInteraction = false;
 /** Counts messages: a late one replaces no newer one. */
 let messages = 0;
 let frameRequested = false;
-/** The stream of the next wall while it has no tabs, or null. */
+/** The next wall's stream while it has no tabs, or null. */
 let nextStream = null;
 
 async function begin(fresh) {
@@ -62,12 +61,12 @@ async function begin(fresh) {
   await reset();
 }
 
-/** Starts the wall of the address: where it was left, or from the top. */
+/** Starts the address's wall: where the visitor left it, or from the top. */
 async function reset() {
   const { manifest } = page;
   const { seed, site, opened, tab, kept: before } = address;
   const scan = manifest.prefix;
-  // A site that was not found is looked for again.
+  // A site that was not found is looked up again.
   const isSame = before?.scan === scan && (site === "" || before.bundle >= 0);
   const kept = isSame ? before : null;
   const { host, bundle, restore, trouble } = await findWall(kept);
@@ -89,7 +88,7 @@ async function reset() {
   restore?.(stream, kept.tabs);
   nextStream?.close();
   nextStream = stream;
-  // The tabs on the screen stay until others are there.
+  // Tabs remain on screen until others are loaded.
   if (page.stream?.total > 0 && stream.total === 0) void stream.fillTo(1);
   else show();
 
@@ -113,7 +112,7 @@ async function reset() {
   }
 }
 
-/** Resolves to {host, bundle} of the site that the address names; bundle -1 is none. */
+/** Resolves to {host, bundle} for the site in the address; bundle -1 means none. */
 async function findWall(kept) {
   const { site, opened, bundle } = address;
   const host = opened?.host ?? site;
@@ -181,7 +180,7 @@ function requestPaint() {
   });
 }
 
-/** Sets the height of the wall, and returns the number of its rows. */
+/** Sets the wall's height, and returns its row count. */
 function updateRows() {
   const { stream, layout } = page;
   const rows = stream ? rowsOfTabs(layout, stream.total, stream.ended || stream.trouble !== "") : 0;
@@ -194,7 +193,7 @@ function paint() {
   if (!stream || !layout) return;
   const rows = updateRows();
   if (pendingAnchor && interaction) interaction.goToAnchor(rows);
-  // The view of the wall begins below the sticky header.
+  // The wall's view starts below the sticky header.
   const scrolledPx = window.scrollY;
   const heightPx = window.innerHeight - page.headerPx;
   page.view = { scrolledPx, heightPx };
@@ -202,7 +201,7 @@ function paint() {
   const view = positions.rowsIn(scrolledPx, heightPx, rows);
   const room = poolSize(heightPx, layout.rowHeightPx);
   const { first, end } = rowsToPaint(view, wall.painted, room, rows);
-  // What is not at the anchor is loaded in vain.
+  // Tabs away from the anchor would be loaded for nothing.
   if (!pendingAnchor || interaction) wall.paint(first, end, stream.total);
   sayState();
   const soughtPx = pendingAnchor ? positions.topOf(rowOfTab(layout, pendingAnchor.tab)) : 0;
@@ -234,7 +233,7 @@ function sayState() {
   else void explain("streamMessage", { total, trouble, skipped });
 }
 
-/** Says what a function of messages.js says, unless something else is said meanwhile. */
+/** Shows the message that a function in messages.js returns, unless another message replaced it. */
 async function explain(name, state) {
   const number = (messages += 1);
   let words = ["The network did not answer.", "Try again"];
@@ -242,12 +241,12 @@ async function explain(name, state) {
     const described = await import("./messages.js");
     words = described[name](state, navigator.onLine !== false);
   } catch {
-    // Without a network the module does not come either.
+    // Without a network this module does not load either.
   }
   if (number === messages) say(...words);
 }
 
-/** Shows a message below the wall; `action` is the label of its button, or "": no button. */
+/** Shows a message below the wall; `action` is its button's label, or "" for no button. */
 function say(text, action) {
   messages += 1;
   const message = byId("message");

@@ -1,6 +1,6 @@
-// Owns the formats of the map page: the `map` of manifest.json, the paths of tiles, the address.
-// Invariants: what comes from outside is checked; a path stays below the site's root.
-// Must not know: the DOM, how a tile is drawn.
+// Owns the map page's formats: `map` in manifest.json, tile paths, the address. Invariants:
+// external values are validated; a path stays below the site's root. Does not depend on the DOM, or
+// on how a tile is drawn.
 
 import { hostnameOf } from "./bundles.js";
 
@@ -10,8 +10,8 @@ const BACKGROUND = /^#[0-9a-f]{6}$/i;
 const TILE_PATH = /^[\w-]+(?:\/[\w-]+)*\.(?:jpg|png|webp)$/;
 
 /**
- * Reads `map` of a parsed manifest.json, of which `readManifest` has read the rest: its fields,
- * with `overrides` a Map of paths by "z/x-y"; null if there is no map or it is invalid.
+ * Reads `map` from a parsed manifest.json, whose other fields `readManifest` has read: its fields,
+ * with `overrides` as a Map from "z/x-y" to paths; null if there is no valid map.
  */
 export function readMap(value, { bundles }) {
   const map = value?.map;
@@ -28,7 +28,7 @@ export function readMap(value, { bundles }) {
   return { side, grid, levels, extension, background, overrides };
 }
 
-/** The path of a tile below the site's root; a takedown overrides it. */
+/** Returns a tile's path below the site's root. A takedown overrides it. */
 export function tilePath(map, prefix, { z, x, y }) {
   const name = `${z}/${x}-${y}`;
   return prefix + (map.overrides.get(name) ?? `map/${name}.${map.extension}`);
@@ -47,18 +47,18 @@ export function readMapAddress(hash) {
   return scale > 0 ? { view: { x, y, scale } } : {};
 }
 
-/** Writes the hash from which `readMapAddress` reads the same, but for what is not seen. */
+/** Writes a hash from which `readMapAddress` reads the same values, up to invisible differences. */
 export function writeMapAddress({ site, view }) {
   if (site) return `#site=${site}`;
   if (!view) return "";
-  // A tenth of a pixel cannot be seen.
+  // A tenth of a pixel is invisible.
   const digits = Math.max(0, Math.min(3, Math.ceil(Math.log10(10 * view.scale))));
   const short = (number, most) => String(Number(number.toFixed(most)));
   const scale = Number(view.scale.toPrecision(4)).toFixed(9).replace(/\.?0+$/, "");
   return `#${short(view.x, digits)},${short(view.y, digits)},${scale}`;
 }
 
-/** The hostname that was typed, in ASCII, or "": with or without a scheme, a path and capitals. */
+/** Returns the typed hostname in ASCII, or "". A scheme, a path and capitals are allowed. */
 export function hostnameFrom(typed) {
   const name = typed.trim().replace(/^[a-z]+:\/\//i, "").split(/[/?#]/)[0];
   return hostnameOf(name.replace(/:\d*$/, ""));

@@ -1,6 +1,6 @@
-// Owns the card of one tab on the map: its icon at four times its size, title, host, two links.
-// Invariants: texts enter by textContent; the focus goes back to where it was when the card is
-// closed. Must not know: where tabs come from, the view.
+// Owns the card for one tab on the map: its icon at four times its size, title, host, two links.
+// Invariants: text enters by textContent; when the card is closed, the focus returns to where it
+// was. Does not depend on the tabs' source, or on the view.
 
 import { shownHost } from "./host-name.js";
 
@@ -52,13 +52,13 @@ export class TabCard {
     if (hadFocus) this.#returnTo?.focus();
   }
 
-  /** The height in CSS pixels that the card covers at the bottom; 0 where it lies beside a cell. */
+  /** The height in CSS pixels that the card covers at the bottom; 0 if it is next to a cell. */
   get coveredPx() {
     const isBelow = this.#card.offsetWidth > 0.8 * this.#card.parentElement.clientWidth;
     return isBelow ? this.#card.offsetHeight + GAP_PX : 0;
   }
 
-  /** Moves the card beside a cell {x, y, side} of the canvas, in CSS pixels; within `size`. */
+  /** Moves the card next to a cell {x, y, side} on the canvas, in CSS pixels, within `size`. */
   moveBeside({ x, y, side }, size) {
     const { offsetWidth: width, offsetHeight: height } = this.#card;
     const right = x + side + GAP_PX;

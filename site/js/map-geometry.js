@@ -1,45 +1,51 @@
-// Owns the geometry of the map: where each tab's cell is in the world, what of the world is in
-// view, which tiles and bundles cover the view, and the path of a flight.
-// Invariants: world coordinates are cells, from the upper left; a view is {x, y, scale}: the world
-// point in the middle of the canvas and CSS pixels a cell; all functions are pure.
-// Must not know: the DOM, the network, the format of a bundle.
+// Owns the map's geometry: each tab's cell in the world, the visible part of the world, the tiles
+// and bundles that cover the view, and a flight's path. Invariants: world coordinates are cells,
+// from the upper left; a view is {x, y, scale}: the world point in the canvas's middle, and CSS
+// pixels per cell; all functions are pure. Does not depend on the DOM, the network, or the bundle
+// format.
 
-/** Bundles a tile of the finest level is wide and high; bundler writes them so. */
+/** Bundles per tile side at the finest level, as the bundler writes them. */
 const BUNDLES_A_TILE = 6;
-/** Pixels a cell in the tiles of the finest level. */
+/** Pixels per cell in the finest tiles. */
 export const FINEST_CELL_PX = 8;
-/** The whole world is shown with a margin: it takes this part of the canvas. */
+/** The whole world is shown with a margin: it fills this share of the canvas. */
 const FIT_PART = 0.96;
-/** Icons of 32 pixels in cells of 36 are shown three times as large. */
+/** Icons with 32 pixels in 36 pixel cells are shown three times larger. */
 export const MAX_SCALE = 108;
-/** The icons in view are drawn from bundles if these have no more cells, as 24 of 120 tabs have. */
+/** Visible icons are drawn from bundles up to this many cells: 24 bundles with 120 tabs. */
 const MAX_CELLS_OF_BUNDLES = 2_904;
-/** A view of a few cells may touch four bundles; more than so many are too many requests. */
+/**
+ * Maximum bundles per view: a view with a few cells may touch four bundles, and more would need too
+ * many requests.
+ */
 const BUNDLES_IN_VIEW = { min: 4, max: 100 };
-/** A view whose tiles would have more pixels (67 MB), or be more, is drawn from a coarser level. */
+/** If a view's tiles would exceed this many pixels (67 MB) or tiles, a coarser level is drawn. */
 const MAX_TILE_PIXELS_IN_VIEW = 60 * 528 ** 2;
 const MAX_TILES_IN_VIEW = 100;
 /** How far a flight zooms out on its way (van Wijk and Nuij, "Smooth and efficient zooming"). */
 const FLIGHT_CURVE = 1.4;
 
-/** The world of a map {side, grid, levels} with so many bundles; width and height in cells. */
+/**
+ * Returns the world for a map {side, grid, levels} with this many bundles; width and height in
+ * cells.
+ */
 export function worldOf({ side, grid, levels }, bundles) {
   const rows = Math.ceil(bundles / side);
   return { side, grid, levels, bundles, rows, width: side * grid, height: rows * grid };
 }
 
-/** The smallest scale: the whole world is in a canvas of {width, height} CSS pixels. */
+/** Returns the minimum scale: the whole world fits a canvas with {width, height} CSS pixels. */
 export function fitScale(world, size) {
   const part = FIT_PART * Math.min(size.width / world.width, size.height / world.height);
   return Math.min(MAX_SCALE, Math.max(part, 1e-6));
 }
 
-/** The view of the whole world. */
+/** Returns the view that shows the whole world. */
 export function wholeView(world, size) {
   return { x: world.width / 2, y: world.height / 2, scale: fitScale(world, size) };
 }
 
-/** The nearest view that is allowed: the farther it is zoomed out, the nearer to the middle. */
+/** Returns the nearest allowed view: the smaller its scale, the closer to the middle. */
 export function clampView(world, size, { x, y, scale }) {
   const fit = fitScale(world, size);
   const to = Math.min(MAX_SCALE, Math.max(fit, scale));
@@ -49,7 +55,7 @@ export function clampView(world, size, { x, y, scale }) {
   return { x: within(x, world.width), y: within(y, world.height), scale: to };
 }
 
-/** The point of the canvas, in CSS pixels, of a world point. */
+/** Returns a world point's position on the canvas, in CSS pixels. */
 export function toScreen(view, size, { x, y }) {
   return {
     x: (x - view.x) * view.scale + size.width / 2,
@@ -57,7 +63,7 @@ export function toScreen(view, size, { x, y }) {
   };
 }
 
-/** The world point of a point of the canvas. */
+/** Returns the world point at a canvas position. */
 export function toWorld(view, size, { x, y }) {
   return {
     x: (x - size.width / 2) / view.scale + view.x,
@@ -65,7 +71,7 @@ export function toWorld(view, size, { x, y }) {
   };
 }
 
-/** The view at another scale with the same world point at `point` of the canvas. */
+/** Returns the view at another scale with the same world point at `point` on the canvas. */
 export function zoomedAt(view, size, point, scale) {
   const fixed = toWorld(view, size, point);
   return {
@@ -75,7 +81,7 @@ export function zoomedAt(view, size, point, scale) {
   };
 }
 
-/** The cell {x, y} of a bundle's slot. */
+/** Returns the cell {x, y} for a bundle's slot. */
 export function cellOf({ side, grid }, bundle, slot) {
   return {
     x: (bundle % side) * grid + slot % grid,
@@ -83,7 +89,7 @@ export function cellOf({ side, grid }, bundle, slot) {
   };
 }
 
-/** The {bundle, slot} at a world point, or null outside of the world. */
+/** Returns the {bundle, slot} at a world point, or null outside the world. */
 export function tabAt(world, point) {
   const { side, grid, bundles, width } = world;
   const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
@@ -92,7 +98,7 @@ export function tabAt(world, point) {
   return bundle < bundles ? { bundle, slot: (y % grid) * grid + x % grid } : null;
 }
 
-/** The part {left, top, right, bottom} of the world that is in view, in cells. */
+/** Returns the visible part {left, top, right, bottom} of the world, in cells. */
 export function seenPart(world, view, size) {
   const start = toWorld(view, size, { x: 0, y: 0 });
   const end = toWorld(view, size, { x: size.width, y: size.height });
@@ -106,12 +112,15 @@ export function seenPart(world, view, size) {
   };
 }
 
-/** Cells a tile of level z is wide. */
+/** Returns a tile's width in cells at level z. */
 export function tileSpan(world, z) {
   return BUNDLES_A_TILE * 2 ** z * world.grid;
 }
 
-/** The level whose pixels are nearest to the screen's, of `ratio` device pixels a CSS pixel. */
+/**
+ * Returns the level whose pixels are closest to the screen's, for `ratio` device pixels per CSS
+ * pixel.
+ */
 export function levelFor(world, view, size, ratio) {
   const wanted = Math.round(Math.log2(FINEST_CELL_PX / (view.scale * ratio)));
   let level = Math.min(world.levels - 1, Math.max(0, wanted));
@@ -123,7 +132,7 @@ export function levelFor(world, view, size, ratio) {
   return level;
 }
 
-/** The tiles [{z, x, y}] of level z that cover what is in view, the middle ones first. */
+/** Returns the tiles [{z, x, y}] at level z that cover the view, the middle ones first. */
 export function tilesInView(world, view, size, z) {
   const span = tileSpan(world, z);
   return listed(squares(seenPart(world, view, size), span), span, view)
@@ -138,7 +147,7 @@ export function isNear(world, view, size) {
     countOf(squares(seenPart(world, view, size), world.grid)) <= most;
 }
 
-/** The numbers of the bundles in view, the middle ones first. */
+/** Returns the visible bundles, the middle ones first. */
 export function bundlesInView(world, view, size) {
   const { grid, side, bundles } = world;
   return listed(squares(seenPart(world, view, size), grid), grid, view)
@@ -146,7 +155,7 @@ export function bundlesInView(world, view, size) {
     .filter((bundle) => bundle < bundles);
 }
 
-/** The tiles of all levels that hold a world point, the coarsest first. */
+/** Returns the tiles at all levels that contain a world point, the coarsest first. */
 export function tilesAt(world, { x, y }) {
   const all = [];
   for (let z = world.levels - 1; z >= 0; z -= 1) {
@@ -156,7 +165,7 @@ export function tilesAt(world, { x, y }) {
   return all;
 }
 
-/** About how many of `hosts` tabs are in view: bundles are taken to be equally full. */
+/** Estimates how many of `hosts` tabs are visible, as if bundles were equally full. */
 export function tabsInView(world, view, size, hosts) {
   const { left, top, right, bottom } = seenPart(world, view, size);
   const { grid, side, rows, bundles } = world;
@@ -169,8 +178,8 @@ export function tabsInView(world, view, size, hosts) {
 }
 
 /**
- * The path from one view to another: {length, at(part)}, `part` from 0 to 1. It zooms out first if
- * the way is long; `length` grows with the way that is seen to be covered.
+ * Returns the path from one view to another: {length, at(part)}, `part` from 0 to 1. It zooms out
+ * first if the path is long; `length` grows with the visible distance.
  */
 export function flightPath(from, to, size) {
   const across = Math.hypot(size.width, size.height);
@@ -202,7 +211,10 @@ export function flightPath(from, to, size) {
   return { length, at };
 }
 
-/** The squares of `span` cells that a part of the world touches, as ranges with exclusive ends. */
+/**
+ * Returns the squares with `span` cells that a part of the world touches, as ranges with exclusive
+ * ends.
+ */
 function squares({ left, top, right, bottom }, span) {
   const range = (from, to) =>
     to > from ? [Math.floor(from / span), Math.ceil(to / span)] : [0, 0];
@@ -213,7 +225,7 @@ function countOf({ columns, rows }) {
   return (columns[1] - columns[0]) * (rows[1] - rows[0]);
 }
 
-/** The [column, row] of each square, those nearest to the middle of the view first. */
+/** Returns each square's [column, row], those closest to the view's middle first. */
 function listed({ columns, rows }, span, view) {
   const all = [];
   for (let y = rows[0]; y < rows[1]; y += 1) {

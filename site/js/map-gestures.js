@@ -1,6 +1,6 @@
 // Owns how pointers, wheel and keys move the map: drag, throw, pinch, double tap, zoom, arrows.
-// Invariants: a tap is a press that did not move; what moves the page elsewhere is left alone.
-// Must not know: what is drawn, what a tap does.
+// Invariants: a tap is a press that did not move; gestures that move the page elsewhere are left
+// alone. Does not depend on the drawing, or on what a tap does.
 
 import { wholeView } from "./map-geometry.js";
 
@@ -16,7 +16,7 @@ const MAX_WHEEL_PART = 0.8;
 const LINE_PX = 32;
 const KEY_FACTOR = 1.7;
 const DOUBLE_TAP_FACTOR = 2.5;
-/** Arrows move by one cell where cells are at least this large, else by a part of the view. */
+/** Arrows move by one cell if cells are at least this large, otherwise by a part of the view. */
 const CELL_STEP_FROM = 24;
 const PAN_PART = 0.18;
 
@@ -27,7 +27,7 @@ export class MapGestures {
   #world;
   #onTap;
   #onChange;
-  /** The pointers that are down: id → point. */
+  /** Pressed pointers: id → point. */
   #down = new Map();
   #start = null;
   #isTap = false;
@@ -37,8 +37,8 @@ export class MapGestures {
   #lastTap = { time: -Infinity, x: 0, y: 0 };
 
   /**
-   * `onTap(point, isKey)` is called for a tap, a click and Enter, and with null when a second tap
-   * zooms and so takes the first one back; `onChange()` after each change of the motion.
+   * `onTap(point, isKey)` is called for a tap, a click and Enter, and with null if a second tap
+   * zooms and so cancels the first one; `onChange()` is called after each change to the motion.
    */
   constructor(canvas, world, motion, { onTap, onChange }) {
     this.#canvas = canvas;
@@ -145,7 +145,7 @@ export class MapGestures {
     this.#onChange();
   }
 
-  /** Safari's event of a pinch on a touchpad; fingers on the canvas are pointers, too. */
+  /** Safari's event for a pinch on a touchpad. Fingers on the canvas are pointers, too. */
   #gesture(event, isStart) {
     event.preventDefault();
     if (this.#down.size > 0) return;
@@ -187,7 +187,7 @@ export class MapGestures {
     this.#onChange();
   }
 
-  /** Flies to the view of the whole world. */
+  /** Flies to the view that shows the whole world. */
   showAll() {
     this.#motion.flyTo(wholeView(this.#world, this.#motion.size), performance.now());
     this.#onChange();

@@ -1,7 +1,7 @@
-// Owns the list beside the map, which says in words what is in view: the tabs of the bundle in its
-// middle, as buttons, or how many tabs. Invariants: texts enter by textContent; the list is not
-// replaced while the focus is in it and its bundle is the same.
-// Must not know: where tabs come from, the geometry.
+// Owns the list next to the map, which describes the view in words: the tabs in its middle bundle,
+// as buttons, or how many tabs there are. Invariants: text enters by textContent; the list is not
+// replaced while it has the focus and its bundle is unchanged. Does not depend on the tabs' source,
+// or on the geometry.
 
 import { shownHost } from "./host-name.js";
 
@@ -36,8 +36,8 @@ export class MapList {
   }
 
   /**
-   * Shows what is in view: `words`, and the `tabs` by slot of a bundle, or null while they are not
-   * in memory; -1 is no bundle.
+   * Shows the view's description: `words`, and a bundle's `tabs` by slot, or null while they are
+   * not in memory; -1 means no bundle.
    */
   show(words, { bundle, tabs }) {
     const isNear = bundle >= 0;
@@ -53,7 +53,7 @@ export class MapList {
     this.#list.hidden = !tabs;
   }
 
-  /** Marks the tab of a slot as the chosen one; -1 for none. */
+  /** Marks a slot's tab as the chosen one; -1 for none. */
   choose(slot) {
     for (const button of this.#list.querySelectorAll("button")) {
       if (Number(button.value) === slot) {

@@ -1,7 +1,7 @@
-// Owns what the map has in memory: loads what is wanted, the most important first, and keeps it.
-// Invariants: at most six requests are under way; what is not wanted any more is aborted, or not
-// begun; what is kept stays below a number of bytes, but for what is wanted now; what failed is not
-// asked for again until `retry`. Must not know: the DOM, what is loaded.
+// Owns the map's data in memory: loads wanted items, the most important first, and caches them.
+// Invariants: at most six requests are in flight; unwanted requests are aborted or not started; the
+// cache stays below a byte limit, except for wanted items; failed items are not requested again
+// until `retry`. Does not depend on the DOM, or on what is loaded.
 
 const MAX_CONCURRENT = 6;
 
@@ -27,7 +27,7 @@ export class MapLoader {
     this.bytes = 0;
   }
 
-  /** The value of a key, or undefined. */
+  /** Returns a key's value, or undefined. */
   get(key) {
     return this.#held.get(key)?.value;
   }
@@ -37,18 +37,18 @@ export class MapLoader {
     return this.#failed.get(key);
   }
 
-  /** The first trouble among the keys that are wanted, or "". */
+  /** The first error among the wanted keys, or "". */
   get trouble() {
     const all = this.#wanted.map((key) => this.#failed.get(key)).filter(Boolean);
     return all.includes("network") ? "network" : all[0] ?? "";
   }
 
-  /** True while something that is wanted is being loaded. */
+  /** True while a wanted item is being loaded. */
   get busy() {
     return this.#running.size > 0;
   }
 
-  /** Says which keys are wanted now, the most important first; others are aborted. */
+  /** Sets the wanted keys, the most important first; other requests are aborted. */
   want(keys) {
     const { busy, trouble } = this;
     this.#wanted = keys;
@@ -70,7 +70,7 @@ export class MapLoader {
     if (this.busy !== busy || this.trouble !== trouble) this.#onChange();
   }
 
-  /** Asks again for what failed. */
+  /** Requests failed items again. */
   retry() {
     this.#failed.clear();
     this.#begin();

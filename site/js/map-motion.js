@@ -1,6 +1,6 @@
-// Owns how the view of the map moves: dragging with inertia, smooth zooming, flights.
-// Invariants: the view is always an allowed one; without motion (`isStill`) each change is a jump;
-// whatever the visitor does ends a flight. Must not know: the DOM, what is drawn.
+// Owns how the map's view moves: dragging with inertia, smooth zooming, flights. Invariants: the
+// view is always an allowed one; without motion (`isStill`) each change is a jump; any action by
+// the visitor ends a flight. Does not depend on the DOM or the drawing.
 
 import {
   clampView, fitScale, flightPath, toScreen, toWorld, wholeView, zoomedAt,
@@ -16,15 +16,18 @@ const FLIGHT_MS = { min: 350, max: 3_200 };
 /** A zoom ends when its scale is this near to the wanted one. */
 const CLOSE = 1.002;
 
-/** The view of a world and what moves it; times are those of animation frames, in ms. */
+/** A world's view and its motion; times are animation frame times, in ms. */
 export class MapMotion {
   #world;
   #isStill;
-  /** What moves the view: {step(now, elapsed) → true while it goes on, end}, or null. */
+  /** The current motion: {step(now, elapsed) → true while it continues, end}, or null. */
   #moving = null;
   #last = 0;
 
-  /** `size` is {width, height} of the canvas in CSS pixels; `isStill()` tells if motion is off. */
+  /**
+   * `size` is the canvas's {width, height} in CSS pixels; `isStill()` returns true if motion is
+   * off.
+   */
   constructor(world, size, isStill) {
     this.#world = world;
     this.#isStill = isStill;
@@ -37,7 +40,7 @@ export class MapMotion {
     return this.view.scale <= fitScale(this.#world, this.size) * 1.0001;
   }
 
-  /** The view at which the motion will end; the current one if it stands still. */
+  /** The view at which the motion will end, or the current one if there is no motion. */
   get end() {
     return this.#moving?.end ?? this.view;
   }
@@ -52,7 +55,7 @@ export class MapMotion {
     return this.#moving !== null;
   }
 
-  /** Moves the view on to the time of an animation frame. Returns true while motion goes on. */
+  /** Advances the view to an animation frame's time. Returns true while motion continues. */
   step(now) {
     const elapsed = Math.min(100, Math.max(0, now - this.#last));
     this.#last = now;
@@ -60,7 +63,7 @@ export class MapMotion {
     return this.#moving !== null;
   }
 
-  /** Shows the world in a canvas of another size, with the same middle. */
+  /** Shows the world in a canvas with another size, with the same middle. */
   resize(size) {
     const wasWhole = this.isWhole;
     this.size = size;
@@ -102,7 +105,7 @@ export class MapMotion {
     };
   }
 
-  /** Zooms by a factor; the world point at `point` of the canvas stays there. */
+  /** Zooms by a factor; the world point at `point` on the canvas does not move. */
   zoomBy(factor, point, now) {
     const from = this.#moving?.isZoom ? this.#moving.end.scale : this.view.scale;
     const scale = clampView(this.#world, this.size, { x: 0, y: 0, scale: from * factor }).scale;
@@ -126,7 +129,7 @@ export class MapMotion {
     };
   }
 
-  /** Zooms and pans with two fingers: the world point `fixed` comes to `point`. */
+  /** Zooms and pans with two fingers: moves the world point `fixed` to `point`. */
   pinch(fixed, point, scale) {
     const to = clampView(this.#world, this.size, { x: 0, y: 0, scale }).scale;
     const { width, height } = this.size;
@@ -160,12 +163,12 @@ export class MapMotion {
     return toScreen(this.view, this.size, worldPoint);
   }
 
-  /** The world point at a point of the canvas now. */
+  /** Returns the world point that is now at a canvas position. */
   worldAt(point) {
     return toWorld(this.view, this.size, point);
   }
 
-  /** A view of the current scale with the world point `fixed` at `point`. */
+  /** Returns a view at the current scale with the world point `fixed` at `point`. */
   #viewWith(fixed, point) {
     const { scale } = this.view;
     const { width, height } = this.size;

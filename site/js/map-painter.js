@@ -1,13 +1,13 @@
-// Owns what the canvas of the map shows: tiles, the sheets of bundles, the marked cells.
-// Invariants: edges lie on device pixels, so that no seam is seen; what has not come is drawn from
-// the finest coarser tile that has. Must not know: what is loaded when, what the visitor does.
+// Owns the map canvas's content: tiles, bundle sheets, marked cells. Invariants: edges are on
+// device pixels, so that no seam is visible; missing tiles are drawn from the finest coarser tile
+// that is loaded. Does not depend on when items are loaded, or on what the visitor does.
 
 import { toScreen, tileSpan } from "./map-geometry.js";
 import { bundleKey, coarser, tileKey } from "./map-plan.js";
 
 /** More than this times as large as it is, a picture is drawn with visible pixels. */
 const PIXELATED_FROM = 1.5;
-/** Less than this times as large, its pixels are averaged, which takes several times as long. */
+/** Below this enlargement pixels are averaged, which takes several times longer. */
 const AVERAGED_BELOW = 0.5;
 const MIN_MARK_PX = 20;
 
@@ -40,8 +40,8 @@ export class MapPainter {
   }
 
   /**
-   * Paints a view: `plan` is that of `planOf`, `get(key)` gives what is in memory; `lit` and
-   * `cursor` are cells or null.
+   * Paints a view: `plan` is from `planOf`, `get(key)` returns items in memory; `lit` and `cursor`
+   * are cells or null.
    */
   paint({ view, size, plan, get, lit, cursor }) {
     const { width, height } = this.#canvas;
@@ -90,7 +90,10 @@ export class MapPainter {
     this.#context.drawImage(picture, ...source, ...box);
   }
 
-  /** The [x, y, width, height] on the canvas, in whole device pixels, of a part of the world. */
+  /**
+   * Returns the [x, y, width, height] on the canvas, in whole device pixels, for a part of the
+   * world.
+   */
   #box(view, size, x, y, width, height) {
     const start = toScreen(view, size, { x, y });
     const end = toScreen(view, size, { x: x + width, y: y + height });

@@ -1,20 +1,22 @@
-// Owns the pictures of the map: fetches and decodes tiles, and draws the icons of a bundle on one
-// sheet. Invariants: a tab keeps the slot it has in its bundle; a failure is a value; only our own
-// files are fetched. Must not know: the document, the view, what is wanted.
+// Owns the map's pictures: fetches and decodes tiles, and draws a bundle's icons on one sheet.
+// Invariants: a tab keeps its slot in its bundle; a failure is a value; only our own files are
+// fetched. Does not depend on the document, the view, or what is wanted.
 
 import { bundlePath, fetchFile, readEntry } from "./bundles.js";
 import { tilePath } from "./map-address.js";
 import { readKey } from "./map-plan.js";
 import { withoutWww } from "./search-keys.js";
 
-/** A cell of a sheet: an icon and a margin, in pixels. */
+/** A cell on a sheet: an icon and a margin, in pixels. */
 export const SHEET_CELL_PX = 36;
 const ICON_PX = 32;
 const MAX_SHEET_PX = 2_048;
-/** What the texts of a tab take in memory beside its icon, about. */
+/** Approximate memory for a tab's text in addition to its icon. */
 const BYTES_A_TAB = 2_000;
 
-/** Returns a `load` for MapLoader: of the tiles and bundles of a scan's manifest and map. */
+/**
+ * Returns a `load` function for MapLoader, for the tiles and bundles in a scan's manifest and map.
+ */
 export function pictureLoader(manifest, map) {
   return (key, signal) => {
     const { bundle, tile } = readKey(key);
@@ -53,7 +55,7 @@ async function loadSheet(path, map, signal) {
   return { value: { canvas, tabs }, bytes };
 }
 
-/** The valid tabs of a parsed bundle by slot, or null if it is no bundle. */
+/** Returns a parsed bundle's valid tabs by slot, or null if it is not a bundle. */
 export function tabsBySlot(value, slots) {
   if (!Array.isArray(value?.entries)) return null;
   const tabs = new Map();
@@ -78,7 +80,7 @@ async function drawSheet(tabs, { grid, background }) {
     const x = (slot % grid) * cell + (cell - icon) / 2;
     const y = Math.floor(slot / grid) * cell + (cell - icon) / 2;
     if (image) {
-      // Whole pixels of small icons stay sharp.
+      // Integer scaling keeps small icons sharp.
       context.imageSmoothingEnabled = image.width > icon;
       context.drawImage(image, x, y, icon, icon);
     } else {
@@ -88,7 +90,7 @@ async function drawSheet(tabs, { grid, background }) {
   return canvas;
 }
 
-/** A tab without an icon has the first letter of its name. */
+/** Draws the first letter of its name for a tab without an icon. */
 function drawLetter(context, host, x, y, side, background) {
   const isDark = parseInt(background.slice(3, 5), 16) < 0x80;
   context.fillStyle = isDark ? "#ffffff1f" : "#00000017";

@@ -1,18 +1,18 @@
-// Owns which tiles and bundles the map wants for a view, and in which order; the keys of both.
-// Invariants: on a flight only what leads to its end is wanted, not what it passes; the coarsest
-// tile is always wanted, so that there is always something to draw.
-// Must not know: the DOM, the network, what is drawn.
+// Owns which tiles and bundles the map wants for a view, in which order, and the keys for both.
+// Invariants: a flight wants only its destination, not the places that it passes; the coarsest tile
+// is always wanted, so that there is always something to draw. Does not depend on the DOM, the
+// network, or the drawing.
 
 import {
   bundlesInView, isNear, levelFor, tilesAt, tilesInView, tileSpan,
 } from "./map-geometry.js";
 
-/** The key of a tile. */
+/** Returns a tile's key. */
 export function tileKey({ z, x, y }) {
   return `tile ${z}/${x}-${y}`;
 }
 
-/** The key of a bundle. */
+/** Returns a bundle's key. */
 export function bundleKey(bundle) {
   return `bundle ${bundle}`;
 }
@@ -26,7 +26,7 @@ export function readKey(key) {
 }
 
 /**
- * What is to be drawn in a view: {level, tiles, bundles}, the middle ones first; no bundles if the
+ * Returns what to draw in a view: {level, tiles, bundles}, the middle ones first; no bundles if the
  * view is too far away for icons.
  */
 export function planOf(world, view, size, ratio) {
@@ -35,7 +35,7 @@ export function planOf(world, view, size, ratio) {
   return { level, tiles: tilesInView(world, view, size, level), bundles };
 }
 
-/** The keys that are wanted for a plan; `has(key)` tells what is in memory. */
+/** Returns the wanted keys for a plan; `has(key)` returns true for items in memory. */
 export function keysFor(world, { tiles, bundles }, has) {
   const missing = new Set(bundles.filter((bundle) => !has(bundleKey(bundle))));
   const isSeen = (tile) => bundles.length === 0 || has(tileKey(tile)) ||
@@ -45,7 +45,7 @@ export function keysFor(world, { tiles, bundles }, has) {
     .concat(bundles.map(bundleKey)));
 }
 
-/** The keys that are wanted on a flight to the view `end`, while `level` is what is drawn. */
+/** Returns the wanted keys on a flight to the view `end`, while `level` is drawn. */
 export function keysForFlight(world, end, level, size, ratio, has) {
   const plan = planOf(world, end, size, ratio);
   const top = { z: world.levels - 1, x: 0, y: 0 };
@@ -53,7 +53,7 @@ export function keysForFlight(world, end, level, size, ratio, has) {
   return unique([top, ...onTheWay].map(tileKey).concat(keysFor(world, plan, has)));
 }
 
-/** The tile of level z that holds a finer tile. */
+/** Returns the tile at level z that contains a finer tile. */
 export function coarser(tile, z) {
   const factor = 2 ** (z - tile.z);
   return { z, x: Math.floor(tile.x / factor), y: Math.floor(tile.y / factor) };

@@ -11,15 +11,17 @@ import { MapPainter } from "./map-painter.js";
 import { pictureLoader } from "./map-pictures.js";
 import { bundleKey, keysFor, keysForFlight, planOf } from "./map-plan.js";
 
-/** Decoded tiles are 1.1 MB, the sheet of a bundle 0.9 MB. */
+/** A decoded tile has 1.1 MB, a bundle's sheet 0.9 MB. */
 const MAX_BYTES_HELD = 96e6;
-/** While the view moves, requests begin this far apart, so that what is passed is not begun. */
+/**
+ * While the view moves, requests start at this interval, so that passing places are not requested.
+ */
 const WANT_MS = 120;
 const REST_MS = 300;
 /** More device pixels than this a CSS pixel cost more than they show. */
 const MAX_RATIO = 2;
 
-/** The map of one scan. */
+/** One scan's map. */
 export class MapView {
   #canvas;
   #manifest;
@@ -31,14 +33,14 @@ export class MapView {
   #wantedAt = -Infinity;
   #wantTimer = 0;
   #restTimer = 0;
-  /** The key of a bundle that is wanted though it may be out of view, or null. */
+  /** The key of a bundle that is wanted although it may be out of view, or null. */
   #extra = null;
-  /** Device pixels of a CSS pixel. */
+  /** Device pixels per CSS pixel. */
   #ratio = 1;
 
-  /** The cell {bundle, slot} that is lit, or null. */
+  /** The highlighted cell {bundle, slot}, or null. */
   lit = null;
-  /** The hostname that is the address, or "". */
+  /** The hostname in the address, or "". */
   site = "";
 
   /**
@@ -73,22 +75,22 @@ export class MapView {
     this.#resize();
   }
 
-  /** True if what was painted last shows icons of bundles. */
+  /** True if the last painting shows icons from bundles. */
   get isNear() {
     return this.#plan.bundles.length > 0;
   }
 
-  /** Why something in view has not come, or "". */
+  /** Why something in view failed to load, or "". */
   get trouble() {
     return this.#loader.trouble;
   }
 
-  /** True while something that is wanted is on its way. */
+  /** True while a wanted item is being loaded. */
   get isLoading() {
     return this.#loader.busy;
   }
 
-  /** True until the first picture has come. */
+  /** True until the first picture is loaded. */
   get isEmpty() {
     return this.#loader.bytes === 0;
   }
@@ -98,7 +100,7 @@ export class MapView {
     return tabsInView(this.#world, this.motion.view, this.motion.size, this.#manifest.hosts);
   }
 
-  /** The number of the bundle of the lit cell, if it is in view, else in its middle, or -1. */
+  /** The highlighted cell's bundle if it is in view, otherwise the bundle in the middle, or -1. */
   get middleBundle() {
     const { size, view } = this.motion;
     const box = this.litBox;
@@ -107,7 +109,7 @@ export class MapView {
     return isSeen ? this.lit.bundle : tabAt(this.#world, view)?.bundle ?? -1;
   }
 
-  /** The tabs of a bundle by slot, or undefined while they are not in memory. */
+  /** Returns a bundle's tabs by slot, or undefined while they are not in memory. */
   tabsOf(bundle) {
     return this.#loader.get(bundleKey(bundle))?.tabs;
   }
@@ -117,19 +119,19 @@ export class MapView {
     return this.#loader.troubleOf(bundleKey(bundle));
   }
 
-  /** The tab at a point of the canvas, if icons can be told apart and it is in memory. */
+  /** Returns the tab at a canvas position, if icons are distinguishable and it is in memory. */
   tabAtPoint(point) {
     const entry = this.isNear && tabAt(this.#world, this.motion.worldAt(point));
     return entry ? this.tabsOf(entry.bundle)?.get(entry.slot) : undefined;
   }
 
-  /** Says that a bundle is wanted though it may be out of view; -1 ends that. */
+  /** Marks a bundle as wanted although it may be out of view; -1 clears this. */
   wantBundle(bundle) {
     this.#extra = bundle < 0 ? null : bundleKey(bundle);
     this.#want();
   }
 
-  /** Asks again for what failed. */
+  /** Requests failed items again. */
   retry() {
     this.#loader.retry();
     this.requestFrame();
@@ -150,7 +152,7 @@ export class MapView {
     this.requestFrame();
   }
 
-  /** Shows what the address says; returns the hostname that it names, or "". */
+  /** Shows the place in the address. Returns its hostname, or "". */
   followAddress() {
     const { site, view } = readMapAddress(location.hash);
     this.site = site ?? "";
@@ -159,7 +161,7 @@ export class MapView {
     return this.site;
   }
 
-  /** The square {x, y, side} of the lit cell on the canvas, in CSS pixels, or null. */
+  /** The highlighted cell's square {x, y, side} on the canvas, in CSS pixels, or null. */
   get litBox() {
     if (!this.lit) return null;
     const { x, y } = this.motion.pointOf(cellOf(this.#world, this.lit.bundle, this.lit.slot));

@@ -1,7 +1,7 @@
-// Owns what the map page says in words: what is in view, what failed and what to do.
-// Must not know: the DOM, when something is said.
+// Owns the map page's text: the view, failures, and remedies. Does not depend on the DOM, or on
+// when this text is shown.
 
-/** Why there is no map, from the trouble with the manifest, or the manifest without a map. */
+/** Returns why there is no map, from the manifest's error, or from a manifest without a map. */
 export function manifestWords(trouble, manifest, isOnline) {
   if (trouble === "network") {
     return isOnline ? "The network did not answer, so there is no map to show."
@@ -13,7 +13,7 @@ export function manifestWords(trouble, manifest, isOnline) {
   return "This scan has no map. The next one may have; the tabs are on the wall.";
 }
 
-/** What is wrong with what is in view, {words, action}: `action` is the label of a button or "". */
+/** Returns what failed in the view, {words, action}: `action` is a button's label or "". */
 export function troubleWords(trouble, isOnline) {
   if (trouble === "network") {
     const why = isOnline ? "The network did not answer." : "You are offline.";
@@ -27,14 +27,14 @@ export function troubleWords(trouble, isOnline) {
   return { words: "", action: "" };
 }
 
-/** How many of all tabs are in view; a part is an estimate, of which three digits are enough. */
+/** Returns how many of all tabs are visible. A part is an estimate, so three digits are enough. */
 export function seenWords(seen, all) {
   if (all === 0) return "How many tabs are in view is not known.";
   if (seen >= all) return `All ${count(all)} tabs in view.`;
   return `${count(Number(seen.toPrecision(3)))} of ${count(all)} tabs in view.`;
 }
 
-/** Which bundle is in the middle of the view, and whether its `tabs` (a number) are there. */
+/** Returns which bundle is in the view's middle, and whether its `tabs` (a number) are loaded. */
 export function bundleWords(bundle, bundles, tabs, trouble) {
   const what = tabs !== undefined ? `${count(tabs)} tabs` : trouble ? "not loaded" : "loading";
   return `Bundle ${count(bundle + 1)} of ${count(bundles)}, in the middle of the view: ${what}.`;

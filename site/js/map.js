@@ -1,7 +1,7 @@
-// Owns the visit of the map page: reads the manifest, shows the map, finds a site on it, opens the
-// card of a tab, says what is the case. Invariants: after every failure the page says what failed
-// and what to do; what a screen reader is told unasked comes at most every ten seconds.
-// Must not know: formats, geometry, how the map is drawn.
+// Owns a visit to the map page: reads the manifest, shows the map, finds a site on it, opens a
+// tab's card, reports the state. Invariants: after every failure the page reports what failed and
+// how to fix it; unsolicited announcements to screen readers are at least ten seconds apart. Does
+// not depend on formats, geometry, or how the map is drawn.
 
 import { Announcer } from "./announcer.js";
 import { fetchFile, readManifest } from "./bundles.js";
@@ -13,7 +13,7 @@ import { MapView } from "./map-view.js";
 import { bundleWords, manifestWords, seenWords, troubleWords } from "./map-words.js";
 import { findBundleOf } from "./search-files.js";
 
-/** A site that was looked for is shown at this scale: its icon is twice as large as it is. */
+/** A found site is shown at this scale: its icon is twice its real size. */
 const SITE_SCALE = 72;
 /** Cells smaller than this, in CSS pixels, cannot be clicked on. */
 const MIN_TAP_SCALE = 4;
@@ -35,19 +35,19 @@ const list = new MapList({
     map.moveByBundles(columns, rows);
   },
 });
-/** The MapView, once the manifest has come; before, null. */
+/** The MapView, or null until the manifest is loaded. */
 let map = null;
 let manifest = null;
-/** The tab {bundle, slot, host, returnTo} whose card is to be shown once its bundle is there. */
+/** The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. */
 let chosen = null;
-/** What there is to say about what the visitor did, or "". */
+/** The message about the visitor's last action, or "". */
 let notice = "";
-/** Counts the searches, and what ends one: the answer to an older one is dropped. */
+/** Counts searches and their ends: an older search's result is discarded. */
 let search = 0;
 /** Counts the requests for the manifest. */
 let openings = 0;
 const announcer = new Announcer(byId("status"));
-/** What was told last. */
+/** The last announcement. */
 let told = "";
 
 async function begin(fresh) {
@@ -55,7 +55,7 @@ async function begin(fresh) {
   openings += 1;
   const mine = openings;
   const { value, trouble } = await fetchFile("manifest.json", { fresh });
-  // The network came back meanwhile, and the manifest was asked for again.
+  // The network is back, and the manifest was already requested again.
   if (mine !== openings) return;
   manifest = trouble ? null : readManifest(value);
   const format = manifest && readMap(value, manifest);
@@ -71,7 +71,7 @@ async function begin(fresh) {
   follow();
 }
 
-/** Shows what the address says. */
+/** Shows the place in the address. */
 function follow() {
   const site = map.followAddress();
   if (site) {
@@ -103,7 +103,7 @@ async function goToSite(host) {
   map.flyTo(map.lit, SITE_SCALE);
 }
 
-/** Chooses the tab at {bundle, slot}, whose card is then shown; null closes the card. */
+/** Chooses the tab at {bundle, slot} and shows its card; null closes the card. */
 function choose(entry, returnTo = null) {
   chosen = entry && { ...entry, host: "", returnTo };
   if (!entry) {
@@ -127,7 +127,7 @@ function tap(entry, isKey) {
   }
 }
 
-/** Shows the card of the chosen tab if its bundle is there and no flight is under way. */
+/** Shows the chosen tab's card if its bundle is loaded and there is no flight. */
 function showChosen() {
   if (!chosen || map.motion.isFlying) return;
   const { bundle, slot, host, returnTo } = chosen;
@@ -177,7 +177,7 @@ function moved() {
   if (notice) notify("");
 }
 
-/** Says in words what is in view, and lists the tabs of the bundle in the middle. */
+/** Describes the view in words, and lists the tabs in the middle bundle. */
 function describe() {
   const bundle = map.middleBundle;
   if (!map.isNear || bundle < 0) {
@@ -199,7 +199,7 @@ function sayState() {
   canvas.setAttribute("aria-busy", String(map.isLoading));
 }
 
-/** Shows a message over the map; `action` is the label of its button, or "": no button. */
+/** Shows a message over the map; `action` is its button's label, or "" for no button. */
 function say(text, action) {
   const message = byId("message");
   if (message.textContent !== text) message.textContent = text;
@@ -213,7 +213,7 @@ function notify(text) {
   if (map) sayState();
 }
 
-/** Tells a screen reader what is in view. */
+/** Announces the view to screen readers. */
 function tell(text) {
   if (text === told) return;
   told = text;

@@ -1,16 +1,15 @@
-// Owns the motion of the rows: which rows move, and the animation of each. The compositor animates
-// one transform a row; a timer takes the tabs that left at one edge to the other.
-// Invariants: a row that is out of view, pointed at, held, focused, or that holds an open or found
-// tab has no animation; neither has any row while the page scrolls, is hidden, or motion is
-// stopped; a row that stops stays where it was seen.
-// Must not know: what a tab shows, why the page scrolls.
+// Owns the rows' motion: which rows move, and each row's animation. The compositor animates one
+// transform per row; a timer moves tabs that left at one edge to the other. Invariants: a row has
+// no animation if it is out of view, hovered, held or focused, or if it holds an open or found tab;
+// no row has one while the page scrolls or is hidden, or while motion is stopped; a stopped row
+// stays where it was seen. Does not depend on what a tab shows, or on why the page scrolls.
 
 import { shiftToShow } from "./navigation.js";
 import { orderRows } from "./reading-order.js";
 
 /** Rows start to move when the page has not been scrolled for this long. */
 const START_DELAY_MS = 150;
-/** The time between two looks at what is in view and which tabs left at an edge. */
+/** Interval between two checks for rows in view and tabs that left at an edge. */
 const UPDATE_INTERVAL_MS = 2_000;
 /** One animation runs for this many cycles; then another one replaces it. */
 const CYCLES = 50;
@@ -19,16 +18,16 @@ const CYCLES = 50;
 export class Marquee {
   #page;
   #wall;
-  /** The animation of each row that moves. */
+  /** Each moving row's animation. */
   #animations = new WeakMap();
   #pointedRow = null;
-  /** The nodes of the rows that something else moves. */
+  /** Row nodes that something else moves. */
   #held = new Set();
   #timer = 0;
   #scrolledPx;
   #onMoved = () => {};
 
-  /** `page` is the object of main.js. */
+  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
     this.#wall = page.wall;
@@ -40,7 +39,10 @@ export class Marquee {
     });
   }
 
-  /** `listener(rows)` is called when tracks of these rows may have moved, unless by a scroll. */
+  /**
+   * `listener(rows)` is called when these rows' tracks may have moved for a reason other than a
+   * scroll.
+   */
   onMoved(listener) {
     this.#onMoved = listener;
   }
@@ -54,13 +56,13 @@ export class Marquee {
   /** To be called after each painting: stops all rows while the page scrolls. */
   painted() {
     const { scrolledPx } = this.#page.view;
-    // Each animated row is a layer of its own, which makes every frame of a scroll slower.
+    // Each animated row is a separate layer, which slows down every scroll frame.
     if (scrolledPx !== this.#scrolledPx) this.#moveOnly(0, 0);
     this.#scrolledPx = scrolledPx;
     this.#schedule(START_DELAY_MS);
   }
 
-  /** Stops the row node that the pointer is on, or none for null, and lets the last one move. */
+  /** Stops the row node under the pointer, or none for null, and lets the previous one move. */
   pointAt(rowNode) {
     if (this.#pointedRow === rowNode) return;
     this.#pointedRow = rowNode;
@@ -73,7 +75,7 @@ export class Marquee {
     this.#schedule(0);
   }
 
-  /** Lets a row node move that was held. */
+  /** Lets a held row node move. */
   release(rowNode) {
     this.#held.delete(rowNode);
     this.#schedule(0);
@@ -99,7 +101,10 @@ export class Marquee {
     if (by !== 0) this.#wall.moveTrack(row, row.shiftPx + by);
   }
 
-  /** Returns the first tab that is seen whole in the row of `index`, or the last; -1 if none. */
+  /**
+   * Returns the first fully visible tab in the row that holds `index`, or the last; -1 if there is
+   * none.
+   */
   edge(index, isLast) {
     const row = this.#wall.rowOf(index);
     const { widthPx } = this.#wall.layout;
@@ -115,7 +120,9 @@ export class Marquee {
     return row?.cells[best]?.index ?? -1;
   }
 
-  /** Returns the tab of the painted row `number` that is seen nearest to the tab `index`, or -1. */
+  /**
+   * Returns the tab in the painted row `number` that is visually nearest to the tab `index`, or -1.
+   */
   nearest(number, index) {
     const row = this.#wall.rows.find((one) => one.number === number);
     const from = this.#wall.rowOf(index);
@@ -144,7 +151,7 @@ export class Marquee {
     }, ms);
   }
 
-  /** Moves those of the rows [first, end) that may move, and stops all others. */
+  /** Moves those rows in [first, end) that may move, and stops all others. */
   #moveOnly(first, end) {
     const wall = this.#wall;
     const focusedRow = document.activeElement?.closest(".row");

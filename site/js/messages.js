@@ -1,8 +1,8 @@
-// Owns the words about the state of the wall: what failed, what to do about it, where the tabs end.
-// Each function returns [text, label of the button that tries again; "": no button].
-// Must not know: the DOM, how tabs are loaded.
+// Owns the text about the wall's state: what failed, how to fix it, where the tabs end. Each
+// function returns [text, label for the retry button; "" for no button]. Does not depend on the
+// DOM, or on how tabs are loaded.
 
-/** The message for the stream {total, trouble, skipped}, which has ended or was stopped. */
+/** Returns the message for the stream {total, trouble, skipped}, which has ended or was stopped. */
 export function streamMessage({ total, trouble, skipped }, isOnline) {
   if (trouble === "network") {
     const text = isOnline ? "The network did not answer." : "You are offline.";
@@ -22,7 +22,7 @@ export function streamMessage({ total, trouble, skipped }, isOnline) {
   return [`That was every tab: ${total.toLocaleString("en")}.`, ""];
 }
 
-/** The message for a manifest that could not be read; `trouble` is that of `fetchFile`. */
+/** Returns the message for an unreadable manifest; `trouble` is from `fetchFile`. */
 export function manifestMessage(trouble) {
   const text = trouble === "network"
     ? "The network did not answer, so there are no tabs to show."

@@ -1,16 +1,16 @@
-// Owns the words about tabs in view that cannot be shown: their bundle, which had been loaded, was
-// dropped from memory and is not on the server any more.
-// Must not know: why a bundle is gone, how rows are drawn.
+// Owns the text about visible tabs that cannot be shown, because their bundle was dropped from
+// memory and is no longer on the server. Does not depend on why a bundle is gone, or on how rows
+// are drawn.
 
 const WORDS =
   "Some tabs here are no longer where they were. Reload the page to look for a newer scan.";
 
-/** Says that tabs are missing, while some of them are painted. */
+/** Reports missing tabs while some are painted. */
 export class MissingTabs {
   #page;
   #isTold = false;
 
-  /** `page` is the object of main.js. */
+  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
   }

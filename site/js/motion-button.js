@@ -1,6 +1,6 @@
-// Owns the button that stops and starts the rows. Its name and picture say what a press does.
-// Invariant: where the visitor's system asks for less motion, rows do not move until a press.
-// Must not know: how rows move.
+// Owns the button that stops and starts the rows. Its name and picture show what a press does.
+// Invariant: if the visitor's system prefers reduced motion, rows do not move until a press. Does
+// not depend on how rows move.
 
 const REDUCED = "Start the motion (your system asks for less of it)";
 
@@ -12,7 +12,7 @@ export class MotionButton {
   /** True while no row may move. */
   isStopped = false;
 
-  /** `onChange` is called after each change of `isStopped`, and once at the start. */
+  /** `onChange` is called after each change to `isStopped`, and once at the start. */
   constructor(button, onChange) {
     this.#button = button;
     this.#onChange = onChange;

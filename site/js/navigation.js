@@ -1,13 +1,13 @@
-// Owns the arithmetic of navigation: the tab that a key leads to, how far the page and a row's
-// track must move to show a whole tab, where the hover card is put.
-// Must not know: the DOM. It takes and returns numbers of tabs, and lengths in pixels.
+// Owns navigation arithmetic: the tab that a key leads to, how far the page and a row's track must
+// move to show a whole tab, the hover card's position. This module takes and returns tab numbers,
+// and lengths in pixels. Does not depend on the DOM.
 
 import { firstTabOfRow, rowOfTab, tabsInRow } from "./layout.js";
 
 /**
- * Returns the tab that `key` (a KeyboardEvent's) leads to from `tab`, or null: left and right go
- * on in the next row, up and down go to the nearest tab of the full row above or below, Home and
- * End to the ends of the row. `total` is the number of tabs.
+ * Returns the tab that `key` (from a KeyboardEvent) leads to from `tab`, or null: left and right
+ * continue in the next row, up and down lead to the nearest tab in the full row above or below,
+ * Home and End to the row's ends. `total` is the tab count.
  */
 export function neighbour(layout, tab, key, total) {
   const row = rowOfTab(layout, tab);
@@ -38,9 +38,9 @@ export function neighbour(layout, tab, key, total) {
 }
 
 /**
- * Returns the scroll position that shows everything from `topPx` to `bottomPx`, with `roomPx`
- * more beyond it, in a view of `heightPx` that is scrolled to `scrolledPx`; null if it is in view
- * already. What is higher than the view is shown from its top.
+ * Returns the scroll position that shows everything from `topPx` to `bottomPx`, with a margin of
+ * `roomPx`, in a view that is `heightPx` high and scrolled to `scrolledPx`; null if it is already
+ * in view. If it is higher than the view, its top is shown.
  */
 export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) {
   if (topPx < scrolledPx) return Math.max(0, topPx - roomPx);
@@ -50,7 +50,7 @@ export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) 
 
 /**
  * Returns how far a track must move to the right (negative: to the left), in pixels, to show a
- * whole tab whose left edge is at `leftPx` in a row of `widthPx`.
+ * whole tab whose left edge is at `leftPx` in a row that is `widthPx` wide.
  */
 export function shiftToShow(leftPx, tabPx, widthPx) {
   if (leftPx < 0) return -leftPx;
@@ -58,9 +58,9 @@ export function shiftToShow(leftPx, tabPx, widthPx) {
 }
 
 /**
- * Returns where the hover card of a tab is put: {left, top} below a tab in the upper half of the
- * view, {left, bottom} above one in the lower half, in pixels from the view's edges. `tab` is
- * {left, top, bottom} in the view. So the card's height need not be measured.
+ * Returns the hover card's position for a tab: {left, top} below a tab in the view's upper half,
+ * {left, bottom} above one in the lower half, in pixels from the view's edges. `tab` is {left, top,
+ * bottom} in the view. This way the card's height need not be measured.
  */
 export function cardPosition(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
   const marginPx = 8;

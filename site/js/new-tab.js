@@ -1,21 +1,22 @@
 // Owns the "+" for a new tab, at the end of each row and of the header's strip: it leads to the
-// search field. Only the header's "+" is an element, for keyboards and screen readers; those of the
-// rows are drawn by css/everytab.css. Must not know: what is searched, when rows move.
+// search field. Only the header's "+" is an element, for keyboards and screen readers;
+// css/everytab.css draws those in the rows. Does not depend on what is searched, or on when rows
+// move.
 
 /** Leads from each "+" to the search field. */
 export class NewTab {
   #wall;
   #find;
-  /** Where the "+" of each track is drawn. */
+  /** Where each track's "+" is drawn. */
   #drawn = new WeakMap();
 
-  /** `wall` is the TabWall, `find` the search field, `marquee` what moves the rows. */
+  /** `wall` is the TabWall, `find` the search field; `marquee` moves the rows. */
   constructor(wall, find, marquee) {
     this.#wall = wall;
     this.#find = find;
     wall.container.addEventListener("click", (event) => {
       if (!this.#isOnPlus(event)) return;
-      // A click that reaches the document closes an open site, which takes the focus away.
+      // If a click reaches the document, it closes an open site, which would take the focus away.
       event.stopPropagation();
       this.#open();
     });
@@ -34,7 +35,7 @@ export class NewTab {
     this.#find.select();
   }
 
-  /** Draws the "+" behind the last tab of each of the rows; browsers of phones have none. */
+  /** Draws the "+" after the last tab in each row; phone browsers have none. */
   #draw(rows) {
     if (this.#wall.layout.phone) return;
     for (const { track, lefts, count } of rows) {
@@ -44,7 +45,7 @@ export class NewTab {
     }
   }
 
-  /** True if a click beside the tabs is on the "+" of its row. */
+  /** Returns true if a click next to the tabs is on its row's "+". */
   #isOnPlus({ target, clientX }) {
     const row = this.#wall.rows.find(({ track }) => track === target);
     const fromPx = row ? clientX - row.lefts[row.count] - row.shiftPx : -1;

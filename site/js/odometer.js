@@ -1,8 +1,8 @@
-// Owns the odometer in the header: counts the tabs that are in view, shows their number and, now
-// and then, how far down the view is.
-// Invariants: nothing is animated; screen readers hear at most one sentence in ten seconds; with
-// reduced motion no number changes while the page scrolls; the count can be switched off and is
-// kept in this tab of the browser only. Must not know: the words, how a tab is drawn.
+// Owns the odometer in the header: counts visible tabs, shows their number and, occasionally, how
+// far down the view is. Invariants: nothing is animated; screen readers hear at most one sentence
+// in ten seconds; with reduced motion no number changes while the page scrolls; the visitor can
+// switch the count off, and it is stored only in this browser tab. Does not depend on the wording,
+// or on how a tab is drawn.
 
 import { firstTabOfRow } from "./layout.js";
 import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "./seen-tabs.js";
@@ -10,14 +10,14 @@ import { partOfTab } from "./stream.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const STORED = "everytab-seen";
-/** The time between two counts of what is in view. Rows stand until they begin to move again. */
+/** Interval between two counts of visible tabs. Rows are still until they start to move again. */
 const COUNT_MS = 200;
 /** With reduced motion the number changes when nothing was painted for this long. */
 const REST_MS = 700;
 /** A sentence about the height stands for this long. */
 const SENTENCE_MS = 10_000;
 
-/** The count of seen tabs. */
+/** The seen tabs' count. */
 export class Odometer {
   #page;
   #bar;
@@ -28,7 +28,7 @@ export class Odometer {
   #sentenceTimer = 0;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `page` is the object of main.js, `bar` the element of the header that shows the count. */
+  /** `page` is main.js's object; `bar` is the header element that shows the count. */
   constructor(page, bar) {
     const stored = readVisit(STORED);
     if (stored === "off") return;
@@ -68,7 +68,7 @@ export class Odometer {
     if (!this.#reducedMotion.matches) this.#show();
   }
 
-  /** Adds those tabs of the row whose middle is in view. */
+  /** Adds the row's tabs whose middle is in view. */
   #addRow(row, { parts }) {
     const { widthPx } = this.#page.layout;
     row.cells.forEach(({ index, tab }, column) => {
@@ -86,7 +86,7 @@ export class Odometer {
     write(count, seenText(this.#seen, hosts));
     write(pace, this.#sentenceTimer ? "" : paceText(this.#seen, hosts));
     this.#bar.classList.add("counting");
-    // On a phone the count replaces what this is, which is told at the top.
+    // On a phone the count replaces the page's description, which is shown at the top.
     this.#bar.classList.toggle("below-top", this.#page.view.scrolledPx > 0);
   }
 
@@ -96,7 +96,7 @@ export class Odometer {
     const heights = heightsWithin(row * rowHeightPx);
     if (heights <= this.#seen.heights || this.#sentenceTimer) return;
     this.#seen.heights = heights;
-    // Without the number of hosts the wall's length is not known: 0.
+    // Without a host count the wall's length is unknown: 0.
     const rows = manifest.hosts / firstTabOfRow(layout, layout.counts.length) *
       layout.counts.length;
     const text = heightText(heights, rows * rowHeightPx);
@@ -125,9 +125,9 @@ export class Odometer {
 }
 
 /**
- * Appends the odometer's elements to the bar: {line, count, pace, sentence, status, off}. What is
- * seen of a sentence is not what is heard, because an element that comes into view is no shift of
- * the layout, and one that is moved there is.
+ * Appends the odometer's elements to the bar: {line, count, pace, sentence, status, off}. The
+ * visible sentence and the announced one are separate elements, because an element that enters the
+ * view does not shift the layout, but a moved one does.
  */
 function appendParts(bar) {
   const line = document.createElement("div");

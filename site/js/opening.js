@@ -1,5 +1,5 @@
-// Owns the opening of a tab's site between two rows: the click, the return of the focus.
-// Must not know: what the viewer shows, how rows are drawn and moved.
+// Owns opening a tab's site between two rows: the click, and returning the focus. Does not depend
+// on what the viewer shows, or on how rows are drawn and moved.
 
 import { rowOfTab } from "./layout.js";
 import { RowGap } from "./row-gap.js";
@@ -20,7 +20,7 @@ export class SiteOpening {
   #isLeft = Promise.resolve();
 
   /**
-   * `page` is the object of main.js; `element` is the viewer's element; the last argument are the
+   * `page` is main.js's object; `element` is the viewer's element; the last argument contains the
    * page's other parts.
    */
   constructor(page, element, { marquee, navigation, card, steps }) {
@@ -38,7 +38,7 @@ export class SiteOpening {
     container.addEventListener("click", (event) => this.#click(event));
   }
 
-  /** Closes a site that the address does not name any more. Returns false if none is open. */
+  /** Closes a site that is no longer in the address. Returns false if no site is open. */
   close() {
     if (!this.#viewer.isOpen) return false;
     this.#isFollowing = true;
@@ -54,15 +54,16 @@ export class SiteOpening {
   }
 
   /**
-   * Opens the site of the tab `index`. Returns false if it cannot be framed. A dive is a step of
-   * its own, and leaves the focus on `diveButton`, or puts it where the space key dives again.
+   * Opens the site in tab `index`. Returns false if it cannot be framed. A dive is a separate
+   * history entry, and leaves the focus on `diveButton`, or moves it to where the space key dives
+   * again.
    */
   open(index, diveButton = null) {
     const { wall, stream, layout } = this.#page;
     const tab = stream?.at(index);
     if (!tab?.frameable) return false;
     this.#steps.openSite(tab.host, index, diveButton !== null);
-    // The row of a dive may be far away.
+    // A dive's row may be far away.
     if (diveButton && !wall.rowOf(index)) {
       this.#navigation.scrollTo(index);
       this.#page.paint();
@@ -93,7 +94,7 @@ export class SiteOpening {
   #closed() {
     const { wall } = this.#page;
     const index = wall.opened;
-    // Where the view begins in the gap, the rows below it stay.
+    // If the view starts in the gap, the rows below it keep their positions.
     const { row } = wall.positions.anchorAt(window.scrollY);
     wall.markOpened(-1);
     this.gap.change(row);

@@ -1,6 +1,6 @@
-// Owns the browser style of the pages beside the wall: the one that the wall has in this tab of the
-// browser. It is no module: modules run after the first painting, which would show the change.
-// Must not know: which styles there are.
+// Owns the browser style for the other pages: the one that the wall has in this browser tab. This
+// is not a module: modules run after the first painting, so the change would be visible. Does not
+// depend on which styles there are.
 "use strict";
 
 {
@@ -13,7 +13,7 @@
     // A browser without storage: the page has the usual style.
   }
   if (skin) document.documentElement.dataset.skin = skin;
-  // A link to the wall keeps the style that the visitor chose, also one that comes later.
+  // A link to the wall keeps the visitor's style, even if the link is added later.
   const keep = ({ target }) => {
     const link = target.closest("a");
     const isWall = link?.origin === location.origin && link.pathname.endsWith("/");

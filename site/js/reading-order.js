@@ -1,6 +1,6 @@
-// Owns the order of the rows in the document, which is the order in which screen readers read them
-// and a search in the page finds them: that on the screen, when nothing scrolls.
-// Must not know: what a row holds, when rows move.
+// Owns the rows' order in the document, in which screen readers read them and a search in the page
+// finds them: the order on screen, while nothing scrolls. Does not depend on what a row holds, or
+// on when rows move.
 
 /**
  * Puts the wall's painted rows in the document in their order on the screen. The browser lays out

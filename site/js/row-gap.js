@@ -1,25 +1,28 @@
-// Owns the gap between two rows in which a site is open: its height, which rows stay where they are
-// on the screen while it opens, closes or changes, and the motion of the others.
-// Invariants: a change reads nothing of the DOM but the scroll position and the window's size.
-// Must not know: what the gap shows, how rows are drawn.
+// Owns the gap between two rows in which a site is open: its height, which rows keep their screen
+// position while it opens, closes or changes, and how the others move. Invariant: a change reads
+// only the scroll position and the window's size from the DOM. Does not depend on what the gap
+// shows, or on how rows are drawn.
 
 import { firstTabOfRow, rowOfTab, RowPositions } from "./layout.js";
 
-/** The part of the window's height that an open site takes. */
+/** An open site's share of the window's height. */
 const SITE_SHARE = 0.75;
-/** The least height of an open site: its buttons and some of it; in a lower window one scrolls. */
+/**
+ * Minimum height for an open site: its buttons and a part of it; in a lower window the visitor
+ * scrolls.
+ */
 const MIN_SITE_PX = 240;
-/** The duration of the motion of rows to their new positions. */
+/** How long rows take to move to their new positions. */
 const MOVE_MS = 250;
 
-/** The gap below the row of the wall's opened tab. */
+/** The gap below the row with the wall's open tab. */
 export class RowGap {
   #page;
   #element;
-  /** The animations of the last change. */
+  /** The last change's animations. */
   #motions = [];
 
-  /** `page` is the object of main.js, `element` what the gap shows. */
+  /** `page` is main.js's object; `element` is shown in the gap. */
   constructor(page, element) {
     this.#page = page;
     this.#element = element;
@@ -41,9 +44,8 @@ export class RowGap {
   }
 
   /**
-   * Opens the gap below the row of the wall's opened tab, or closes it. The row `anchorRow` stays
-   * where it is on the screen, until `scroll` is called to scroll further; what moves on the screen
-   * moves slowly.
+   * Opens the gap below the row with the wall's open tab, or closes it. The row `anchorRow` keeps
+   * its screen position until `scroll` is called to scroll further; visible changes are animated.
    */
   change(anchorRow, scroll = () => {}) {
     const { wall, layout, paint } = this.#page;
@@ -53,7 +55,7 @@ export class RowGap {
     const offsetPx = beforePx - before.topOf(anchorRow);
     this.#page.pendingAnchor = { tab: firstTabOfRow(layout, anchorRow), offsetPx };
     paint();
-    // The next scroll position is that of `scroll`.
+    // The next scroll position is from `scroll`.
     this.#page.pendingAnchor = null;
     scroll();
     paint();

@@ -1,27 +1,24 @@
-// Owns the anchor of the view, the tab that stays where it is seen while the layout changes: finds
-// it, scrolls to it, and keeps the wall from ending where no browser can scroll further.
-// Must not know: how rows are drawn, what the address is.
+// Owns the view's anchor, the tab that keeps its screen position while the layout changes: finds
+// it, scrolls to it, and prevents the wall from ending where browsers cannot scroll further. Does
+// not depend on how rows are drawn, or on the address.
 
 import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
 
-/** Keeps what is seen in its place. */
+/** Keeps the visible part in its position. */
 export class ScrollAnchor {
   #page;
   #onMoved;
   #isTold = false;
 
-  /**
-   * `page` is the object of main.js; `onMoved` is called when rows have other positions from now
-   * on.
-   */
+  /** `page` is main.js's object; `onMoved` is called when rows get new positions. */
   constructor(page, onMoved) {
     this.#page = page;
     this.#onMoved = onMoved;
   }
 
   /**
-   * Returns the anchor {tab, offsetPx} of what is seen: the opened or focused tab if it is in view,
-   * else the first tab of the row at the view's top.
+   * Returns the anchor {tab, offsetPx} for the current view: the open or focused tab if it is
+   * visible, otherwise the first tab in the row at the view's top.
    */
   ofView() {
     const { wall, layout, view } = this.#page;
@@ -29,13 +26,13 @@ export class ScrollAnchor {
     const { first, end } = positions.rowsIn(window.scrollY, view.heightPx);
     const tab = [opened, wall.indexOf(document.activeElement)].find((one) => {
       const row = one < 0 ? -1 : rowOfTab(layout, one);
-      // The site of a row right above the view is in view itself.
+      // If the row is right above the view, its open site is visible.
       return row >= 0 && row >= first - 1 && row < end;
     }) ?? firstTabOfRow(layout, first);
     return { tab, offsetPx: window.scrollY - positions.topOf(rowOfTab(layout, tab)) };
   }
 
-  /** Scrolls to the pending anchor if its row is one of `rows` known ones. */
+  /** Scrolls to the pending anchor if its row is among the first `rows`. */
   go(rows) {
     const { stream, layout, pendingAnchor } = this.#page;
     const { tab, offsetPx } = pendingAnchor;
@@ -62,7 +59,7 @@ export class ScrollAnchor {
           : `${name} is too far down for a link. Scroll down from here to reach it.`);
   }
 
-  /** To be called after each painting: moves the wall's origin when its end comes near. */
+  /** Must be called after each painting: moves the wall's origin when its end approaches. */
   painted() {
     this.#sayWhy();
     const { view, wall } = this.#page;
@@ -74,7 +71,7 @@ export class ScrollAnchor {
     this.#page.paint();
   }
 
-  /** Scrolls to `offsetPx` below the top of the row, in a wall that has room for it. */
+  /** Scrolls to `offsetPx` below the row's top, in a wall that has room for it. */
   #scrollTo(row, offsetPx) {
     const { wall, updateRows } = this.#page;
     const { rowHeightPx, gap, origin } = wall.positions;
@@ -89,8 +86,8 @@ export class ScrollAnchor {
 }
 
 /**
- * Returns the row with which a wall must begin to have room for `row`: its present origin while
- * the row is not near an end; else the row comes to the wall's middle.
+ * Returns the row with which a wall must start to have room for `row`: its current origin while the
+ * row is not near an end; otherwise an origin that places the row in the wall's middle.
  */
 export function originFor(row, { rowHeightPx, origin }) {
   const most = MAX_WALL_PX / rowHeightPx;

@@ -1,17 +1,16 @@
-// Owns the order of answers: which hostnames are shown first for what was typed.
-// Invariant: the same order as bundler/src/search/answers.rs, which writes the files of best names.
-// Must not know: the DOM, the network.
+// Owns the order of results: which hostnames are shown first for the typed text. Invariant: this is
+// the order in bundler/src/search/answers.rs, which writes the files with the best names. Does not
+// depend on the DOM or the network.
 
 import { compareKeys, withoutWww } from "./search-keys.js";
 
-/** Names that consist of what was typed and a suffix, which come before all others. */
+/** Maximum names that consist of the typed text and a suffix. These are first. */
 const MAX_LEADING = 2;
 
 /**
- * Returns the best `most` of `entries`, as `linesFrom` gives them, whose keys begin with `start`:
- * first what was typed as a whole name or with a suffix (at most two), then by rank; of names
- * without a rank the shorter first, then by the alphabet. Of names that differ by "www." one is
- * given.
+ * Returns the best `most` from `entries`, as `linesFrom` returns them, whose keys start with
+ * `start`: first the typed text as a whole name or with a suffix (at most two), then by rank; names
+ * without a rank by length, then alphabetically. If names differ only by "www.", one is returned.
  */
 export function bestAnswers(entries, start, most) {
   const byKey = new Map();
@@ -38,8 +37,8 @@ export function compareRanks(a, b) {
 }
 
 /**
- * Returns the name of the file of the best answers to `start`, or null if `start` is too long to
- * have one. bundler/src/search/answers.rs computes the same.
+ * Returns the name of the file with the best results for `start`, or null if `start` is too long to
+ * have one. bundler/src/search/answers.rs computes the same name.
  */
 export function bestFileName(start) {
   const bytes = new TextEncoder().encode(start);
@@ -51,14 +50,14 @@ export function bestFileName(start) {
 }
 
 /**
- * Returns a text as words are compared: in lower case and compatibility form, which is also that of
- * international names.
+ * Returns a text in the form in which words are compared: in lower case and compatibility form,
+ * which international names also use.
  */
 export function foldedText(text) {
   return text.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
-/** Returns the words of what was typed; bundler/src/search/words.rs gives those of titles. */
+/** Returns the typed words; bundler/src/search/words.rs returns those in titles. */
 export function typedWords(typed) {
   return foldedText(typed.slice(0, 260)).split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 }

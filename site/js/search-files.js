@@ -16,28 +16,30 @@ import {
 const MAX_FILES_HELD = 60;
 /** More names than this have no key in common. */
 const MAX_NAMES_OF_KEY = 50;
-/** Names that begin with what was typed. */
+/** Maximum names that start with the typed text. */
 const MAX_NAMES = 8;
-/** Names that hold it, or whose titles do, beside them; they also fill up to MAX_NAMES. */
+/**
+ * Maximum additional names that contain it, or whose titles do. These also fill up to MAX_NAMES.
+ */
 const MAX_OTHERS = 4;
-/** With fewer characters nearly every name holds what was typed. */
+/** With fewer characters nearly every name contains the typed text. */
 const MIN_INSIDE = 3;
-/** What begins with so much spans more files, so that the best of it have a file of their own. */
+/** If a prefix spans more files than this, its best results have a separate file. */
 const MAX_FILES_READ = 2;
-/** Words and middles of names are cut to this many characters. */
+/** Words and middle parts of names are truncated to this many characters. */
 const MAX_WORD = 24;
 
 /** An answer needs more files than its caller allows. */
 class FilesExhausted extends Error {}
 
-/** The search files of the current scan. */
+/** The current scan's search files. */
 export class SearchFiles {
   #held = new Map();
 
   /**
-   * Resolves to the answer to what was typed, from the files that are held and at most `most` that
-   * are fetched: {entries, isWhole, trouble}. `isWhole` is false if another call with the same
-   * arguments finds more.
+   * Resolves to the result for the typed text, from cached files and at most `most` fetched ones:
+   * {entries, isWhole, trouble}. `isWhole` is false if another call with the same arguments would
+   * find more.
    */
   async answer(typed, manifest, most) {
     const fetches = { left: most };
@@ -59,8 +61,8 @@ export class SearchFiles {
   }
 
   /**
-   * Resolves to {host, bundle} of the tab of a hostname, with or without "www."; to {} if it has
-   * none; to null if the files cannot be fetched. `prefix` is the manifest's.
+   * Resolves to {host, bundle} for a hostname's tab, with or without "www."; to {} if there is no
+   * tab; to null if the files cannot be fetched. `prefix` is the manifest's.
    */
   async find(hostname, prefix) {
     const key = searchKey(hostname);
@@ -106,11 +108,14 @@ export class SearchFiles {
     return bestAnswers(entries, start, MAX_NAMES);
   }
 
-  /** The names that hold `start`, and those whose title holds all typed words, by rank. */
+  /**
+   * Returns the names that contain `start`, and those whose title contains all typed words, by
+   * rank.
+   */
   async #holding(typed, start, manifest, fetches) {
     const words = typedWords(typed);
     const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
-    // A middle of a name may hold hyphens and dots, a word holds none.
+    // The middle of a name may contain hyphens and dots; a word contains none.
     const wanted = words.length > 1 ? longest : start;
     const key = [...wanted].slice(0, MAX_WORD).join("");
     if (key.length < MIN_INSIDE) return [];
@@ -132,15 +137,15 @@ export class SearchFiles {
     return [...byKey.values()].sort(compareRanks);
   }
 
-  /** Resolves to the first keys of all files in `folder`. */
+  /** Resolves to the first keys in all files in `folder`. */
   async #firstKeys(folder, fetches) {
     const index = await this.#read(`${folder}index.tsv`, fetches);
     return index.split("\n").filter((key) => key !== "");
   }
 
   /**
-   * Resolves to the text of a search file; rejects if it cannot be fetched, or may not be. A file
-   * that may be missing is empty then.
+   * Resolves to a search file's text. Rejects if it cannot be fetched, or must not be. If a file
+   * may be missing, its text is then empty.
    */
   async #read(path, fetches, mayBeMissing = false) {
     const held = this.#held.get(path);
@@ -155,7 +160,7 @@ export class SearchFiles {
   }
 }
 
-/** Returns the entries of a file of words whose word begins with `start`. */
+/** Returns the entries in a word file whose word starts with `start`. */
 export function wordLinesFrom(text, start) {
   const found = [];
   for (const line of text.split("\n")) {
@@ -167,10 +172,7 @@ export function wordLinesFrom(text, start) {
   return found;
 }
 
-/**
- * Resolves to {host, bundle} of the tab of a hostname; where there is none, to {bundle: -1,
- * trouble}, what to say.
- */
+/** Resolves to {host, bundle} for a hostname's tab, or to {bundle: -1, trouble} with a message. */
 export async function findBundleOf(hostname, prefix) {
   const found = await new SearchFiles().find(hostname, prefix);
   if (found?.host) return found;

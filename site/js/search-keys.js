@@ -1,20 +1,19 @@
-// Owns search keys: the key by which a hostname is sorted and found, the files that can hold a key,
-// the lines of a file that begin with what was typed.
-// Invariant: the same keys and order as bundler/src/search/key.rs.
-// Must not know: the DOM, the network.
+// Owns search keys: the key by which a hostname is sorted and found, the files that may contain a
+// key, the lines in a file that start with the typed text. Invariant: keys and order are those in
+// bundler/src/search/key.rs. Does not depend on the DOM or the network.
 
 /** Digits, the letters a to z, and all other first characters. */
 const RANGES = 28;
 const MAX_TYPED_CHARACTERS = 260;
 
-/** Returns the key of a hostname: without "www.", each xn-- label decoded. */
+/** Returns a hostname's key: without "www.", each xn-- label decoded. */
 export function searchKey(hostname) {
   const name = withoutWww(hostname);
   if (!name.includes("xn--")) return name;
   return name.split(".").map((label) => decodeLabel(label) ?? label).join(".");
 }
 
-/** Returns what was typed as the start of a key: without scheme, "www." and path. */
+/** Returns the typed text as the start of a key: without scheme, "www." and path. */
 export function typedKey(typed) {
   const line = typed.slice(0, MAX_TYPED_CHARACTERS).trim()
     .replace(/^[a-z]+:\/\//i, "").replace(/^www\./i, "");
@@ -34,13 +33,13 @@ export function withoutWww(hostname) {
   return rest.includes(".") ? rest : hostname;
 }
 
-/** Returns the number of the folder that holds the key, 0 to 27. */
+/** Returns the directory that holds the key, 0 to 27. */
 export function rangeOf(key) {
   if (/^[0-9]/.test(key)) return 0;
   return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
 }
 
-/** Compares keys by code points, the order of UTF-8 but not of UTF-16, as `sort` expects. */
+/** Compares keys by code points, which is the UTF-8 order but not the UTF-16 order, for `sort`. */
 export function compareKeys(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) {
     const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
@@ -51,8 +50,8 @@ export function compareKeys(a, b) {
 }
 
 /**
- * Returns the files {first, end} that can hold keys beginning with `start`; `firsts` are the first
- * keys of all files: from the last file that begins before `start` to the last that begins with it.
+ * Returns the files {first, end} that may contain keys starting with `start`; `firsts` are all
+ * files' first keys: from the last file that starts before `start` to the last that starts with it.
  */
 export function filesFor(firsts, start) {
   const count = (passes) => {
@@ -71,8 +70,8 @@ export function filesFor(firsts, start) {
 }
 
 /**
- * Returns a file's first `most` entries {host, key, bundle, slot, rank, title} whose keys begin
- * with `start`. `rank` is Infinity for a host that has none, and `title` then "".
+ * Returns a file's first `most` entries {host, key, bundle, slot, rank, title} whose keys start
+ * with `start`. For a host without a rank, `rank` is Infinity and `title` is "".
  */
 export function linesFrom(text, start, most = Infinity) {
   const found = [];

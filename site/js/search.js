@@ -1,8 +1,7 @@
-// Owns the search box: shows the hostnames that what was typed means, and goes to the tab of the
-// chosen one.
-// Invariants: at most two files are fetched after a pause in typing; an older answer never replaces
-// a newer one; names and titles enter by textContent only; Enter takes the answer that is marked.
-// Must not know: how the files are sorted, rows, bundles.
+// Owns the search box: shows the hostnames that match the typed text, and goes to the chosen one's
+// tab. Invariants: at most two files are fetched after a pause in typing; an older result never
+// replaces a newer one; names and titles enter by textContent only; Enter takes the marked result.
+// Does not depend on how the files are sorted, or on rows and bundles.
 
 import { Announcer } from "./announcer.js";
 import { shownHost } from "./host-name.js";
@@ -12,10 +11,10 @@ import { typedKey, withoutWww } from "./search-keys.js";
 /** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
 const MAX_FILES_PER_PAUSE = 2;
-/** The `keyCode` of keys that an input method takes. */
+/** The `keyCode` for keys that an input method takes. */
 const INPUT_METHOD = 229;
 
-/** The input, its list of suggestions, and the search files behind them. */
+/** The input, its suggestion list, and the search files. */
 export class SearchBox {
   /**
    * `input`, `list` and `status` are elements; `manifestOf()` returns the manifest or null;
@@ -34,7 +33,7 @@ export class SearchBox {
     this.entries = [];
     this.chosen = -1;
     this.timer = 0;
-    /** The number of the newest query: answers to older ones are dropped. */
+    /** The newest query's number: older queries' results are discarded. */
     this.query = 0;
     /** True while the answer is incomplete. */
     this.pending = false;
@@ -81,7 +80,7 @@ export class SearchBox {
     const { entries, isWhole, trouble } =
       await this.files.answer(typed, manifest, MAX_FILES_PER_PAUSE);
     if (query !== this.query) return;
-    // The names that begin with what was typed come first: further ones do not move them.
+    // Names that start with the typed text are first, so that further ones do not move them.
     if (this.goToFirst && entries.length > 0) {
       this.#go(entries[0]);
       return;
@@ -106,7 +105,7 @@ export class SearchBox {
     this.#say(entries, trouble);
   }
 
-  /** Hides the list; an answer that is still awaited is dropped. */
+  /** Hides the list and discards a pending result. */
   #hide() {
     clearTimeout(this.timer);
     this.query += 1;
@@ -120,7 +119,7 @@ export class SearchBox {
     this.#choose(-1);
   }
 
-  /** Says what the list does not show; how many names there are, at most once in ten seconds. */
+  /** Announces what the list does not show; the count of names at most once in ten seconds. */
   #say({ length }, trouble) {
     const { status } = this;
     this.announcer.cancel();
@@ -152,7 +151,7 @@ export class SearchBox {
       this.#hide();
     } else if (event.key === "Enter") {
       const entry = this.entries[Math.max(0, this.chosen)];
-      // The list may still answer what was typed before.
+      // The list may still belong to the previous text.
       if (this.pending) this.goToFirst = true;
       else if (entry) this.#go(entry);
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
@@ -170,7 +169,10 @@ export class SearchBox {
   }
 }
 
-/** A list item: the icon, the name with what was typed in bold, and its title if it is known. */
+/**
+ * Returns a list item: the icon, the name with the typed text in bold, and its title if it is
+ * known.
+ */
 function option({ host, title }, number, start, icon) {
   const item = document.createElement("li");
   item.id = `choice-${number}`;

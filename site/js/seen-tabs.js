@@ -1,17 +1,18 @@
-// Owns which tabs were seen, each counted once, and the words about their number and about how far
-// down the wall the view is. Must not know: the DOM, what is in view, where this is kept.
+// Owns which tabs were seen, each counted once, and the text about their count and about how far
+// down the wall the view is. Does not depend on the DOM, on what is in view, or on where this is
+// stored.
 
 /** At most this many bundles are saved, the last ones: their tabs are not counted again. */
 const MAX_BUNDLES_SAVED = 5_000;
-/** The slots of a bundle that were seen, as bits: of at most 10,000 slots. */
+/** Maximum slots per bundle whose seen state is stored, as bits. */
 const SLOTS = /^0x[0-9a-f]{1,2500}$/;
-/** A longer time without a new tab is no part of the pace. */
+/** A longer time without a new tab does not count for the pace. */
 const MAX_PAUSE_MS = 10_000;
 /** The pace is told after this time, when it means something. */
 const MIN_PACE_MS = 20_000;
-/** CSS defines a pixel as 1/96 of an inch. */
+/** CSS defines a pixel as 1/96 inch. */
 const METRES_PER_PX = 0.0254 / 96;
-/** Heights in metres, from the ground to the top: of the first, half a metre, nothing is told. */
+/** Heights in metres, from the ground to the top. The first, half a metre, is not mentioned. */
 const HEIGHTS = [
   [0.5, ""],
   [2, "a door"],
@@ -31,17 +32,17 @@ const UNITS = [
   ["year", 31_557_600_000], ["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000],
 ];
 
-/** The tabs of a scan that were seen. */
+/** A scan's seen tabs. */
 export class SeenTabs {
   #bundles = new Map();
   #lastMs = 0;
-  /** Number of tabs, and the milliseconds in which they were seen. */
+  /** Tab count, and the milliseconds in which they were seen. */
   count = 0;
   ms = 0;
-  /** The number of the heights in HEIGHTS that were reached. */
+  /** How many heights in HEIGHTS were reached. */
   heights = 0;
 
-  /** `scan` is the prefix of the scan; `saved`, what `save` returned, counts only for that scan. */
+  /** `scan` is the scan's prefix; `saved`, a value from `save`, counts only for this scan. */
   constructor(scan, saved = null) {
     this.scan = scan;
     if (saved?.scan !== scan || !Array.isArray(saved.bundles)) return;
@@ -53,13 +54,13 @@ export class SeenTabs {
     if (Number.isFinite(saved.ms) && saved.ms > 0) this.ms = saved.ms;
   }
 
-  /** Adds the tab in the slot of a bundle; `nowMs` is a time that only grows. */
+  /** Adds the tab in a bundle's slot; `nowMs` is a monotonic time. */
   add(bundle, slot, nowMs) {
     const bits = this.#bundles.get(bundle) ?? 0n;
     const bit = 1n << BigInt(slot);
     if ((bits & bit) !== 0n) return;
     this.count += 1;
-    // The bundle that was seen last is the map's last.
+    // The most recently seen bundle is the map's last.
     this.#bundles.delete(bundle);
     this.#bundles.set(bundle, bits | bit);
     if (nowMs - this.#lastMs < MAX_PAUSE_MS) this.ms += nowMs - this.#lastMs;
@@ -93,14 +94,14 @@ export function paceText({ count, ms }, hosts) {
   return `At this pace the rest takes ${number} ${unit}${number === "1" ? "" : "s"}.`;
 }
 
-/** Returns how many of the known heights a wall reaches in `px` pixels. */
+/** Returns how many known heights a wall reaches in `px` pixels. */
 export function heightsWithin(px) {
   return HEIGHTS.filter(([metres]) => metres <= px * METRES_PER_PX).length;
 }
 
 /**
- * Returns what to say when the first `heights` known heights are reached in a wall of `wallPx`; 0
- * if its length is unknown.
+ * Returns the text for reaching the first `heights` known heights in a wall that is `wallPx` long;
+ * 0 if its length is unknown.
  */
 export function heightText(heights, wallPx) {
   const [metres, thing] = HEIGHTS[heights - 1];

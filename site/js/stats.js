@@ -1,5 +1,5 @@
-// Owns the page of numbers: which values of stats.json and history.json are shown, with which text.
-// Must not know: how a chart is drawn.
+// Owns the statistics page: which values from stats.json and history.json are shown, with which
+// text. Does not depend on how a chart is drawn.
 
 import { fetchFile } from "./bundles.js";
 import { bars, count, duration, largest, line, numberAt, share } from "./charts.js";

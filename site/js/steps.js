@@ -1,6 +1,7 @@
-// Owns the steps of the browser's history: what each keeps of its wall, the step of an open site.
-// Invariants: opening a site adds a step, if none is open or it is a dive; closing it leaves all of
-// these; a step keeps the wall and the place where it was left. Must not know: how a site is shown.
+// Owns the browser's history entries: what each stores about its wall, and the entry for an open
+// site. Invariants: opening a site adds an entry if no site is open or if it is a dive; closing it
+// leaves all these entries; an entry stores the wall and the position where the visitor left it.
+// Does not depend on how a site is shown.
 
 import { firstTabOfRow } from "./layout.js";
 import { saveStream } from "./saved-stream.js";
@@ -17,7 +18,7 @@ export class Steps {
   #address;
   #timer = 0;
 
-  /** `page` is the object of main.js. */
+  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
     this.#address = page.address;
@@ -37,14 +38,14 @@ export class Steps {
   }
 
   /**
-   * To be called before the site of the tab `index` is opened: a step, if none is open or it
+   * Must be called before the site in tab `index` is opened. Adds an entry if no site is open or if
    * `isOwnStep`.
    */
   openSite(host, index, isOwnStep) {
     const address = this.#address;
     const isFirst = address.opened === null;
     const isStep = isFirst || isOwnStep;
-    // The step below keeps the place at which the site was opened.
+    // The entry below stores the position at which the site was opened.
     if (isStep) this.#write();
     const before = isFirst ? null : history.state?.under;
     address.opened = { host, index };
@@ -86,10 +87,10 @@ export class Steps {
     const { stream, layout, pendingAnchor, wall, shown } = this.#page;
     const address = this.#address;
     if (!stream || !layout || pendingAnchor || stream.total === 0) return;
-    // The wall of this address is still being loaded.
+    // This address's wall is still loading.
     if (address.seed !== shown.seed || address.site !== shown.site) return;
     const { row, offsetPx } = wall.positions.anchorAt(window.scrollY);
-    // A link leads too far down: it stays as it is until the visitor scrolls.
+    // The link's tab is too far down: keep the link until the visitor scrolls.
     const isTooFar = address.tab >= stream.total && window.scrollY === 0;
     const tab = row > 0 ? firstTabOfRow(layout, row) : 0;
     if (!isTooFar) address.tab = tab;
@@ -102,7 +103,7 @@ export class Steps {
     });
   }
 
-  /** After a reload, goes to the place at which the page was left. */
+  /** After a reload, goes to the position at which the visitor left the page. */
   #goToLeft() {
     const { seed, site } = this.#address;
     const left = readVisit(LEFT);

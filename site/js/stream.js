@@ -1,8 +1,8 @@
-// Owns the endless list of tabs: bundles are appended in random order, and a tab keeps its number.
-// Invariants: the same seed and number of bundles give the same order in every browser; each bundle
-// is appended once, in that order; the tabs in memory stay below a limit;
-// a missing or broken bundle is skipped, a network failure stops loading until `resume`.
-// Must not know: the DOM, rows, the format of a bundle.
+// Owns the endless tab list: bundles are appended in random order, and a tab keeps its number.
+// Invariants: the same seed and bundle count give the same order in every browser; each bundle is
+// appended once, in this order; the tabs in memory stay below a limit; a missing or broken bundle
+// is skipped, and a network failure stops loading until `resume`. Does not depend on the DOM, rows,
+// or the bundle format.
 
 const MAX_CONCURRENT_FETCHES = 4;
 /** About 10 MB, at 1.5 KB a tab. */
@@ -26,7 +26,7 @@ export class TabStream {
     this.total = 0;
     /** Why loading has stopped: "", "network", or "missing" after too many bad bundles. */
     this.trouble = "";
-    /** The numbers of missing or broken bundles; `resume` tries them again. */
+    /** Missing or broken bundles; `resume` retries them. */
     this.skipped = [];
     this.parts = [];
     this.retries = [];
@@ -65,7 +65,7 @@ export class TabStream {
       else this.#append(number, tabs);
       if (!this.closed) this.onChange();
     }
-    // What was not appended is requested again later, in the same order.
+    // Requeue the bundles that were not appended, in order.
     this.retries.unshift(...requests.map((request) => request.number));
     this.filling = false;
     if (!this.closed) this.onChange();
@@ -86,7 +86,7 @@ export class TabStream {
     return tabs[index - part.start] ?? null;
   }
 
-  /** Returns the number of the first tab in memory with this hostname, or -1. */
+  /** Returns the first tab in memory with this hostname, or -1. */
   indexOf(host) {
     for (const { start, number } of this.parts) {
       const slot = this.held.get(number)?.findIndex((tab) => tab.host === host) ?? -1;
@@ -160,7 +160,7 @@ export class TabStream {
   }
 }
 
-/** Returns a generator of numbers in [0, 1) from a 32-bit seed (mulberry32, public domain). */
+/** Returns a generator for numbers in [0, 1) from a 32-bit seed (mulberry32, public domain). */
 export function generator(seed) {
   let state = seed >>> 0;
   return () => {

@@ -1,7 +1,8 @@
-// Owns loading css/interaction.css, the style of what js/interaction.js adds: it is fetched beside
-// that module, and what has no style is not shown before it. Must not know: who needs the style.
+// Owns loading css/interaction.css, the style for elements that js/interaction.js adds. It is
+// fetched in parallel with this module, and elements are shown only after it. Does not depend on
+// who needs the style.
 
-/** What takes longer is not waited for: the wall must react. */
+/** We wait at most this long, because the wall must react. */
 const PATIENCE_MS = 2_000;
 
 const link = Object.assign(document.createElement("link"), {

@@ -1,24 +1,25 @@
 // Owns tab groups: neighbours in a row that share a top-level domain, with a coloured line and a
-// chip in the first of them. The chip, or the key g on a tab of the group, collapses the group to
-// its first tab, and expands it again.
-// Invariants: a group depends on its row alone; it is drawn while nothing scrolls; tabs keep their
-// numbers; whatever shows a tab of a collapsed group leaves its others hidden; no tab that the
-// visitor closed is shown by expanding. Must not know: how a row is laid out or moves.
+// chip in the first one. The chip, or the key g on a tab in the group, collapses the group to its
+// first tab, and expands it again. Invariants: a group depends only on its row; it is drawn while
+// nothing scrolls; tabs keep their numbers; showing a tab in a collapsed group leaves its other
+// tabs hidden; expanding never shows a tab that the visitor closed. Does not depend on how a row is
+// laid out or moves.
 
 import { shownHost } from "./host-name.js";
 import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
 
 /** Groups are drawn when nothing was painted for this long. */
 const REST_MS = 150;
-/** The part of the rows that may have a group: in a third, neighbours share a domain as well. */
+/** The share of rows that may have a group: in a third, neighbours also share a domain. */
 const PART_OF_ROWS = 0.5;
 const MOST_TABS = 4;
 const COLOURS = 8;
 const KEY = "g";
 
 /**
- * Returns the group {at, count} of a row whose tabs have these top-level `domains`, from the row's
- * 32 random `bits`; null in most rows. The rarer domain goes before .com, then the longer run.
+ * Returns the group {at, count} in a row whose tabs have these top-level `domains`, from the row's
+ * 32 random `bits`; null in most rows. A rarer domain takes precedence over .com, then the longer
+ * run.
  */
 export function groupOfRow(domains, bits) {
   if (bits / 2 ** 32 >= PART_OF_ROWS) return null;
@@ -27,30 +28,30 @@ export function groupOfRow(domains, bits) {
     if (runs.at(-1)?.domain === domain) runs.at(-1).count += 1;
     else runs.push({ domain, at, count: 1 });
   });
-  // A group of all tabs tells nothing.
+  // A group with all tabs would be meaningless.
   const rank = ({ domain, count }) => Math.min(count, MOST_TABS) + (domain === "com" ? 0 : 8);
   const [best] = runs.filter(({ domain, count }) => domain && count > 1 && runs.length > 1)
     .sort((one, other) => rank(other) - rank(one));
   return best ? { at: best.at, count: Math.min(best.count, MOST_TABS) } : null;
 }
 
-/** The tab groups of a wall. */
+/** A wall's tab groups. */
 export class TabGroups {
   #page;
   #closing;
   #describe;
   #timer = 0;
-  /** What is drawn in each row node: {number, members, domain, chip}. */
+  /** The drawn group in each row node: {number, members, domain, chip}. */
   #drawn = new Map();
-  /** The tabs that each collapsed group hides, by the number of its row. */
+  /** The tabs that each collapsed group hides, by row number. */
   #hidden = new Map();
   #shown = null;
   #layout = null;
   #status = document.createElement("p");
 
   /**
-   * `page` is the object of main.js; `closing` moves the tabs of a row that gets shorter;
-   * `describe()` describes the painted tabs again.
+   * `page` is main.js's object; `closing` moves the tabs in a row that gets shorter; `describe()`
+   * describes the painted tabs again.
    */
   constructor(page, { closing, describe }) {
     this.#page = page;
@@ -59,7 +60,7 @@ export class TabGroups {
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
-    // A chip that is pressed does not give its link the focus, for which the row would stop.
+    // Pressing a chip must not focus its link, because the row would stop.
     container.addEventListener("mousedown", (event) => {
       if (event.target.closest(".chip")) event.preventDefault();
     });
@@ -91,7 +92,7 @@ export class TabGroups {
     this.#page.paint();
   }
 
-  /** Returns what a description says of the tab's group, or "". */
+  /** Returns the description for the tab's group, or "". */
   wordsOf(index) {
     const row = this.#page.wall.rowOf(index);
     const group = row && this.#drawn.get(row.node);
@@ -121,7 +122,7 @@ export class TabGroups {
     for (const row of wall.rows) {
       const { number } = row;
       const hidden = this.#hiddenIn(row);
-      // What was shown again, and then closed by its cross, is not expanded.
+      // A tab that was shown again and then closed by its cross is not expanded.
       if (this.#hidden.has(number)) this.#hidden.set(number, hidden);
       const group = this.#groupOf(row);
       const first = row.cells.find(({ index }) => group?.members.includes(index));
@@ -132,7 +133,10 @@ export class TabGroups {
     this.#describe();
   }
 
-  /** The group of the row: {number, members, domain, colour}; null without or while it loads. */
+  /**
+   * Returns the row's group: {number, members, domain, colour}; null if there is none or while it
+   * loads.
+   */
   #groupOf({ number }) {
     const { layout, wall } = this.#page;
     const first = firstTabOfRow(layout, number);
@@ -177,7 +181,7 @@ export class TabGroups {
     if (this.wordsOf(index) !== "") this.#toggle(index);
   }
 
-  /** Collapses or expands the group of the tab. */
+  /** Collapses or expands the tab's group. */
   #toggle(index) {
     const { wall } = this.#page;
     const row = wall.rowOf(index);
@@ -185,7 +189,7 @@ export class TabGroups {
     const shown = members.filter((one) => wall.holds(row, one));
     const hidden = this.#hiddenIn(row);
     const isFocused = shown.includes(wall.indexOf(document.activeElement));
-    // The first tab stays beside the chip, and the open one, as in Firefox.
+    // The first tab and the open one stay next to the chip, as in Firefox.
     const others = shown.slice(1).filter((one) => one !== wall.opened);
     this.#closing.slide(row, shown[0], () => {
       if (hidden.length > 0) {

@@ -1,8 +1,8 @@
-// Owns the nodes of the wall: a pool of rows, each with a track of tabs, wider than the view.
-// Invariants: the pool is as large as the view needs, and its nodes stay when the layout changes;
-// the focus stays on its tab; titles enter by textContent only, icons as data:image/png only; one
-// tab has tabindex 0; other modules change wall and rows by methods only.
-// Must not know: where tabs come from, what opening one means, when tracks move.
+// Owns the wall's nodes: a pool of rows, each with a track of tabs that is wider than the view.
+// Invariants: the pool is as large as the view needs, and its nodes persist when the layout
+// changes; the focus stays on its tab; titles enter by textContent only, icons as data:image/png
+// only; one tab has tabindex 0; other modules change wall and rows by methods only. Does not depend
+// on the tabs' source, on what opening a tab means, or on when tracks move.
 
 import {
   activeColumn, bitsOfRow, firstTabOfRow, leftOnTrack, marqueeOf, MAX_WALL_PX, RowPositions,
@@ -11,7 +11,7 @@ import {
 
 const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
 
-/** The wall. A tab is named by its index in the TabStream; -1 is no tab. */
+/** The wall. A tab is identified by its index in the TabStream; -1 is no tab. */
 export class TabWall {
   /** `container` is the wall's empty element; `tabAt(index)` returns a tab or undefined. */
   constructor(container, tabAt) {
@@ -21,11 +21,11 @@ export class TabWall {
     this.rows = [];
     this.spare = [];
     this.cells = new WeakMap();
-    /** The tabs that the keyboard is on, that is open, that was searched for. */
+    /** The focused, the open, and the found tab. */
     this.cursor = 0;
     this.opened = -1;
     this.found = -1;
-    /** The tabs that are not shown, and the node of the row whose tabs keep their width. */
+    /** The hidden tabs, and the node of the row whose tabs keep their width. */
     this.closed = new Set();
     this.lockedNode = null;
     this.positions = new RowPositions();
@@ -40,7 +40,7 @@ export class TabWall {
     for (const row of this.rows) row.complete = false;
   }
 
-  /** The tabs of this row node keep their width when others are closed; null ends that. */
+  /** Makes this row node's tabs keep their width when others are closed; null ends this. */
   lockWidths(rowNode) {
     this.lockedNode = rowNode;
     for (const row of this.rows) row.complete = false;
@@ -53,7 +53,7 @@ export class TabWall {
     else this.closed.delete(index);
     if (!row) return;
     row.complete = false;
-    // The nodes of the other tabs stay as they are: one is moved.
+    // Only one node moves; the other tabs' nodes stay unchanged.
     const { cells, track } = row;
     if (isClosed) {
       cells.push(...cells.splice(this.columnOf(row, index), 1));
@@ -71,7 +71,7 @@ export class TabWall {
     this.positions = positions;
   }
 
-  /** Rows that are reset start at 0 if `still` is true. */
+  /** If `still` is true, rows that are reset start at 0. */
   setStill(still) {
     this.still = still;
   }
@@ -94,7 +94,7 @@ export class TabWall {
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
-  /** The numbers of the painted rows, {first, end}. */
+  /** The painted rows, {first, end}. */
   get painted() {
     const first = this.rows[0]?.number ?? 0;
     return { first, end: first + this.rows.length };
@@ -106,7 +106,9 @@ export class TabWall {
     if (this.container.style.height !== height) this.container.style.height = height;
   }
 
-  /** Paints the rows [first, end) of `total` known tabs, and reuses as many nodes as it can. */
+  /**
+   * Paints the rows [first, end) out of `total` known tabs, and reuses as many nodes as possible.
+   */
   paint(first, end, total) {
     const rows = this.rows;
     const stays = (row) => row.number >= first && row.number < end;
@@ -140,7 +142,7 @@ export class TabWall {
     return cell !== undefined;
   }
 
-  /** Draws the tab as the active one of its row; with -1, each row has its own again. */
+  /** Draws the tab as its row's active one; with -1, each row has its own active tab again. */
   markOpened(index) {
     this.opened = index;
     for (const row of this.rows) this.#markActive(row);
@@ -157,7 +159,7 @@ export class TabWall {
     return index >= 0 && this.columnOf(row, index) >= 0;
   }
 
-  /** Returns the column of the tab in the row, or -1. */
+  /** Returns the tab's column in the row, or -1. */
   columnOf(row, index) {
     return row.cells.findIndex((cell) => cell.index === index);
   }
@@ -209,7 +211,7 @@ export class TabWall {
     const shown = known.filter((index) => !this.closed.has(index));
     const closed = known.length - shown.length;
     while (row.cells.length < this.layout.maxColumns) this.#addCell(row);
-    // The tabs of a row that stays keep their places on the track.
+    // In a row that stays, tabs keep their positions on the track.
     const stays = row.number === number;
     row.number = number;
     row.first = first;
@@ -224,7 +226,7 @@ export class TabWall {
     const tabPx = isLocked ? row.tabPx : tabPxOfRow(this.layout, number, closed);
     const count = most - closed;
     if (!stays || row.tabPx !== tabPx || row.count !== count) {
-      // A track of few tabs ends with a gap, unless it is not to move.
+      // A track with few tabs ends with a gap, unless it must not move.
       const leastPx = tabPx + (isLocked ? 0 : this.layout.widthPx);
       const trackPx = Math.max(count * tabPx + this.layout.plusPx, leastPx);
       this.#resetTrack(row, stays, tabPx, count, trackPx);
@@ -239,7 +241,7 @@ export class TabWall {
     row.track.append(cell.link);
   }
 
-  /** Lays the row's tabs out again, where they are seen if the row `stays`. */
+  /** Lays out the row's tabs again, where they are visible if the row `stays`. */
   #resetTrack(row, stays, tabPx, count, cyclePx) {
     const random = bitsOfRow(row.number);
     this.beforeReset(row);
@@ -260,7 +262,7 @@ export class TabWall {
     this.wrapTrack(row, row.shiftPx);
   }
 
-  /** Takes the tabs that left at one edge of the row to the other. */
+  /** Moves tabs that left at one edge of the row to the other. */
   wrapTrack(row, shiftPx) {
     const { tabPx, cyclePx, count, marquee } = row;
     const { widthPx } = this.layout;
@@ -286,7 +288,7 @@ export class TabWall {
     });
   }
 
-  /** Where the cursor's tab is not painted, the stop is in the middle of the view. */
+  /** If the focused tab is not painted, the tab stop is in the view's middle. */
   #placeTabStop() {
     const rows = this.rows.filter((row) => row.cells[0].index >= 0);
     const stop = this.#cellOf(this.cursor) ?? rows[rows.length >> 1]?.cells[0];

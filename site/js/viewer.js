@@ -1,9 +1,9 @@
 // Owns the viewer, which shows one site in a frame, with its title, hostname and buttons.
-// Invariants: one site at a time, each in a new frame that is removed when it is closed; the frame
-// is sandboxed: it keeps its own origin, which is never ours (`readBundle` refuses our host), it
-// cannot navigate this page, and it gets no referrer and no cookies where the browser supports
-// that; a hostname is shown only while it is that of the page in the frame, as far as is known.
-// Must not know: rows, bundles.
+// Invariants: there is one site at a time, each in a new frame that is removed when it is closed.
+// The frame is sandboxed: it keeps its own origin, which is never ours (`readBundle` rejects our
+// host), it cannot navigate this page, and it gets no referrer and, if the browser supports this,
+// no cookies. A hostname is shown only while we believe that it belongs to the page in the frame.
+// Does not depend on rows or bundles.
 
 import { shownHost } from "./host-name.js";
 
@@ -17,10 +17,10 @@ const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
 /** A page that has not loaded by then may never load: the viewer suggests a new tab instead. */
 const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
-/** A click on one of these is no click beside the site, which closes it. */
+/** A click on one of these does not close the site, unlike other clicks outside it. */
 const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar";
 
-/** Shows the site of one tab. */
+/** Shows one tab's site. */
 export class SiteViewer {
   #element;
   #contact;
@@ -42,7 +42,7 @@ export class SiteViewer {
     this.#part("close").addEventListener("click", () => this.close());
     this.#part("copy").addEventListener("click", () => void this.#copy());
     document.addEventListener("keydown", ({ key }) => {
-      // Escape closes what is in front of the site first.
+      // Escape first closes anything in front of the site.
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
@@ -56,7 +56,7 @@ export class SiteViewer {
     return !this.#element.hidden;
   }
 
-  /** Shows the site of `tab`, as `readEntry` in bundles.js returns it. */
+  /** Shows the site for `tab`, as `readEntry` in bundles.js returns it. */
   open(tab) {
     const icon = this.#part("icon");
     icon.hidden = tab.icon === "";
@@ -90,7 +90,9 @@ export class SiteViewer {
     );
   }
 
-  /** Moves the focus to the viewer's button, or if `isWhole` to the viewer, which is no control. */
+  /**
+   * Moves the focus to the viewer's button, or if `isWhole` to the viewer, which is not a control.
+   */
   focus(isWhole) {
     (isWhole ? this.#element : this.#part("close")).focus({ preventScroll: true });
   }
@@ -104,7 +106,7 @@ export class SiteViewer {
     this.#onClosed();
   }
 
-  /** The frame shows another page now, and the browser does not tell which. */
+  /** Called when the frame shows another page. The browser does not reveal which. */
   #leaveSite() {
     this.#part("icon").hidden = true;
     this.#part("host").textContent = `Another page, reached from ${shownHost(this.#tab.host)}`;
@@ -134,7 +136,10 @@ export class SiteViewer {
   }
 }
 
-/** The link that reports a tab: a mail whose subject names the host, or the page for reports. */
+/**
+ * Returns the link that reports a tab: a mail whose subject contains the host, or the page for
+ * reports.
+ */
 function reportAddress(contact, tab) {
   if (!contact.startsWith("mailto:")) return contact;
   return `${contact}?subject=${encodeURIComponent(`EveryTab: ${tab.host}`)}`;

@@ -1,10 +1,10 @@
-// Owns the session's storage, which lasts as long as the tab of the browser. Invariant: where the
-// browser refuses storage, nothing is kept, and nothing is thrown. js/page-skin.js, which is no
-// module, reads two of the values by itself. Must not know: what is kept.
+// Owns the session's storage, which lasts as long as this browser tab. Invariant: if the browser
+// refuses storage, nothing is stored, and nothing is thrown. js/page-skin.js, which is not a
+// module, reads two values by itself. Does not depend on what is stored.
 
-/** Has the methods of a Storage that are used. */
+/** Implements the Storage methods that we use. */
 export const visitStorage = {
-  /** Returns the text that was kept, or null. */
+  /** Returns the stored text, or null. */
   getItem(key) {
     try {
       return sessionStorage.getItem(key);
@@ -18,12 +18,12 @@ export const visitStorage = {
     try {
       sessionStorage.setItem(key, text);
     } catch {
-      // There is no room, or storage is forbidden.
+      // Storage is full or forbidden.
     }
   },
 };
 
-/** Returns the value that was kept as JSON; null if there is none or it cannot be read. */
+/** Returns the stored JSON value; null if it is missing or cannot be parsed. */
 export function readVisit(key) {
   try {
     return JSON.parse(visitStorage.getItem(key));

@@ -1,5 +1,5 @@
-// Accessibility of the page in a real browser: what axe and html-validate know, names and
-// descriptions, contrast. Skipped with a message if a program it needs is not installed.
+// Accessibility in a real browser: the rules of axe and html-validate, names and descriptions,
+// contrast. Skipped with a message if a required program is not installed.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const withoutPackages = existsSync(AXE) ? false : `no ${AXE}; scripts/install/te
 const SKINS = ["chrome", "edge", "firefox", "safari"];
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const CALM = { "prefers-reduced-motion": "reduce" };
-/** Width and height, colour scheme, further media features of the visits that axe checks. */
+/** Window size, colour scheme and further media features for the visits that axe checks. */
 const VIEWS = [
   [[360, 780], "dark", {}],
   [[1440, 900], "light", {}],
@@ -38,7 +38,7 @@ const setTyped = (text) => `(() => {
 })()`;
 const pressKey = (key) => `document.activeElement.dispatchEvent(
   new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true }))`;
-/** The states of the wall, one after the other: name, what leads there, what is then true. */
+/** The wall's states, one after another: name, how to get there, the expected condition. */
 const STATES = [
   ["wall", "", FILLED],
   ...SKINS.map((skin) => [skin, setSkin(skin), FILLED]),
@@ -63,11 +63,11 @@ const STATES = [
     "document.querySelector('.wall.all-closed')"],
 ];
 
-/** Rows like the first ones, that no state changes: axe takes most of its time for them. */
+/** Rows like the first ones, which no state changes: axe spends most time on them. */
 const LATER_ROWS = ".row:nth-child(n + 5)" +
   ":not(.has-group, :has(.has-group, .found, .opened, :focus))";
 
-/** The faults that axe finds, in short, but for those in what is left out. */
+/** Returns the faults that axe finds, in short, except in the excluded elements. */
 async function faultsIn(page, leftOut = []) {
   const run = `axe.run({ exclude: ${JSON.stringify(leftOut)} },
     { iframes: false, runOnly: ${JSON.stringify(TAGS)} })
@@ -96,7 +96,7 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
         for (const [state, act, isThere] of path === "" ? STATES : []) {
           await page.evaluate(act);
           await page.until(state, isThere);
-          // The first state has all rows looked at.
+          // In the first state all rows are checked.
           const leftOut = state === STATES[0][0] ? [] : [LATER_ROWS];
           assert.deepEqual(await faultsIn(page, leftOut), [], state);
         }
@@ -128,7 +128,7 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
     await page.until("descriptions", described);
     await scrollBy(page, 3_000);
     await page.until("descriptions of other tabs", described);
-    // What is focused right after a scroll is described without waiting.
+    // An element that gets the focus right after a scroll is described immediately.
     const atOnce = await page.evaluate(`(async () => {
       window.scrollBy(0, 3000);
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -160,7 +160,7 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
   });
 });
 
-/** The least contrast (WCAG 2) of the tabs' marks to what is below them. */
+/** Returns the minimum contrast (WCAG 2) between tabs' marks and their background. */
 const LEAST_CONTRAST = `(() => {
   const linear = (part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const light = (colour) => {

@@ -1,6 +1,6 @@
-// Measures the page beside a plain rendering (plain.js), in the same browser, over the same
-// sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's
-// CPU. Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
+// Compares the page with a plain rendering (plain.js), in the same browser, over the same sample
+// site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are this thread's CPU.
+// Numbers go to stdout: one object per run, and at the end the medians over ROUNDS (3) runs each.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { sampleSite } from "./sample.mjs";
 import { serveSample } from "./server.mjs";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
-/** "Fast 4G" of Chromium's developer tools, in bytes a second and milliseconds. */
+/** Chromium's "Fast 4G" preset, in bytes per second and milliseconds. */
 const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
@@ -99,7 +99,7 @@ async function measureLoad(page, url) {
   };
 }
 
-/** As many frames as take the view through 50 bundles of 120 tabs, ten a row. */
+/** The frames that the view needs to pass 50 bundles with 120 tabs, ten per row. */
 async function measureScroll(page) {
   const frames = Math.ceil((50 * 12 * 46) / STEP_PX);
   const before = await metrics(page);

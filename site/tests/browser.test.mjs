@@ -247,7 +247,8 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
       await page.key("Tab");
       stops.push(await page.evaluate("document.activeElement.id"));
     }
-    // The pages, the "+", and what follows the skin: the tabs or a button of the bar above them.
+    // The pages, the "+", and the next element, which depends on the skin: the tabs or a button in
+    // the bar above them.
     const named = ["map-link", "", "", "", "", "shuffle", "find", "dive", "motion", "skin"];
     assert.deepEqual(stops.slice(0, named.length), named);
     assert.equal(await page.evaluate(focused), 0);

@@ -1,6 +1,7 @@
 // Owns a headless Chromium: starts it, speaks the DevTools protocol with it over a pipe, stops it.
-// Invariants: no dependency and no open port; the browser resolves no name and sends no
-// request to any host but loopback; its profile is a temporary folder that is deleted at the end.
+// Invariants: this has no dependency and opens no port; the browser resolves only loopback names
+// and sends requests only to loopback; its profile is a temporary directory that is deleted at the
+// end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { PATIENCE_MS, until } from "./patience.mjs";
 
 /** Debian's headless shell is Chromium without its windows, and takes half the processor time. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-/** What a message about a page says of it. */
+/** The part of a page's state that failure messages show. */
 const SEEN = `JSON.stringify({
   url: location.href, scrolled: Math.round(scrollY), focus: document.activeElement?.id,
   tabs: document.querySelectorAll('.row .tab[href]').length,
@@ -31,7 +32,7 @@ export function findChromium() {
 }
 
 export class Chromium {
-  /** `options` come last on the command line, where they override others. */
+  /** `options` are last on the command line, where they override others. */
   constructor(program, options = []) {
     this.profile = mkdtempSync(join(tmpdir(), "everytab-chromium-"));
     this.child = spawn(program, [
@@ -81,9 +82,9 @@ export class Chromium {
     return answer;
   }
 
-  /** Opens an empty page of the given size; `media` emulates CSS features, `phone` a phone. */
+  /** Opens an empty page with the given size; `media` emulates CSS features, `phone` a phone. */
   async page({ width = 1280, height = 800, media = {}, phone = false, scale = 1 } = {}) {
-    // Of the tabs of one window only one is visible, and frames of the others are not drawn.
+    // Only one tab per window is visible, and the others draw no frames.
     const { targetId } = await this.call("Target.createTarget", {
       url: "about:blank", newWindow: true,
     });
@@ -173,7 +174,7 @@ export class Page {
     await until("the reloaded document", () => isReplaced);
   }
 
-  /** The value of a JavaScript expression in the page, promises awaited. */
+  /** Returns the value of a JavaScript expression in the page, with promises awaited. */
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.call("Runtime.evaluate", {
       expression,

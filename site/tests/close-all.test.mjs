@@ -1,5 +1,5 @@
-// Closing all tabs while a site is open, in a real browser: what stays open and what does not.
-// Skipped with a message if no Chromium is installed.
+// Closing all tabs while a site is open, in a real browser: which parts remain open. Skipped with a
+// message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -22,7 +22,7 @@ describe("closing all tabs while a site is open", { skip, concurrency: false }, 
     await page.evaluate("document.querySelector('.row .tab[tabindex=\"0\"]').focus()");
     await page.key("Delete");
     await page.until("the bar", "document.querySelector('.closing-bar:not([hidden])')");
-    // A click of the mouse could meet a cross: tabs move after a closing.
+    // A mouse click could hit a cross, because tabs move after a closing.
     await page.evaluate(`document.querySelector('.row .tab[href]:not(.outside, [hidden])')
       .click()`);
     await page.until("the site", `document.querySelector('#site').dataset.state === 'shown' &&
@@ -33,7 +33,7 @@ describe("closing all tabs while a site is open", { skip, concurrency: false }, 
     await page.evaluate("[...document.querySelectorAll('.closing-bar button')].at(-1).click()");
     await page.until("the question", QUESTION);
   };
-  /** Clicks at the left edge of the element's middle, where it has no button. */
+  /** Clicks at the left edge of the element's middle, where there is no button. */
   const clickAt = async (page, selector, byPx = 3) => {
     const at = await page.evaluate(`(() => {
       const box = document.querySelector('${selector}').getBoundingClientRect();

@@ -1,5 +1,5 @@
-// Closing tabs in a real browser: by the cross and by keys, what brings them back, what a reload
-// and Back show, and closing all. Skipped with a message if no Chromium is installed.
+// Closing tabs in a real browser: by the cross and by keys, reopening them, the state after a
+// reload and Back, and closing all. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -12,7 +12,7 @@ const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 4;
-/** The tabs of one row as they are seen, from the left: their address and left edge. */
+/** One row's visible tabs, from the left: their address and left edge. */
 const TABS = `[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.tab[href]')]
   .filter((tab) => !tab.hidden)
   .map((tab) => ({ href: tab.href, left: Math.round(tab.getBoundingClientRect().left) }))
@@ -20,11 +20,13 @@ const TABS = `[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.t
 const STOPPED = `document.querySelectorAll('.row')[${ROW}]
   .getAnimations({ subtree: true }).length === 0`;
 const BAR = "document.querySelector('.closing-bar:not([hidden]) p')?.textContent";
-/** The tabs of the rows in view. */
+/** The tabs in visible rows. */
 const SHOWN = `[...document.querySelectorAll('.row')]
   .filter((row) => row.getBoundingClientRect().top < innerHeight - 10)
   .flatMap((row) => [...row.querySelectorAll('.tab[href]:not([hidden])')]).map(String).sort()`;
-/** Waits until these tabs are in view, the JSON of SHOWN; says which others are. */
+/**
+ * Waits until these tabs are in view (the JSON from SHOWN). On failure it reports the visible ones.
+ */
 const sameTabs = async (page, wanted) => {
   let shown = "";
   await until("the same tabs", async () => {
@@ -46,8 +48,8 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     visits.visit(sampleSite({ bundles: 40 }), { view, until: FILLED, ...more });
   const tabs = (page) => page.evaluate(TABS);
   /**
-   * Points at the cross of a tab near the middle of the row, which then stops. Where the row has
-   * such a tab, three more come after it before the "+", which moves with the tabs.
+   * Hovers the cross of a tab near the middle of the row, which then stops. If possible this is a
+   * tab with three more tabs before the "+", which moves with the tabs.
    */
   const pointAtCross = async (page, side = "right") => {
     const y = await page.evaluate(
@@ -181,7 +183,7 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     const host = new URL(href).hostname;
     await page.click(x, y);
     await page.until("its end", `${BAR}?.startsWith('You have closed 1.')`);
-    // At once, since the page writes its own address whenever it comes to rest.
+    // Do this immediately, because the page writes its own address whenever it comes to rest.
     await page.reload(() => page.evaluate(
       `history.replaceState(null, "", "#seed=7&site=${host}"); location.reload()`));
     await page.until("the tab", `document.querySelector('.tab.found')?.href ===

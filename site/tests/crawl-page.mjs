@@ -1,9 +1,8 @@
-// The page of the HTTP service in real browsers, run by `worker/tests/scan/crawl_page.rs`, which
-// has started the service, a worker and a small internet: crawl-page.mjs SETTINGS, as JSON. A line
-// on stdout that begins with "please " asks that test for something, and a line on stdin says that
-// it was done. Invariants: a browser is behind a proxy on loopback, which counts requests and can
-// cut the service off; nothing but its origin is asked. A browser that is missing fails where CI
-// is true.
+// Tests the HTTP service's page in real browsers. `worker/tests/scan/crawl_page.rs` runs this after
+// it has started the service, a worker and a small internet: crawl-page.mjs SETTINGS, as JSON. A
+// line on stdout that starts with "please " requests an action from that test, and a line on stdin
+// confirms it. Invariants: a browser is behind a proxy on loopback, which counts requests and can
+// cut the service off; only its origin is requested. A missing browser is a failure if CI is true.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -21,12 +20,12 @@ const NODE = process.env.EVERYTAB_NODE ??
 const AXE = `${NODE}/node_modules/axe-core/axe.min.js`;
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const UNKNOWN_KEY = `et_${"a".repeat(12)}_${"a".repeat(52)}`;
-/** Pictures to look at are put there, if it is set. */
+/** If this is set, screenshots are stored there. */
 const SHOTS = process.env.EVERYTAB_PAGE_SHOTS;
-/** Colour scheme and size of the window. */
+/** The window's colour scheme and size. */
 const LOOKS = [["light", 1280, 1000], ["dark", 390, 844],
   ...(SHOTS ? [["dark", 1280, 1000], ["light", 390, 844]] : [])];
-/** What the page keeps of a feed. */
+/** Maximum feed rows that the page keeps. */
 const MOST_ROWS = 200;
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -34,7 +33,7 @@ let lastAsked = Promise.resolve();
 
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** Asks the test that runs this for something; one at a time. */
+/** Requests an action from the test that runs this; one at a time. */
 function please(what) {
   lastAsked = lastAsked.then(() => {
     console.log(`please ${what}`);
@@ -43,7 +42,7 @@ function please(what) {
   return lastAsked;
 }
 
-/** A proxy before the service. `asked` are the paths that it saw. */
+/** A proxy in front of the service. `asked` are the paths that it saw. */
 class Proxy {
   asked = [];
   #isCut = false;
@@ -105,7 +104,7 @@ async function show(page, aKey) {
   await page.enter();
 }
 
-/** Whose keys there are: none, one that is none, one without crawls. */
+/** The kinds of keys: no key, a malformed one, one without crawls. */
 async function keys(page, look, { newKey }, { origin, asked }) {
   await page.open(`${origin}/`);
   await page.until("the form for a key", isShown("asking"));
@@ -167,7 +166,7 @@ async function onePage(page) {
   await page.until("a refusal", "document.getElementById('one-said').className === 'bad'");
 }
 
-/** URLs and titles that try to be more than text, and a thousand of them at a time. */
+/** Tests URLs and titles that try to be markup, a thousand at a time. */
 async function strangers(page, look, { strange, strangeName }) {
   await page.evaluate(`location.hash = '${strange}'`);
   await page.until("the strange crawl", `${text("crawl-title")} === '${strangeName}'`);
@@ -204,19 +203,21 @@ async function strangers(page, look, { strange, strangeName }) {
   assert.ok(first.includes("number 999 "), first);
   const longest = await page.evaluate("window.longest");
   console.log(`a thousand rows: the longest frame took ${Math.round(longest)} ms`);
-  // How long that takes depends on what else the machine does; how much of it there is does not.
+  // The duration depends on this host's load, but the amount of work does not.
   const most = await page.evaluate("window.most");
   assert.ok(most > 0 && most <= MOST_ROWS, `${most} rows in a frame`);
 }
 
-/** The service is away, and comes back; a reload keeps key and crawl. */
+/**
+ * Tests that the service becomes unreachable and returns, and that a reload keeps key and crawl.
+ */
 async function away(page, { strange, strangeName }, proxy) {
   proxy.isCut = true;
   await page.until("that it is away", `${text("notice")}.startsWith('The service is away')`);
   const [during, since] = [proxy.asked.length, performance.now()];
   await sleep(1_500);
-  // Those that were under way, and as many after each pause of a few seconds, however long this
-  // program had to wait for its turn.
+  // The requests in flight, and as many after each pause of a few seconds, however long this
+  // program had to wait.
   const most = 4 * (1 + Math.floor((performance.now() - since) / 2_500));
   const asked = proxy.asked.slice(during);
   assert.ok(asked.length <= most, `it is asked again and again: ${asked}`);
@@ -234,7 +235,7 @@ async function away(page, { strange, strangeName }, proxy) {
   await page.evaluate(press("forget"));
 }
 
-/** A key that may ask seldom: the pause that the service asks for is kept. */
+/** Tests a key with a low rate: the page keeps the pause that the service requests. */
 async function throttled(page, look, { slowKey }) {
   await page.evaluate(`(() => {
     window.sent = [];
@@ -261,7 +262,7 @@ async function throttled(page, look, { slowKey }) {
   await page.evaluate(press("forget"));
 }
 
-/** Each control is reached by the key Tab, in the order of the page. */
+/** Tests that Tab reaches each control, in the page's order. */
 async function keyboard(page, { key }) {
   await show(page, key);
   await page.until("the page", isShown("shown"));
@@ -278,7 +279,7 @@ async function keyboard(page, { key }) {
     reached.join());
 }
 
-/** A crawl under way, with all that is told of it. */
+/** Tests a running crawl, with everything that the page shows about it. */
 async function longCrawl(page, look, { long }) {
   await page.evaluate(`location.hash = '${long}'`);
   await page.until("hosts that wait", "document.getElementById('hosts').rows.length > 2");
@@ -295,7 +296,7 @@ async function longCrawl(page, look, { long }) {
   assert.ok(await page.evaluate(`${parts} === ${sum("known")}`));
 }
 
-/** Looks at a state: a picture, and what axe finds, on a wide and a small screen. */
+/** Checks a state: takes a screenshot and runs axe, on a wide and a small screen. */
 async function lookWith(page, name) {
   const axe = existsSync(AXE) ? readFileSync(AXE, "utf8") : null;
   if (axe) await page.evaluate(axe);
@@ -319,7 +320,7 @@ async function lookWith(page, name) {
   await page.resize(1280, 1000);
 }
 
-/** The page in one browser; `look` is for what only one of them tells. */
+/** Tests the page in one browser; `look` is for checks that only one of them supports. */
 async function everything(page, look, visitor, proxy) {
   await keys(page, look, visitor, proxy);
   await ownCrawl(page, look, visitor);
@@ -343,7 +344,7 @@ async function inChromium(program, visitor, proxy) {
     page.tab = () => page.key("Tab");
     await everything(page, (name) => lookWith(page, name), visitor, proxy);
     assert.deepEqual(others, []);
-    // A browser logs each answer that is an error.
+    // A browser logs each error response.
     const expected = /Failed to load resource/;
     assert.deepEqual(page.troubles.filter((trouble) => !expected.test(trouble)), []);
   } finally {
@@ -369,8 +370,8 @@ async function isValid() {
   const { HtmlValidate } = await import(validator);
   const { results } = await new HtmlValidate({
     extends: ["html-validate:recommended"],
-    // What scrolls is a region, so that the keyboard reaches it; sections are the page's cards.
-    // A key is not to be kept by the browser.
+    // Scrollable areas are regions, so that the keyboard reaches them; sections are the page's
+    // cards. The browser should not store a key.
     rules: {
       "prefer-native-element": ["error", { exclude: ["region"] }],
       "autocomplete-password": "off",

@@ -1,5 +1,5 @@
-// Diving to random sites in a real browser: by button and space key, its steps of the history, and
-// tabs that are late. Skipped with a message if no Chromium is installed.
+// Diving to random sites in a real browser: by button and space key, history entries, and late
+// tabs. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ const SPACE = { key: " ", code: "Space", windowsVirtualKeyCode: 32 };
 describe("diving", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Waits for the site that was dived to, which is not `former`; returns its host. */
+  /** Waits for the site opened by a dive, other than `former`; returns its host. */
   const shown = async (page, former) => {
     await page.until("another site", `document.querySelector('#site').dataset.state === 'shown' &&
       !document.querySelector('#site').hidden && ${HOST} !== ${JSON.stringify(former)} &&

@@ -14,11 +14,11 @@ const READY = `${FILLED} &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 5;
-/** Whether the wall is another one; the whole seed counts, since that of a new wall is the time. */
+/** True if this is another wall. Compares the whole seed, because a new wall's seed is the time. */
 const ELSEWHERE = "!/^#seed=7(?:&|$)/.test(location.hash)";
-/** A tap that has done nothing by then was none. */
+/** A tap that had no effect after this time was not recognized. */
 const LOST_TAP_MS = 10_000;
-/** Where a tab of the row is, and whether the row's tabs fill it without a gap. */
+/** The position of a tab in the row, and whether the row's tabs fill it without a gap. */
 const TRACK = `(() => {
   const row = document.querySelectorAll('.row')[${ROW}];
   const lefts = [...row.querySelectorAll('.tab:not([hidden])')]
@@ -57,8 +57,8 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
   });
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   /**
-   * Presses, moves by `byPx` in ten steps, and releases. The events tell of a rest before the
-   * release, or if `isThrow` of none, at whatever time they come.
+   * Presses, moves by `byPx` in ten steps, and releases. The events' timestamps show a rest before
+   * the release, or none if `isThrow`, whenever they arrive.
    */
   const drag = async (page, { x, y }, byPx, isThrow = false) => {
     await page.pointAt(x, y);
@@ -210,7 +210,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
-  // A finger that moved sends no click, so the next one is that of another tap.
+  // A finger that moved sends no click, so the next click belongs to another tap.
   test("after a swipe a tap on a control works", async () => {
     const { page } = await visit(PHONE);
     // On a busy machine a tap may last too long to be one: each attempt begins with a swipe.

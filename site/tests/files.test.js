@@ -1,4 +1,4 @@
-// Checks the files of the page without a browser: sizes, imports, references, heads, policy.
+// Checks the page's files without a browser: sizes, imports, references, heads, policy.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -107,7 +107,7 @@ test("the policy forbids everything but our own files and https frames, on every
   }
 });
 
-/** The tags of a page's head in order, without what each page says of itself. */
+/** Returns the tags in a page's head in order, without those that describe only this page. */
 function commonHead(page) {
   const head = /<head>([^]*)<\/head>/.exec(read(page))[1];
   const own = [
@@ -137,12 +137,12 @@ test("the heads of all pages agree but for what each page says of itself", () =>
       'media="print, (forced-colors: active), (prefers-contrast: more)">',
   ];
   for (const [i, head] of others.entries()) {
-    // The map has a style of its own.
+    // The map has a separate style.
     const expected = PAGES[i + 1] === "map.html"
       ? styles.map((style) => style.replace("pages", "map")) : styles;
     assert.deepEqual(head, [...first, ...expected], PAGES[i + 1]);
   }
-  // The style is set before the first painting: by a script that is no module.
+  // The style is set before the first painting, by a script that is not a module.
   for (const page of PAGES.slice(1)) {
     assert.match(read(page), /<script src="\/?js\/page-skin\.js"><\/script>\n/, page);
   }

@@ -1,5 +1,6 @@
 // Owns a headless Firefox: starts it, speaks WebDriver BiDi with it on loopback, stops it.
-// Invariants: no dependency; its profile is a temporary folder that is deleted at the end.
+// Invariants: this has no dependency; its profile is a temporary directory that is deleted at the
+// end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +10,7 @@ import { until } from "./patience.mjs";
 import { openWebSocket } from "./websocket.mjs";
 
 const NAMES = ["firefox-esr", "firefox"];
-/** A step of the history that has not come by then was dropped, also on a busy machine. */
+/** If a history step has not happened by then, it was dropped, even on a busy host. */
 const DROPPED_MS = 10_000;
 
 /** The browser's program: EVERYTAB_FIREFOX, else the first found on the path, else null. */
@@ -21,10 +22,10 @@ export function findFirefox() {
   return null;
 }
 
-/** Starts the browser and a session in a window of the given size. */
+/** Starts the browser and a session in a window with the given size. */
 export async function openFirefox(program, { width = 1280, height = 800 } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "everytab-firefox-"));
-  // Port 0: any free one, which the browser then writes into its profile.
+  // With port 0 the browser chooses a free one and writes it into its profile.
   const child = spawn(program, [
     "--headless", "--remote-debugging-port", "0", "--no-remote", "--profile", profile,
     `--width=${width}`, `--height=${height}`,
@@ -41,7 +42,7 @@ export async function openFirefox(program, { width = 1280, height = 800 } = {}) 
 }
 
 class Firefox {
-  /** Errors of scripts and of the console since the last page was opened. */
+  /** Errors from scripts and the console since the last page was opened. */
   troubles = [];
 
   constructor(child, profile, gone) {
@@ -86,7 +87,7 @@ class Firefox {
     return this.call("browsingContext.navigate", { context: this.context, url, wait: "complete" });
   }
 
-  /** The value of a JavaScript expression in the page, as far as JSON has it. */
+  /** Returns the value of a JavaScript expression in the page, if JSON can represent it. */
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.call("script.evaluate", {
       expression: `Promise.resolve(${expression}).then((value) => JSON.stringify(value))`,
@@ -104,8 +105,8 @@ class Firefox {
 
   /**
    * Goes "back" or "forward" in the history, at most `attempts` times, and waits until the
-   * expression is true. Firefox drops a step that comes before its parent process has recorded the
-   * last one, which no script can see.
+   * expression is true. Firefox drops a step that arrives before its parent process has recorded
+   * the last one, and no script can see this.
    */
   async step(direction, expression, attempts = 10) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
@@ -120,7 +121,7 @@ class Firefox {
     throw new Error(`never came: the step ${direction}`);
   }
 
-  /** Moves the mouse by real input to each of the points, pressing it at the first if `isDrag`. */
+  /** Moves the mouse to each point by real input, and presses it at the first point if `isDrag`. */
   async point(points, isDrag = false) {
     const move = ({ x, y }) => ({
       type: "pointerMove", x: Math.round(x), y: Math.round(y), duration: 20,

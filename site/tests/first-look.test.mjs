@@ -1,5 +1,5 @@
-// What the page says of itself before it has tabs, and what it keeps when others do not come.
-// Skipped with a message if no Chromium is installed.
+// How the page describes itself before it has tabs, and which parts it keeps when others fail to
+// load. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,7 +10,7 @@ import { atRest, FILLED, PAINTED, scrollBy, visitsOfSuite } from "./visit.mjs";
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const MOTTO = "Every website on the internet, one tab each";
-/** The words of the bar that are in view, as one line each. */
+/** The visible text in the bar, one line per element. */
 const BAR = `[...document.querySelectorAll('#bar p')].filter((one) => {
   const box = one.getBoundingClientRect();
   const bar = document.querySelector('#bar').getBoundingClientRect();

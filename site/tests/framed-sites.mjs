@@ -1,5 +1,6 @@
-// Owns an HTTPS server on loopback that stands for websites in frames: pages that use their own
-// font, module and requests, and have links. Pages report what worked; reports are kept.
+// Owns an HTTPS server on loopback for websites in frames: pages that use their own font, module
+// and requests, and have links. Pages report which parts worked, and this module keeps their
+// reports.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -55,7 +56,7 @@ export async function serveFramedSites() {
   };
 }
 
-/** The first font that is installed here: any will do. */
+/** The first installed font. Any font is fine. */
 function anyFont() {
   const file = readdirSync(FONTS, { recursive: true }).find((name) => /\.(?:ttf|otf)$/.test(name));
   if (!file) throw new Error(`no font in ${FONTS}; install fonts-dejavu-core`);

@@ -1,5 +1,5 @@
-// Sites in frames, in a real browser with a real HTTPS server: what works in them, what the viewer
-// says of them. Skipped with a message if no Chromium is installed.
+// Sites in frames, in a real browser with a real HTTPS server: which features work in them, and the
+// viewer's text about them. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -35,7 +35,7 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     await sites?.close();
   });
 
-  /** A wall whose tabs are all of `host`. */
+  /** Returns a wall whose tabs all belong to `host`. */
   const visitTabsOf = (host, view) => {
     const sample = sampleSite({ bundles: 1, tabsABundle: 200 });
     const { entries } = sample.bundle(0);
@@ -52,7 +52,7 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
   };
   const reported = (what) =>
     until(what, () => sites.reports.includes(what), () => `: ${sites.reports}`);
-  /** Clicks in the frame, `share` of its width from its left edge. */
+  /** Clicks in the frame, at `share` times its width from its left edge. */
   const clickInFrame = async (page, share) => {
     const box = await page.evaluate(`(() => {
       const { left, top, width, height } = document.querySelector('iframe').getBoundingClientRect();

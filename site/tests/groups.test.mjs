@@ -1,6 +1,6 @@
-// Tab groups in a real browser: which tabs they hold, how the chip and the key collapse them, and
-// what closing, scrolling and another layout leave of them. Skipped with a message if no Chromium
-// is installed.
+// Tab groups in a real browser: their tabs, how the chip and the key collapse them, and their state
+// after closing, scrolling and a layout change. Skipped with a message if Chromium is not
+// installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ const CHIP = ".has-group .chip";
 const READY = `${FILLED} && document.querySelector('${CHIP}') &&
   !document.querySelector('.row:not([hidden]) .coming:not([hidden])') &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
-/** Each group: its chip, the domains of its tabs, the addresses of its row's tabs, in order. */
+/** Each group: its chip, its tabs' domains, the addresses in its row, in order. */
 const GROUPS = `[...document.querySelectorAll('.row.has-group:not([hidden])')].map((row) => {
   const tabs = [...row.querySelectorAll('.tab[href]:not([hidden])')];
   const inGroup = tabs.filter((tab) => tab.classList.contains('in-group'));
@@ -30,7 +30,7 @@ const GROUPS = `[...document.querySelectorAll('.row.has-group:not([hidden])')].m
     hrefs: tabs.map(String),
   };
 })`;
-/** The row of the chip that was clicked last, and the same of it. */
+/** The row whose chip was clicked last, in the same form. */
 const AIMED = `(${GROUPS})[[...document.querySelectorAll('.row.has-group:not([hidden])')]
   .indexOf(window.aimedRow ??= window.aimed.closest('.row'))]`;
 const key = (name) => `document.activeElement.dispatchEvent(
@@ -133,7 +133,7 @@ describe("tab groups", { skip, concurrency: false }, () => {
   test("closing the first tab of a collapsed group shows the others, which stay closed if closed",
     async () => {
       const { page } = await visit({ media: CALM });
-      // A tab of the group is closed, then the group is collapsed and its first tab closed.
+      // Close a tab in the group, then collapse the group and close its first tab.
       await page.evaluate(`(() => {
         const row = [...document.querySelectorAll('.row.has-group')]
           .find((one) => one.querySelectorAll('.in-group').length > 2);

@@ -8,7 +8,7 @@ test("a host is shown in its script where the script shows what it is", () => {
   for (const host of [
     "example.com", "www.bücher.de", "日本語.jp", "ελλάδα.gr", "президент.рф", "한국어.kr", "東京タワー.jp",
     "例え-abc.jp", "tシャツ通販.jp", "مثال.com", "उदाहरण.भारत", "ไทย.th", "აბგ.ge", "ısparta.com.tr",
-    // Wholly like Latin letters, but below a domain of their own script.
+    // All letters look like Latin ones, but the domain has their own script.
     "аррӏе.рф",
   ]) {
     assert.equal(shownHost(encoded(host)), host);

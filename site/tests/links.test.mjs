@@ -1,5 +1,5 @@
-// The page's address in a real browser: what a link shows, cold and with any module late, what
-// reload and Back show. Skipped with a message if no Chromium is installed.
+// The page's address in a real browser: the view that a link opens, cold and with any module late,
+// and after reload and Back. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -10,17 +10,17 @@ import { atRest, clickOn, FILLED, PAINTED, scrollBy, Visits, visitsOfSuite } fro
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
-/** "Fast 4G" of Chromium's developer tools, in bytes a second and milliseconds. */
+/** Chromium's "Fast 4G" preset, in bytes per second and milliseconds. */
 const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
 const LATE_MS = 300;
-/** What a link may need: all that is loaded at the start or at rest. */
+/** Everything that a link may need: all files that are loaded at the start or at rest. */
 const FILES = [...closure("main.js"), ...closure("interaction.js"), ...closure("search-files.js"),
   ...closure("saved-stream.js"), "style.js"].map((module) => `js/${module}`);
 FILES.push("css/interaction.css");
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
-/** The tabs that are seen, in order, and the place of the first row. */
+/** The visible tabs, in order, and the first row's position. */
 const SEEN = `(() => {
   const rows = [...document.querySelectorAll('.row:not([hidden])')]
     .map((row) => ({ row, top: row.getBoundingClientRect().top }))
@@ -35,7 +35,7 @@ const CLOSED = `document.querySelector('#site').hidden &&
 const NO_GAPS = "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
 
 const sample = sampleSite({ bundles: 80 });
-/** A host of bundle 61 that may be framed. */
+/** A host in bundle 61 that may be framed. */
 const entry = sample.bundle(61).entries.find((one) => one.iframe_ok &&
   !one.url.includes("www."));
 const host = new URL(entry.url).hostname;
@@ -52,7 +52,7 @@ const hash = (page) => page.evaluate("location.hash");
 const notice = (page) => page.evaluate("document.querySelector('#notice').textContent");
 const slow = (page) => page.call("Network.emulateNetworkConditions", FAST_4G);
 
-// Most of their time they wait for the network.
+// These mostly wait for the network.
 describe("a cold link while a file is late", { skip, concurrency: 4 }, () => {
   let visits;
   before(() => {

@@ -1,5 +1,5 @@
-// Layout, motion and search of the page in a real browser: at several sizes, light
-// and dark, in every style. Skipped with a message if a program it needs is not installed.
+// The page's layout, motion and search in a real browser: at several sizes, light and dark, in
+// every style. Skipped with a message if a required program is not installed.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const view = ([width, height], scheme, more = {}) => ({
   width, height, phone: width < 1000, media: { "prefers-color-scheme": scheme, ...more },
 });
 
-/** The name of the motion button, and which of its pictures are shown. */
+/** The motion button's name, and which of its pictures are visible. */
 const MOTION = `(() => {
   const button = document.querySelector('#motion');
   return [button.ariaLabel, [...button.querySelectorAll('path')]
@@ -57,7 +57,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
       const inView = rows.map((row) => row.getBoundingClientRect())
         .map((box) => box.bottom > 100 && box.top < innerHeight - 40);
       const movedInView = () => inView.filter((one, i) => one && before[i][0] !== lefts()[i][0]);
-      // They move in frames, of which a busy machine draws few.
+      // They move in frames, and a busy host draws few.
       while (movedInView().length <= 10) await new Promise((done) => setTimeout(done, 100));
       const animations = document.getAnimations();
       return {
@@ -72,7 +72,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
           return (box.bottom < 0 || box.top > innerHeight) && row.getAnimations({ subtree: true })
             .length > 0;
         }).length,
-        // One "+" of 34 px stands between two tabs of a row, or at its edge.
+        // One "+" with 34 px is between two tabs in a row, or at its edge.
         gaps: lefts().flat().length && lefts().map(widths).filter((by) => by.length > 3 &&
           by.filter((px) => px - Math.min(...by) > 0.6).length > 1 ||
           by.some((px) => px - Math.min(...by) > 35)).length,
@@ -281,7 +281,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
   test("the first tabs take three trips, ten requests and 150 KB", async () => {
     const sample = sampleSite({ bundles: 50 });
     const { page, server } = await visits.visit(sample, { gzip: true });
-    // The browser asks for its own icon when it likes, and the page does not wait for it.
+    // The browser requests its own icon at any time, and the page does not wait for it.
     const asked = server.asked.filter((path) => path !== "/favicon.ico");
     const at = asked.findIndex((path) => path.includes("/tabs/"));
     assert.ok(at + 1 <= 10, `${asked.slice(0, at + 1)}`);
@@ -291,7 +291,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const first = entries.slice(0, entries.findIndex(({ name }) => name.includes("/tabs/")) + 1);
     const bytes = first.reduce((sum, { transferSize }) => sum + transferSize, 0);
     assert.ok(bytes > 10_000 && bytes < 150 * 1024, `${bytes} bytes`);
-    // The HTML names everything that is requested before the first bundle.
+    // The HTML names every file that is requested before the first bundle.
     const html = readFileSync(`${SITE}index.html`, "utf8");
     for (const { name } of first.slice(1, -1)) {
       assert.ok(html.includes(`"${name.replace(server.url, "")}"`), name);
@@ -331,7 +331,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
   });
 });
 
-/** A site of tabs with hostile titles, hosts and icons. */
+/** Returns a site whose tabs have hostile titles, hosts and icons. */
 function hostileSite(count) {
   const marks = "\u0300\u0301\u0334\u0489\u20dd\u0e49\u0e49";
   const random = generator(99);

@@ -1,7 +1,7 @@
-// Measures the map over a scan of 30 million hosts: 250,000 bundles, whose tiles are made on demand
-// from a few that the browser itself encodes as JPEG. Frames while zooming from the whole web to
-// single icons and back, and what "whole web to my site" takes through Fast 4G. Numbers go to
-// stdout: one object a run, at the end the medians of ROUNDS (3) runs.
+// Measures the map over a scan with 30 million hosts: 250,000 bundles, whose tiles are made on
+// demand from a few that the browser itself encodes as JPEG. Measures frames while zooming from the
+// whole web to single icons and back, and the cost of "whole web to my site" through Fast 4G.
+// Numbers go to stdout: one object per run, and at the end the medians over ROUNDS (3) runs.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -13,23 +13,23 @@ import { serveSample } from "./server.mjs";
 
 const BUNDLES = 250_000;
 const TABS = 120;
-/** "Fast 4G" of Chromium's developer tools, in bytes a second and milliseconds. */
+/** Chromium's "Fast 4G" preset, in bytes per second and milliseconds. */
 const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
 const UNLIMITED = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
 const VIEW = { width: 1440, height: 900 };
-/** About the quality of the map's tiles. */
+/** Approximately the map tiles' quality. */
 const JPEG_QUALITY = 0.5;
 /**
- * Bytes of tiles of real icons, from the finest level on, at 26, 8.8 and 2.2 an icon, and the bytes
- * by which a compressed bundle of real icons is larger than one of the sample
- * (docs/decisions/0023-what-is-loaded-first.md): made-up ones are padded to these.
+ * Bytes in tiles with real icons, from the finest level on, at 26, 8.8 and 2.2 per icon, and by how
+ * many bytes a compressed bundle with real icons exceeds one from the sample
+ * (docs/decisions/0023-what-is-loaded-first.md). Made-up ones are padded to these sizes.
  */
 const TILE_BYTES = [112_000, 152_000, 154_000];
 const MORE_BYTES_A_BUNDLE = 48_000;
 const PADDING = randomBytes(MORE_BYTES_A_BUNDLE).toString("base64");
-/** Names as long as those of a search file, and as many. */
+/** Names as long and as many as in a search file. */
 const NAMES_A_FILE = 1_000;
 const FRAMES = 240;
 const STEP_PX = 9;
@@ -37,7 +37,9 @@ const REST_MS = 1_500;
 const SITE_BUNDLE = 123_456;
 const SITE_SLOT = 77;
 const IS_IDLE = "document.querySelector('#map').ariaBusy === 'false'";
-/** Turns the wheel by `step` in each of so many frames, and returns the durations of all frames. */
+/**
+ * Turns the wheel by `step` in each frame, for this many frames, and returns all frame durations.
+ */
 const ZOOM = (frames, step) => `new Promise((done) => {
   const canvas = document.querySelector('#map');
   const { left, top, width, height } = canvas.getBoundingClientRect();
@@ -56,7 +58,10 @@ const ZOOM = (frames, step) => `new Promise((done) => {
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** JPEG files of tiles, by level from the finest: the browser encodes those of a small sample. */
+/**
+ * Returns JPEG files for tiles, by level from the finest: the browser encodes those from a small
+ * sample.
+ */
 async function encodeTiles(browser) {
   const sample = withMap(sampleSite({ bundles: 24 ** 2, tabsABundle: TABS }));
   const server = await serveSample(sample);
@@ -85,7 +90,7 @@ async function encodeTiles(browser) {
   return levels;
 }
 
-/** The sample of 30 million hosts, and the host that is looked for. */
+/** Returns the sample with 30 million hosts, and the host to find. */
 function webOf(levels) {
   const sample = sampleSite({ bundles: BUNDLES, tabsABundle: TABS });
   const { host } = new URL(sample.bundle(SITE_BUNDLE).entries[SITE_SLOT].url);
@@ -110,7 +115,7 @@ async function metrics(page) {
   return Object.fromEntries(all.map(({ name, value }) => [name, value]));
 }
 
-/** Counts the requests of a page and the bytes that come, headers included. */
+/** Counts a page's requests and received bytes, including headers. */
 function countTraffic(page) {
   const traffic = { requests: 0, kb: 0 };
   page.on("Network.responseReceived", ({ response }) => {

@@ -1,5 +1,5 @@
-// Wishes of a visitor of the map that overtake each other, in a real browser: addresses, searches,
-// a network that comes back, the list. Skipped with a message if no Chromium is installed.
+// A map visitor's actions that overtake each other, in a real browser: addresses, searches, a
+// network that returns, the list. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

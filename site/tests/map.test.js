@@ -1,5 +1,5 @@
-// The map without a browser: geometry on thousands of generated worlds and views, what is wanted,
-// what is loaded and kept, motion, the address.
+// The map without a browser: geometry on thousands of generated worlds and views, wanted items,
+// loading and caching, motion, the address.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -22,7 +22,7 @@ const near = (a, b, by) => assert.ok(Math.abs(a - b) <= by, `${a} is not near ${
 /** As many tiles as 67 MB hold, at most a hundred. */
 const mostTiles = ({ grid }) => Math.min(100, 60 * 528 ** 2 / (48 * grid) ** 2);
 
-/** Calls `check` with generated worlds, views and sizes of the canvas. */
+/** Calls `check` with generated worlds, views and canvas sizes. */
 function each(check) {
   const random = generator(77);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -191,7 +191,7 @@ test("a tile below bundles that are all in memory is not wanted", () => {
   assert.deepEqual(held.filter((key) => key.startsWith("tile")), ["tile 2/0-0"]);
 });
 
-/** A loader whose answers are given by hand: `answer(key, value)`. */
+/** Returns a loader whose results are given by hand: `answer(key, value)`. */
 function loaderByHand(maxBytes = 100) {
   const asked = [];
   const waiting = new Map();

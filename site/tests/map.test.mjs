@@ -16,7 +16,7 @@ const skip = program ? false : "no chromium is installed";
 const SITE = fileURLToPath(new URL("../", import.meta.url));
 const PACKAGES = `${process.env.EVERYTAB_NODE ?? `${SITE}../target/node`}/node_modules`;
 const AXE = `${PACKAGES}/axe-core/axe.min.js`;
-/** "Fast 4G" of Chromium's developer tools, in bytes a second and milliseconds. */
+/** Chromium's "Fast 4G" preset, in bytes per second and milliseconds. */
 const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
@@ -57,7 +57,7 @@ describe("the map", { skip, concurrency: false }, () => {
       [`${sample.prefix}map/${z}/${x}-${y}.png`, ms]))));
   const wheel = (page, x, y, deltaY) =>
     page.call("Input.dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY });
-  /** The world point at a point of the window. */
+  /** Returns the world point at a window position. */
   const placeAt = async (page, x, y) => {
     const [box, place] = [await page.evaluate(BOX), await page.evaluate(PLACE)];
     return {

@@ -11,7 +11,7 @@ const program = findChromium();
 const STYLED = `${FILLED} && [...document.styleSheets].some(({ href }) => /modes/.test(href))`;
 const OPEN = "document.querySelector('.row .tab[href]:not(.outside)').click()";
 const IS_OPEN = "document.querySelector('#site').dataset.state === 'shown'";
-/** The colours of an element as they are seen, and the width of its border above it. */
+/** An element's visible colours, and the width of its top border. */
 const lookOf = (selector) => `(() => {
   const style = getComputedStyle(document.querySelector(${JSON.stringify(selector)}));
   return [style.backgroundColor, style.color, parseFloat(style.borderTopWidth) > 0];
@@ -96,7 +96,7 @@ describe("colours that the visitor sets, and paper", {
   });
 });
 
-/** The number of pages on which the browser prints the page. */
+/** Returns how many sheets the browser needs to print the page. */
 async function printedPages(page) {
   const { data } = await page.call("Page.printToPDF", { paperWidth: 8.27, paperHeight: 11.7 });
   return Buffer.from(data, "base64").toString("latin1").match(/\/Type\s*\/Page\b/g).length;

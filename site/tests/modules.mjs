@@ -1,4 +1,4 @@
-// The page's modules and which of them import which, for tests.
+// The page's modules and their imports, for tests.
 
 import { readdirSync, readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// The "+" of a row and of the header, in a real browser. Skipped with a message if no Chromium is
+// The "+" in a row and in the header, in a real browser. Skipped with a message if Chromium is not
 // installed.
 
 import assert from "node:assert/strict";
@@ -86,7 +86,7 @@ describe("the + for a new tab", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
-  // The timers of the rows' "+" and of rows that do not move once went on for ever.
+  // The timers for the rows' "+" and for still rows once ran forever.
   for (const [name, view, most] of [
     ["with motion one timer runs", {}, 1],
     ["without motion no timer runs", CALM, 0],

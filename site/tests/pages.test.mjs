@@ -1,5 +1,5 @@
-// The pages beside the wall in a real browser: they keep the style of the wall, and their charts
-// can be read on a phone. Skipped with a message if no Chromium is installed.
+// The other pages in a real browser: they keep the wall's style, and their charts are readable on a
+// phone. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

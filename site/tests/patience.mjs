@@ -1,13 +1,13 @@
 // Owns how the page's tests wait: for an event, with one limit that only a hang reaches.
 
-/** Maximum duration of any wait: far longer than anything here takes on a busy machine. */
+/** Maximum duration for any wait: far longer than anything here takes on a busy host. */
 export const PATIENCE_MS = 240_000;
 /** Pause between two looks. */
 const LOOK_MS = 30;
 
 /**
- * Waits until `look` returns, or resolves to, a value that is true, and resolves to that value.
- * `name` is for the error message, and so is what `describe` resolves to.
+ * Waits until `look` returns, or resolves to, a true value, and resolves to this value. The error
+ * message contains `name` and the value to which `describe` resolves.
  */
 export async function until(name, look, describe = () => "") {
   const end = Date.now() + PATIENCE_MS;

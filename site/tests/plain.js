@@ -1,5 +1,5 @@
 // A plain rendering for comparison: every row holds its tabs twice, and a CSS animation moves it by
-// half its width for ever; rows are appended as bundles come, and none is paused or removed.
+// half its width forever; rows are appended as bundles arrive, and no row is paused or removed.
 const wall = document.querySelector("#wall");
 const manifest = await (await fetch("manifest.json")).json();
 let next = 0;

@@ -84,7 +84,7 @@ test("rows are painted several at a time, ahead of the one who scrolls, and cove
       const scrolled = step > 0 ? gone : way - gone;
       const seen = new RowPositions(43).rowsIn(scrolled, 900, total);
       const next = rowsToPaint(seen, held, room, total);
-      // A flick of two rows, before anything is painted again, shows no gap.
+      // A flick over two rows, before anything is painted again, shows no gap.
       assert.ok(next.first <= Math.max(0, seen.first - 2), `${scrolled}`);
       assert.ok(next.end >= Math.min(total, seen.end + 2), `${scrolled}`);
       assert.ok(next.first >= 0 && next.end <= total && next.end - next.first <= room);

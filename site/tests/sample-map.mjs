@@ -1,11 +1,11 @@
-// Owns the map of a sample site: tiles of its icons, in the format of bundler's, made on demand.
+// Owns a sample site's map: tiles with its icons, in the bundler's format, made on demand.
 
 import { inflateSync } from "node:zlib";
 import { BACKGROUND, BUNDLES_A_TILE, png } from "./sample.mjs";
 
 const CELL_PX = 8;
 
-/** The sample with the tiles of its map: `tile(z, x, y)` is the bytes of a PNG or undefined. */
+/** Returns the sample with its map's tiles: `tile(z, x, y)` returns a PNG's bytes or undefined. */
 export function withMap(sample) {
   const { map } = sample.manifest;
   const icons = new Map();
@@ -29,7 +29,10 @@ export function withMap(sample) {
   };
 }
 
-/** The RGB pixels of a tile of the finest level: six by six bundles, each icon 8 by 8 pixels. */
+/**
+ * Returns the RGB pixels in a tile at the finest level: six by six bundles, each icon 8 by 8
+ * pixels.
+ */
 function finest(sample, { side, grid, tile }, icons, x, y) {
   const pixels = new Uint8Array(tile * tile * 3);
   for (let at = 0; at < pixels.length; at += 1) pixels[at] = BACKGROUND[at % 3];
@@ -52,7 +55,9 @@ function finest(sample, { side, grid, tile }, icons, x, y) {
   return pixels;
 }
 
-/** The 64 RGB pixels of an icon of the sample (RGBA, rows unfiltered), on the background. */
+/**
+ * Returns the 64 RGB pixels for an icon in the sample (RGBA, rows unfiltered), on the background.
+ */
 function small(base64) {
   const file = Buffer.from(base64, "base64");
   const side = file.readUInt32BE(16);

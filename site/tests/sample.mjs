@@ -1,5 +1,5 @@
-// Owns the sample site: a manifest and bundles of tabs whose names, titles and icons are generated
-// from a seed, so that the tests need no real site or logo.
+// Owns the sample site: a manifest and bundles whose names, titles and icons are generated from a
+// seed, so that the tests need no real site or logo.
 
 import * as zlib from "node:zlib";
 import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";
@@ -39,12 +39,14 @@ function cap(word) {
   return word[0].toUpperCase() + word.slice(1);
 }
 
-/** The colour of the map where no icon is. */
+/** The map's colour where there is no icon. */
 export const BACKGROUND = [220, 220, 220];
-/** Bundles that a tile of the map's finest level is wide. */
+/** Bundles per tile side at the map's finest level. */
 export const BUNDLES_A_TILE = 6;
 
-/** `map` of the manifest of a scan with so many bundles of at most `tabsABundle` tabs. */
+/**
+ * Returns `map` in the manifest for a scan with this many bundles with up to `tabsABundle` tabs.
+ */
 export function mapFormat(bundles, tabsABundle, extension = "png") {
   const side = Math.ceil(Math.sqrt(bundles));
   const grid = Math.ceil(Math.sqrt(tabsABundle));
@@ -54,8 +56,8 @@ export function mapFormat(bundles, tabsABundle, extension = "png") {
 }
 
 /**
- * `bundles` bundles of about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for JSON. Tabs
- * have these top-level `domains`.
+ * Returns `bundles` bundles with about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for
+ * JSON. Tabs have these top-level `domains`.
  */
 export function sampleSite({
   bundles, tabsABundle = 120, seed = 1, emptyEvery = 0, domains = ["example"],
@@ -84,7 +86,7 @@ export function sampleSite({
         tabs: Math.floor(hosts * part),
       })),
     }),
-    /** A file of the search index, or undefined. */
+    /** Returns a file in the search index, or undefined. */
     search(name) {
       files ??= searchFiles(hosts, tabsABundle, seed, domains);
       return files.get(name);
@@ -100,7 +102,7 @@ export function sampleSite({
   };
 }
 
-/** The numbers of a scan. */
+/** Returns a scan's numbers. */
 function sampleStats(hosts, bundles) {
   const part = (share) => Math.floor(hosts * share);
   const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
@@ -159,10 +161,10 @@ function searchFiles(hosts, tabsABundle, seed, domains) {
   return files;
 }
 
-/** The number of different icons of the sample: few, because drawing them is slow. */
+/** How many different icons the sample has: few, because drawing them is slow. */
 const ICONS = 240;
 
-/** The hostname of a tab, and the generator for the rest of it. */
+/** Returns a tab's hostname, and the generator for its other values. */
 function sampleHost(index, seed, domains) {
   const random = generator(seed * 7919 + index);
   const [a, b] = [FIRST, SECOND].map((list) => list[Math.floor(random() * list.length)]);
@@ -246,7 +248,7 @@ function colour(hue) {
   return [channel(0), channel(1 / 3), channel(2 / 3), 255];
 }
 
-/** A PNG file of RGBA rows, each behind its filter byte. */
+/** Returns a PNG file from RGBA rows, each after its filter byte. */
 export function png(width, height, filteredRows) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

@@ -1,6 +1,6 @@
-// Looks up random prefixes and words in search files with the page's own code, and compares with a
-// plain scan of all names: node search-bench.mjs FOLDER PREFIXES TOP; the example search_files
-// writes FOLDER, TOP is the JSON list of hosts that it was given, or absent.
+// Looks up random prefixes and words in search files with the page's own code, and compares this
+// with a plain scan over all names: node search-bench.mjs FOLDER PREFIXES TOP. The example
+// search_files writes FOLDER. TOP is the JSON host list that it was given, and may be absent.
 
 import { existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ import { generator } from "../js/stream.js";
 
 const SHOWN = 8;
 const OTHERS = 4;
-/** More candidates of a prefix are cut to the best of them, which may be the same names. */
+/** If a prefix has more candidates, only the best are kept. These may be the same names. */
 const CANDIDATES = 400;
 const [folder, wanted = "10000", top = ""] = process.argv.slice(2);
 if (!folder) {
@@ -23,7 +23,7 @@ const search = `${folder}/site/${prefix}search`;
 const kinds = JSON.parse(readFileSync(`${search}/kinds.json`, "utf8"));
 const manifest = { prefix, search: kinds };
 const random = generator(30);
-/** The lines of the list, in large pieces: thirty million of them one by one take minutes. */
+/** Yields the list's lines in large pieces: reading thirty million one by one takes minutes. */
 function* list() {
   const [file, piece] = [openSync(`${folder}/names.txt`), Buffer.alloc(16 << 20)];
   let rest = "";
@@ -37,7 +37,7 @@ function* list() {
   }
 }
 
-/** The page's requests: {status, bytes, packed} of each file. */
+/** The page's requests: {status, bytes, packed} for each file. */
 const requests = [];
 globalThis.fetch = async (path) => {
   const file = `${folder}/site/${path}`;
@@ -55,7 +55,9 @@ function entryOf(line) {
   return { host, key: searchKey(host), rank: Number(rank || Infinity), title };
 }
 
-/** Prefixes of names, some of no name, and words of titles, chosen in one pass over the list. */
+/**
+ * Chooses prefixes of names, some that match no name, and title words, in one pass over the list.
+ */
 function draw(count) {
   const [names, titled] = [[], []];
   let [seen, seenTitled] = [0, 0];
@@ -82,7 +84,7 @@ function draw(count) {
   return { prefixes: [...prefixes].slice(0, count), words: [...words], names: seen };
 }
 
-/** The best names of each prefix, and the best hosts of each word, from one pass over all names. */
+/** Returns each prefix's best names, and each word's best hosts, from one pass over all names. */
 function plainScan(prefixes, words) {
   const trie = new Map();
   for (const one of prefixes) {
@@ -147,7 +149,9 @@ function isMiddle({ rank, key }, word) {
   return rank <= 100_000 && at > 0;
 }
 
-/** The page's answer with an empty cache, and what each pause in typing fetched. */
+/**
+ * Returns the page's result with an empty cache, and the files that each pause in typing fetched.
+ */
 async function lookUp(typed) {
   const files = new SearchFiles();
   const pauses = [];
@@ -169,8 +173,8 @@ const spread = (all, of) => {
 };
 
 /**
- * Of the given hosts the share that is shown once the first four letters of their names are typed.
- * Of hosts that begin alike, eight places can hold the best eight.
+ * Returns the share of these hosts that is shown once the first four letters in their names are
+ * typed. If hosts start alike, eight places can hold the best eight.
  */
 async function topShown() {
   const keys = new Map();

@@ -1,5 +1,5 @@
-// The search box in a real browser: order of the answers, keys before it is loaded, failures, names
-// of other scripts. Skipped with a message if no Chromium is installed.
+// The search box in a real browser: the order of results, keys before it is loaded, failures, names
+// in other scripts. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,7 +13,7 @@ const skip = program ? false : "no chromium is installed";
 const OPTIONS = "[...document.querySelectorAll('#found [role=option]')]";
 const STATUS = "document.querySelector('#found-status').textContent";
 
-/** A sample whose search files hold `lines`: {"range/file": lines}. */
+/** Returns a sample whose search files hold `lines`: {"range/file": lines}. */
 function withLines(lines, more = {}) {
   const sample = sampleSite({ bundles: 20 });
   Object.assign(sample.manifest, more);

@@ -1,5 +1,5 @@
-// Owns a static server on loopback for the tests: the page's own files and a sample scan, below
-// any path prefix, with the headers of a CDN; answers can be replaced to simulate failures.
+// Owns a static server on loopback for the tests: the page's own files and a sample scan, below any
+// path prefix, with a CDN's headers. Responses can be replaced to simulate failures.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -20,14 +20,13 @@ const TYPES = {
   ico: "image/x-icon",
   xml: "application/xml",
 };
-/** The headers of every answer, as the CDN and `everytab-worker serve` send them. */
+/** Headers for every response, as the CDN and `everytab-worker serve` send them. */
 export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
- * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
- * "drop" (the connection ends) instead; `late` are the milliseconds by which paths are delayed.
- * With `tls`, {key, cert}, it speaks HTTP/2 as CDNs do.
- * Resolves to {url, asked, close}.
+ * Serves the page and `sample` below `base`. `replace(path)` may return {status, body} or "drop"
+ * (close the connection) instead; `late` contains delays in milliseconds by path. With `tls`, {key,
+ * cert}, this speaks HTTP/2 as CDNs do. Resolves to {url, asked, close}.
  */
 export async function serveSample(
   sample, { base = "/", port = 0, replace = () => null, gzip = false, tls = null, late = {} } = {},

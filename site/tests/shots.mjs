@@ -1,5 +1,5 @@
 // Takes screenshots of the page over the sample site: node shots.mjs FOLDER [WORD]. With WORD, only
-// those whose name contains it. Prints the console messages of the page.
+// those whose name contains it. Prints the page's console messages.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -132,7 +132,7 @@ async function take(browser, server, picture) {
   const { name, view, scheme, media = {}, path = "#seed=7", ready = WALL } = picture;
   const { act, pointAt, without = "" } = picture;
   const page = await browser.page({ ...view, media: { "prefers-color-scheme": scheme, ...media } });
-  // The page of a made-up site: the names of strangers are not resolved here.
+  // A made-up site's page: strangers' names are not resolved here.
   page.on("Fetch.requestPaused", ({ requestId }) => {
     const body = "<!doctype html><title>x</title><h1>A page in a frame</h1><p>It has come.</p>";
     void page.call("Fetch.fulfillRequest", {

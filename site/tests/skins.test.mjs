@@ -1,5 +1,5 @@
-// What makes tabs look like those of the browsers, in a real browser: a phone's cards, Safari's
-// capsules, the tabs of the header. Skipped with a message if no Chromium is installed.
+// Details that make tabs look like those in browsers, in a real browser: a phone's cards, Safari's
+// capsules, the tabs in the header. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

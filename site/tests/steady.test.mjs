@@ -1,6 +1,6 @@
-// What stays where it is seen, in a real browser: rows when a site opens, closes or the window
-// changes its size, the focus, icons; and a wall that goes on below the height that browsers allow.
-// Skipped with a message if no Chromium is installed.
+// Parts that must keep their screen position, in a real browser: rows when a site opens or closes
+// or the window is resized, the focus, icons; and a wall beyond the height that browsers allow.
+// Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,11 +14,11 @@ const skip = program ? false : "no chromium is installed";
 const OPEN = `document.querySelector('#site').dataset.state === 'shown' &&
   !document.querySelector('#wall.making-room')`;
 const NO_GAPS = "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
-/** Rows that are in view, as {link of a tab: top of its row}. */
+/** Visible rows, as {a tab's link: its row's top}. */
 const TOPS = `Object.fromEntries([...document.querySelectorAll('.row:not([hidden])')]
   .map((row) => [row.querySelector('.tab').href, Math.round(row.getBoundingClientRect().top)])
   .filter(([, top]) => top > 50 && top < innerHeight))`;
-/** The tabs of the first row below the header, and its top. */
+/** The tabs in the first row below the header, and its top. */
 const FIRST_ROW = `(() => {
   const edge = document.querySelector('#header').getBoundingClientRect().bottom;
   const rows = [...document.querySelectorAll('.row:not([hidden])')]
@@ -209,14 +209,14 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
       perRow: document.querySelectorAll('.row:not([hidden]) .tab[href]').length /
         document.querySelectorAll('.row:not([hidden])').length,
     })`);
-    // What the visitor would have after days of scrolling: all but ten bundles are known.
+    // The state after days of scrolling: all but ten bundles are known.
     const tab = Math.floor((MAX_WALL_PX - 2_000) / rowHeight * perRow);
     await page.until("the address", "history.state.tabs");
     await page.reload(() => page.evaluate(`(() => {
       const parts = Array.from({ length: 490 }, (_, i) => ({ start: 10000 * i, number: i }));
       const tabs = { parts, total: 4900000 };
       history.replaceState({ ...history.state, tabs, anchor: { tab: ${tab}, offsetPx: 0 } }, '');
-      // The page that is left does not keep its own place.
+      // The page must not store its own position when the visitor leaves it.
       Storage.prototype.setItem = () => {};
       location.reload();
     })()`));

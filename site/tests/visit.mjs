@@ -1,5 +1,5 @@
-// Owns visits of the page over a sample site: starts and closes a browser, a server and a page.
-// Sites in frames are simulated unless a visit says otherwise: only loopback is resolved.
+// Owns visits to the page over a sample site: starts and closes a browser, a server and a page.
+// Sites in frames are simulated unless a visit requests otherwise: only loopback is resolved.
 
 import { after, afterEach } from "node:test";
 import { Chromium } from "./chromium.mjs";
@@ -8,14 +8,17 @@ import { serveSample } from "./server.mjs";
 
 /** Some tabs are painted. */
 export const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
-/** The window is full of tabs, or all tabs are painted; icons and interaction.js are loaded. */
+/**
+ * True once the window is full of tabs, or all tabs are painted, and icons and interaction.js are
+ * loaded.
+ */
 export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') &&
   [...document.images].every((image) => image.complete) && (
   [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
     innerHeight ||
   document.body.innerText.includes('every tab: '))`;
 const READY = "document.readyState === 'complete'";
-/** All pages, and when each is ready to be looked at. */
+/** All pages, and when each is ready to be checked. */
 export const PAGES = {
   "": FILLED,
   "map.html": `document.querySelector('#seen').textContent !== '' ||
@@ -69,7 +72,7 @@ export class Visits {
   #start;
   #browser = null;
 
-  /** `options` are further ones of the browser's command line. It starts when it is needed. */
+  /** `options` are added to the browser's command line. The browser starts on demand. */
   constructor(program, options = []) {
     this.#start = () => new Chromium(program, options);
     this.open = [];
@@ -81,7 +84,7 @@ export class Visits {
   }
 
   /**
-   * Visits `path` of the sample below `hash` and waits for `until`; answers {page, server}. The
+   * Visits `path` in the sample with `hash` and waits for `until`. Resolves to {page, server}. The
    * page's own host is `ownHost`; `prepare(page)` is called before the page is opened.
    */
   async visit(sample, {
@@ -108,7 +111,7 @@ export class Visits {
     await visit.server.close();
   }
 
-  /** Ends all visits; the browser stays. */
+  /** Ends all visits; the browser keeps running. */
   async leave() {
     for (const visit of this.open) await this.end(visit);
   }
@@ -119,7 +122,9 @@ export class Visits {
   }
 }
 
-/** Returns the Visits of a suite's tests: each test's end with it, the browser with the suite. */
+/**
+ * Returns the Visits for a suite's tests: visits end with their test, the browser with the suite.
+ */
 export function visitsOfSuite(program) {
   const visits = new Visits(program);
   afterEach(() => visits.leave());
@@ -127,7 +132,7 @@ export function visitsOfSuite(program) {
   return visits;
 }
 
-/** Answers every https request of the page with one small page; `page.framed` lists them. */
+/** Sends one small page for every https request from the page; `page.framed` lists them. */
 async function simulateFrames(page) {
   page.framed = [];
   page.on("Fetch.requestPaused", ({ requestId, request }) => {
@@ -148,8 +153,8 @@ const REST_MS = 800;
 const PLACE = "[location.hash, history.state, scrollY]";
 
 /**
- * Waits until an expression keeps its value for as long as the page's own pauses last; resolves to
- * that value. A busy page ends its pauses late, but in the order in which they were begun.
+ * Waits until an expression keeps its value for as long as the page's longest pause, and resolves
+ * to this value. A busy page ends its pauses late, but in the order in which they started.
  */
 export const atRest = (page, expression = PLACE) => page.evaluate(`(async () => {
   const now = () => JSON.stringify(${expression});
@@ -168,8 +173,8 @@ export async function scrollBy(page, px) {
 }
 
 /**
- * Clicks in the middle of the first element of the selector that is wholly in the view. Rows
- * move: the row that the pointer is on stops, and the element is clicked once the pointer is on it.
+ * Clicks in the middle of the first fully visible element that matches the selector. Rows move: the
+ * hovered row stops, and the element is clicked once the pointer is on it.
  */
 export async function clickOn(page, selector) {
   const wanted = JSON.stringify(selector);

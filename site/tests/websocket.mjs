@@ -1,4 +1,4 @@
-// A client of WebSockets (RFC 6455) for tests: text messages, on loopback, without extensions.
+// A WebSocket client (RFC 6455) for tests: text messages, on loopback, without extensions.
 
 import { createHash, randomBytes } from "node:crypto";
 import { connect } from "node:net";
@@ -53,7 +53,7 @@ export async function openWebSocket({ host, port, path }, onText, onEnd) {
   };
 }
 
-/** One whole frame of a client, whose payload must be masked. */
+/** Returns one whole client frame, whose payload must be masked. */
 function frame(code, payload) {
   const { length } = payload;
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
@@ -65,7 +65,7 @@ function frame(code, payload) {
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ mask[at % 4])]);
 }
 
-/** Takes bytes of a server as they come, and calls `onMessage(code, payload)`. */
+/** Takes a server's bytes as they arrive, and calls `onMessage(code, payload)`. */
 class FrameReader {
   #rest = Buffer.alloc(0);
   #parts = [];

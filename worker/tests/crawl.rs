@@ -1,7 +1,8 @@
-//! Tests of `crawl` by the real program against a real Postgres: what a person types and sees.
+//! Tests the `crawl` commands with the real program against a real Postgres: command lines and
+//! their output.
 //!
-//! No worker crawls here: where a test needs pages, it writes their sums as a checkpoint would.
-//! Must not know the worker's modules.
+//! No worker crawls here: if a test needs pages, it writes their sums as a checkpoint would. This
+//! does not depend on the worker's modules.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +30,7 @@ struct Crawls {
     folder: TempDir,
 }
 
-/// What the program left.
+/// The program's exit code and output.
 struct Ended {
     code: Option<i32>,
     stdout: String,
@@ -43,7 +44,7 @@ impl Ended {
         self
     }
 
-    /// Fails unless the program refused with this exit code and one line that has all of `parts`.
+    /// Fails unless the program exited with this code and one line that contains all `parts`.
     #[track_caller]
     fn refused(self, code: i32, parts: &[&str]) {
         let ended = self.expect(code);
@@ -114,7 +115,8 @@ impl Crawls {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A program that refuses does not read, and what it prints must not fill its pipe.
+        // A program that rejects its arguments does not read its input, and its output must not
+        // fill the pipe.
         let writer = std::thread::spawn(move || {
             let _ = stdin.write_all(&input);
         });
@@ -221,7 +223,7 @@ fn the_scope_list_has_the_sites_of_the_seeds() {
     assert_eq!(crawls.psql(settings), "list 2");
     assert_eq!(crawls.psql("select sum(amount) from everytab.links"), "3");
     let (id, _) = started.started();
-    // The hash of example.com is no number that JSON readers round away.
+    // JSON readers would round the hash of example.com.
     assert_eq!(crawls.status(&id)["settings"].get("list_sites"), None);
 }
 
@@ -397,7 +399,7 @@ fn a_crawl_is_named_by_its_id_its_beginning_or_its_name() {
 fn progress_hosts_and_fetches_are_shown() {
     let crawls = Crawls::new();
     let (id, _) = crawls.start(&["a.example"]);
-    // What the holder of a slot would record.
+    // The record that a slot's holder would write.
     crawls.psql(
         "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}',
          '{\"robots\": 1}', '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}',0, 1, 0, 0, 2048)",
@@ -435,7 +437,7 @@ fn progress_hosts_and_fetches_are_shown() {
     let hosts = crawls.run(&["hosts", &id, "--json"]).expect(0).json();
     assert_eq!((hosts.len(), &hosts[2]["hostname"]), (3, &"3.example".into()));
 
-    // Transactions of other tests hold back what a crawl that runs has recorded.
+    // Other tests' transactions delay when a running crawl's records become visible.
     while crawls.run(&["fetches", &id]).expect(0).stdout.lines().count() < 3 {
         sleep(Duration::from_millis(50));
     }

@@ -1,5 +1,5 @@
-//! `inspect links`, `robots`, `sitemap` and `normalize`: lines for people and for programs, and
-//! clear words for what cannot be read.
+//! Tests `inspect links`, `robots`, `sitemap` and `normalize`: output for people and programs, and
+//! clear errors for unreadable input.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What the program printed: exit code, stdout, stderr.
+/// The program's exit code, stdout and stderr.
 struct Said {
     code: Option<i32>,
     out: String,

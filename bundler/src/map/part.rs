@@ -1,18 +1,18 @@
-//! A shard's part of the map: the thumbnails of its tabs, bundle by bundle, compressed.
+//! A shard's part of the map: its tabs' thumbnails, bundle by bundle, compressed.
 //!
-//! A part starts with the number of its bundles and the number of tabs in each, as little-endian
-//! numbers of four bytes. After them are the thumbnails in the order of the tabs.
+//! A part starts with the bundle count and the tab count in each bundle, as little-endian 4-byte
+//! numbers. The thumbnails follow in the tabs' order.
 
 use std::io::{Read as _, Write as _};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
-/// Bytes of a thumbnail: red, green and blue of each pixel of a cell.
+/// Bytes per thumbnail: red, green and blue for each pixel in a cell.
 pub const THUMBNAIL_BYTES: usize = (super::CELL_PIXELS * super::CELL_PIXELS * 3) as usize;
-/// Maximum bytes of a part before compression: a shard of 1,200 tabs has 230 KB.
+/// Maximum bytes in a part before compression: a shard with 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 
-/// Writes a part from the thumbnails of each bundle's tabs.
+/// Writes a part from the thumbnails in each bundle.
 #[must_use]
 pub fn write_part<'a>(bundles: impl IntoIterator<Item = &'a [[u8; THUMBNAIL_BYTES]]>) -> Vec<u8> {
     let bundles: Vec<_> = bundles.into_iter().collect();
@@ -33,7 +33,7 @@ fn compressed(bundles: &[&[[u8; THUMBNAIL_BYTES]]]) -> std::io::Result<Vec<u8>> 
     encoder.finish()
 }
 
-/// Reads the thumbnails of each bundle of a part.
+/// Reads the thumbnails in each bundle from a part.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a part.
@@ -58,7 +58,7 @@ fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
     (left.is_empty() && thumbnails.is_empty()).then_some(bundles)
 }
 
-/// Replaces a tab's thumbnail in a part. `None` if the part has no such tab, or is malformed.
+/// Replaces a tab's thumbnail in a part. `None` if the part lacks this tab, or is malformed.
 #[must_use]
 pub fn painted_over(
     part: &[u8],

@@ -1,7 +1,7 @@
-//! The order of search results, and the files of best results.
+//! The order of search results, and the files with best results.
 //!
-//! Names with a short common prefix span many search files, so the page could not find the best of
-//! them. `search/<range>/best/<start>.tsv` contains the best results in order, for each prefix that
+//! Names with a short common prefix span many search files, so the page could not find the best
+//! ones. `search/<range>/best/<start>.tsv` contains the best results in order, for each prefix that
 //! spans more than [`MAX_FILES_READ`] files. `site/js/search-answers.js` has the same order and
 //! names.
 
@@ -12,20 +12,20 @@ use crate::search::{
     lines::SearchEntry,
 };
 
-/// Maximum number of search files that the page reads for one result list. A prefix that spans more
-/// has a file of its best results.
+/// Maximum search files that the page reads for one result list. If a prefix spans more, it has a
+/// file with its best results.
 pub const MAX_FILES_READ: usize = 2;
-/// Hosts in a file of best results: the page shows 8, and takedowns may remove some.
+/// Hosts in a file with best results: the page shows 8, and takedowns may remove some.
 pub const BEST_HOSTS: usize = 12;
-/// Maximum number of names made of the typed text and a suffix, which come before all others.
+/// Maximum names that consist of the typed text and a suffix. These are first.
 const MAX_LEADING: usize = 2;
-/// Maximum characters in the name of a file of best results: file systems allow 255 bytes.
+/// Maximum characters in the name for a file with best results: file systems allow 255 bytes.
 const MAX_NAME_CHARACTERS: usize = 120;
 
-/// Prefix of the files of best results, below their directory.
+/// Prefix for the files with best results, below their directory.
 pub const BEST_PREFIX: &str = "best/";
 
-/// Returns the path of the best results for `start`, below its directory. `None` if the name would
+/// Returns the path to the best results for `start`, below its directory. `None` if the name would
 /// be too long.
 #[must_use]
 pub fn best_file(start: &str) -> Option<String> {
@@ -39,7 +39,7 @@ pub fn best_file(start: &str) -> Option<String> {
     (name.len() <= MAX_NAME_CHARACTERS).then(|| format!("{BEST_PREFIX}{name}.tsv"))
 }
 
-/// Returns the prefixes that have a file of best results, in a directory whose files start with
+/// Returns the prefixes that have a file with best results, in a directory whose files start with
 /// `first_keys`.
 #[must_use]
 pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
@@ -57,7 +57,7 @@ pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     files.into_iter().filter_map(is_wide).collect()
 }
 
-/// Returns the best results for `start`, best first, from `entries` sorted by key, all of which
+/// Returns the best results for `start`, best first, from `entries` sorted by key, which must all
 /// start with it.
 #[must_use]
 pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry> {
@@ -96,7 +96,7 @@ fn one_of_key(entries: &[SearchEntry]) -> Option<&SearchEntry> {
     entries.iter().find(bare).or(entries.first())
 }
 
-/// Compares by rank, hosts without one last; then by length of the key; then alphabetically.
+/// Compares by rank, hosts without one last; then by key length; then alphabetically.
 fn compare(a: &SearchEntry, b: &SearchEntry) -> Ordering {
     let rank = |entry: &SearchEntry| entry.rank.unwrap_or(u32::MAX);
     rank(a).cmp(&rank(b)).then_with(|| {

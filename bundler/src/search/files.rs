@@ -1,8 +1,8 @@
-//! The published search files of one range of hostnames.
+//! The published search files for one hostname range.
 //!
 //! `search/<range>/<n>.tsv` has up to a thousand lines, sorted; `search/<range>/index.tsv` has one
-//! line for each of these files: the key of its first hostname. Suggestions are text; the page
-//! takes the icon of the selected one from its bundle.
+//! line for each of these files: its first hostname's key. Suggestions are text; the page takes the
+//! selected one's icon from its bundle.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::search::{
 
 /// Maximum hostnames in a search file: about 30 KB, which the page reads while the visitor types.
 pub const HOSTNAMES_PER_FILE: usize = 1_000;
-/// Maximum characters of a top-level domain in the counts: longer labels are from broken names.
+/// Maximum characters in a top-level domain in the counts: longer labels are from broken names.
 const TOP_LEVEL_MAX_CHARACTERS: usize = 24;
 
-/// Writes the files of a range, in order, from its sorted entries.
+/// Writes a range's files, in order, from its sorted entries.
 pub fn files(sorted: &[SearchEntry]) -> impl Iterator<Item = String> + '_ {
     sorted.chunks(HOSTNAMES_PER_FILE).map(write_lines)
 }
 
-/// Returns the first key of each of the range's files, from its sorted entries.
+/// Returns the first key in each of the range's files, from its sorted entries.
 #[must_use]
 pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     let firsts = sorted.chunks(HOSTNAMES_PER_FILE).filter_map(|lines| lines.first());
     firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
 }
 
-/// Returns the paths and contents of the files of best results, below the range's directory, from
-/// its sorted entries and the first keys of its files.
+/// Returns paths and contents for the files with best results, below the range's directory, from
+/// its sorted entries and its files' first keys.
 pub fn best_files<'a>(
     sorted: &'a [SearchEntry],
     first_keys: &[String],

@@ -1,11 +1,11 @@
-//! Reads and rewrites the index of a range's search files, for takedowns.
+//! Reads and rewrites the index for a range's search files, for takedowns.
 //!
-//! The keys of an index are ascending. Several hostnames may share one key (`www.` is not part of
-//! it), even across two files.
+//! An index has ascending keys. Several hostnames may share one key (which lacks `www.`), even
+//! across two files.
 
 use std::ops::Range;
 
-/// Reads the lines of an index: the first key of each file.
+/// Reads an index's lines: each file's first key.
 ///
 /// Bytes that are not UTF-8 become the replacement character, which no hostname contains.
 #[must_use]
@@ -19,8 +19,8 @@ pub fn write_index(first_keys: &[String]) -> String {
     first_keys.iter().map(|key| format!("{key}\n")).collect()
 }
 
-/// Returns the numbers of the files that may contain a key: from the last file that starts before
-/// it to the last file that starts with it.
+/// Returns the files that may contain a key, by number: from the last file that starts before it to
+/// the last file that starts with it.
 #[must_use]
 pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     let before = first_keys.partition_point(|first| first.as_str() < key);
@@ -28,9 +28,9 @@ pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     before.saturating_sub(1)..through
 }
 
-/// Returns the lines of an index from the first keys of its files, `None` for a file that is now
-/// empty. An empty file gets the key of the next one, so that readers skip it; empty files at the
-/// end get no line.
+/// Returns an index's lines from its files' first keys, where `None` means that this file is now
+/// empty. An empty file gets the next one's key, so that readers skip it; empty files at the end
+/// get no line.
 #[must_use]
 pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {
     let mut lines = Vec::with_capacity(files.len());

@@ -1,15 +1,15 @@
 //! The key by which a hostname is sorted and found: without `www.`, in its own script.
 //!
 //! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by
-//! code points, as UTF-8 does by bytes. The tests of both read `site/tests/search-keys.json`.
+//! code points, as UTF-8 does by bytes. Tests for both read `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
-/// Number of hostname ranges: digits, a to z, and all other first characters. Each range is one
-/// search job; the SQL function `coordinator.search_jobs()` adds one, the job of the words.
+/// How many hostname ranges there are: digits, a to z, and all other first characters. Each range
+/// is one search job; the SQL function `coordinator.search_jobs()` adds one more job for the words.
 pub const RANGES: usize = 28;
 
-/// Returns the key of a hostname: visitors omit `www.` and type names in their own script.
+/// Returns a hostname's key: visitors omit `www.` and type names in their own script.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = without_www(hostname);
     if !name.contains("xn--") {
@@ -27,12 +27,12 @@ pub fn without_www(hostname: &str) -> &str {
     }
 }
 
-/// Returns the range of a hostname, 0 to 27.
+/// Returns a hostname's range, 0 to 27.
 pub fn range_of(hostname: &str) -> usize {
     range_of_key(&search_key(hostname))
 }
 
-/// Returns the range of a key or a word, 0 to 27.
+/// Returns the range for a key or a word, 0 to 27.
 pub fn range_of_key(key: &str) -> usize {
     match key.bytes().next() {
         Some(b'0'..=b'9') => 0,
@@ -56,7 +56,7 @@ fn decode_label(label: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A list of hostname, key and range.
+    /// Hostnames with their key and range.
     const VECTORS: &str = include_str!("../../../site/tests/search-keys.json");
 
     #[test]

@@ -1,11 +1,11 @@
-//! The lines of search files: hostname, bundle and slot, separated by tabs; then the host's rank
-//! and the title of its page, if they are known.
+//! The lines in search files: hostname, bundle and slot, separated by tabs; then the host's rank
+//! and its page's title, if they are known.
 
 use std::fmt::Write as _;
 
 use crate::search::key::{range_of, search_key};
 
-/// The location of a hostname's tab.
+/// Where a hostname's tab is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEntry {
     /// The hostname.
@@ -21,7 +21,7 @@ pub struct SearchEntry {
     pub title: String,
 }
 
-/// Maximum characters of a title in a line: two lines of a suggestion on a phone.
+/// Maximum title characters in a line: two lines in a suggestion on a phone.
 pub const TITLE_MAX_CHARACTERS: usize = 70;
 
 impl SearchEntry {
@@ -46,7 +46,7 @@ pub enum SearchFileError {
     /// The bytes are not UTF-8.
     #[error("it is not text in UTF-8")]
     NotText,
-    /// The header of a part does not contain the ends of its ranges.
+    /// The part's header does not contain the ends of its ranges.
     #[error("it does not begin with the header of a search part")]
     NoHeader,
     /// A line does not contain hostname, bundle and slot.
@@ -54,9 +54,9 @@ pub enum SearchFileError {
     BadLine(String),
 }
 
-/// Sorts entries in the order of search files: by range, by key, then by the whole hostname.
+/// Sorts entries as in search files: by range, by key, then by the whole hostname.
 pub fn sort(entries: &mut [SearchEntry]) {
-    // The key of nearly every hostname is a slice of it, so computing it again costs little.
+    // Nearly every key is a slice of its hostname, so computing it again costs little.
     entries.sort_by(|a, b| {
         let by_key = || search_key(&a.hostname).cmp(&search_key(&b.hostname));
         let by_range = range_of(&a.hostname).cmp(&range_of(&b.hostname));
@@ -74,7 +74,7 @@ pub fn write_lines(entries: &[SearchEntry]) -> String {
     text
 }
 
-/// Appends the line of one entry.
+/// Appends one entry's line.
 pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
     let SearchEntry { hostname, bundle, slot, rank, title } = entry;
     let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
     };
 }
 
-/// Reads the entries of a file of lines, in order.
+/// Reads the entries from a file in this format, in order.
 ///
 /// # Errors
 /// Returns an error if the bytes are not UTF-8, or if a line is malformed; the error quotes the
@@ -98,7 +98,7 @@ pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
         .collect()
 }
 
-/// Parses a line. Lines in files of older scans end with the slot.
+/// Parses a line. In older scans' files a line ends with the slot.
 pub(super) fn read_line(line: &str) -> Option<SearchEntry> {
     let mut fields = line.split('\t');
     let hostname = fields.next()?.to_owned();

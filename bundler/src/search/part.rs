@@ -1,8 +1,8 @@
-//! A shard's part of the search index: all hostnames of the shard, sorted, with a header that
-//! allows a search job to read only one range.
+//! A shard's part of the search index: all its hostnames, sorted, with a header that allows a
+//! search job to read only one range.
 //!
 //! A part starts with the end of each hostname range, counted in bytes after the header, as decimal
-//! numbers of 12 digits, one per line. After them is one line for each hostname.
+//! numbers with 12 digits, one per line. After this header is one line per hostname.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -11,12 +11,12 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, sort, write_lines},
 };
 
-/// Bytes of one number in the header: 12 digits, enough for a terabyte, and the line feed.
+/// Bytes per number in the header: 12 digits, enough for a terabyte, and the line feed.
 const HEADER_NUMBER_BYTES: usize = 13;
-/// Bytes of a part's header.
+/// Bytes in a part's header.
 pub const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
 
-/// Sorts the entries of a shard and writes them as its part.
+/// Sorts a shard's entries and writes them as its part.
 #[must_use]
 pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     sort(&mut entries);
@@ -34,7 +34,7 @@ pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     header + &body
 }
 
-/// Returns the bytes of a part that contain the lines of `range`, from the part's first
+/// Returns the bytes in a part that contain the lines for `range`, from the part's first
 /// [`HEADER_BYTES`].
 ///
 /// # Errors

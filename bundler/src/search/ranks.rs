@@ -1,4 +1,4 @@
-//! The ranks of a scan's hosts: an input of the scan, which its search jobs read from the archive.
+//! The ranks of a scan's hosts: an input to the scan, which its search jobs read from the archive.
 //!
 //! The list has one hostname per line, without `www.`, the best first. An empty line keeps a rank
 //! unused.
@@ -7,16 +7,15 @@ use std::collections::HashMap;
 
 use crate::search::key::without_www;
 
-/// Maximum number of hosts in the list. Hosts further down are seldom searched for, and are found
-/// by their name.
+/// Maximum hosts in the list. Visitors seldom search for hosts further down, and find them by name.
 pub const RANKED_HOSTS: usize = 1_000_000;
 
-/// The ranks of hosts.
+/// Hosts' ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRanks(HashMap<String, u32>);
 
 impl HostRanks {
-    /// Reads the lines of a list whose hosts are `wanted`.
+    /// Reads the lines in a list whose hosts are `wanted`.
     #[must_use]
     pub fn read(list: &[u8], wanted: impl Fn(&str) -> bool) -> Self {
         let mut ranks = HashMap::new();
@@ -35,7 +34,7 @@ impl HostRanks {
         self.0.is_empty()
     }
 
-    /// Writes the list of hosts, the best first.
+    /// Writes a host list, the best first.
     #[must_use]
     pub fn write(hosts: &[String]) -> String {
         hosts.iter().map(|host| format!("{}\n", without_www(host))).collect()
@@ -51,7 +50,7 @@ impl HostRanks {
         is_there.then(|| lines.iter().map(left).collect::<Vec<_>>().join(&b'\n'))
     }
 
-    /// Returns the rank of a host, with or without `www.`, from 1.
+    /// Returns a host's rank, with or without `www.`, from 1.
     #[must_use]
     pub fn of(&self, hostname: &str) -> Option<u32> {
         self.0.get(without_www(hostname)).copied()

@@ -1,8 +1,8 @@
-//! The words by which hosts with a rank are found, in addition to the start of their names: the
-//! words of their titles, and the suffixes of the best hosts' names.
+//! The words by which ranked hosts are found, in addition to how their names start: words in their
+//! titles, and suffixes of the best hosts' names.
 //!
-//! `search/words/<range>/<n>.tsv` contains lines sorted by word, then rank: the word, and the line
-//! of a host. `index.tsv` and `best/` next to them are like those of hostnames.
+//! `search/words/<range>/<n>.tsv` contains lines sorted by word, then rank: the word, and a host's
+//! line. `index.tsv` and `best/` in this directory are like those for hostnames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, read_line, write_line},
 };
 
-/// Maximum lines in a file of words: about 35 KB.
+/// Maximum lines in a word file: about 35 KB.
 pub const LINES_PER_FILE: usize = 400;
 /// Maximum hosts per word: the best ones. The page shows a few. If several words are typed, it
 /// searches these for hosts that have all of them.
 pub const HOSTS_PER_WORD: usize = 100;
-/// Maximum rank of hosts whose names' suffixes are words, too.
+/// Maximum rank for hosts whose names' suffixes are words, too.
 pub const MIDDLES_MAX_RANK: u32 = 100_000;
-/// Minimum characters of a word: shorter ones are in nearly every title.
+/// Minimum characters in a word: shorter ones are in nearly every title.
 const MIN_CHARACTERS: usize = 3;
-/// Maximum characters of a word. The page truncates typed words to the same length.
+/// Maximum characters in a word. The page truncates typed words to the same length.
 const MAX_CHARACTERS: usize = 24;
-/// Maximum words of a title.
+/// Maximum words per title.
 const MAX_TITLE_WORDS: usize = 10;
 
-/// One line of a file of words.
+/// One line in a word file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordLine {
     /// The word.
@@ -37,7 +37,7 @@ pub struct WordLine {
     pub entry: SearchEntry,
 }
 
-/// Returns the words of a host with a rank. A host without a rank has none.
+/// Returns a ranked host's words. A host without a rank has no words.
 #[must_use]
 pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
     let Some(rank) = entry.rank else { return BTreeSet::new() };
@@ -48,7 +48,7 @@ pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
     words
 }
 
-/// Iterates over the distinct words of a title.
+/// Iterates over a title's distinct words.
 fn title_words(title: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     for word in split(title) {
@@ -61,8 +61,8 @@ fn title_words(title: &str) -> impl Iterator<Item = String> {
 }
 
 /// Splits a text into runs of letters, digits and marks, in lower case and compatibility form
-/// (NFKC), in which browsers look up names. `typedWords` in `site/js/search-answers.js` does the
-/// same.
+/// (NFKC), in which browsers look up names. `typedWords` in `site/js/search-answers.js` does this,
+/// too.
 fn split(text: &str) -> Vec<String> {
     const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
         .union(GeneralCategoryGroup::Number)
@@ -86,15 +86,15 @@ fn is_long(word: &str) -> bool {
     word.chars().nth(MIN_CHARACTERS - 1).is_some()
 }
 
-/// Truncates a word to the length that is looked up.
+/// Truncates a word to the length at which words are looked up.
 fn shortened(word: &str) -> String {
     word.chars().take(MAX_CHARACTERS).collect()
 }
 
-/// The hosts of each word, by their index among all: the best ones, in order.
+/// Each word's hosts, by their index among all: the best ones, in order.
 pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
 
-/// Returns the words of `entries`, which must be sorted best first, by range, with at most
+/// Returns the words in `entries`, which must be sorted best first, by range, with at most
 /// [`HOSTS_PER_WORD`] hosts each.
 #[must_use]
 pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
@@ -125,7 +125,7 @@ pub fn write_word_lines<'a>(lines: impl Iterator<Item = (&'a str, &'a SearchEntr
     text
 }
 
-/// Reads the lines of a file of words, in order.
+/// Reads the lines in a word file, in order.
 ///
 /// # Errors
 /// Returns an error if the bytes are not UTF-8, or if a line does not contain a word and an entry.
@@ -148,7 +148,7 @@ mod tests {
         SearchEntry { rank: Some(rank), ..entry }
     }
 
-    /// A list of texts and their words.
+    /// Texts and their words.
     const VECTORS: &str = include_str!("../../../site/tests/search-words.json");
 
     #[test]

@@ -1,5 +1,5 @@
--- Adds URLs that failed in the crawl which a key's crawl repeats, as api.add_links does, but for
--- one request: the service has read them itself. False: the crawl has ended.
+-- Adds URLs that failed in the crawl which a key's crawl repeats, like api.add_links, but as
+-- one request: the service has read them itself. Returns false if the crawl has ended.
 create or replace function api.add_failed(
     p_key text, p_secret bytea, p_id uuid, p_is_last boolean, p_groups smallint[],
     p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[])

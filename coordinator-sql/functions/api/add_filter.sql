@@ -1,6 +1,6 @@
--- Writes a new filter of a key. A classifier is a program on the workers' machines, which only the
--- operator may name. A request that the client gave a name is performed once: again it gets the
--- same answer.
+-- Adds a filter for a key. A classifier is a program on the workers' hosts, which only the
+-- operator may name. With an idempotency key the request is performed once, and a repetition
+-- gets the same response.
 create or replace function api.add_filter(
     p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
     p_body jsonb)
@@ -8,7 +8,7 @@ returns table (id uuid, owner text, name text, version integer, body jsonb,
                changed_at timestamptz, is_repeated boolean)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Each has up to 512 KiB, and a list of them is one answer.
+    -- Each has up to 512 KiB, and one response lists them all.
     max_filters constant integer := 100;
     key_owner text := 'key:' || p_key;
     known jsonb;

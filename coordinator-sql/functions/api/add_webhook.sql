@@ -1,4 +1,4 @@
--- Adds a webhook of a key. p_signing is the secret with which its events are signed.
+-- Adds a key's webhook. p_signing is the secret that signs its events.
 create or replace function api.add_webhook(
     p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text,
     p_signing bytea)

@@ -1,5 +1,6 @@
--- Which captures may be read for a key, by their number in the arrays: those of its crawls whose
--- record is kept, that are not forgotten, and whose host is not blocked. Takes one request each.
+-- Returns which captures a key may read, by their number in the arrays: they must belong to its
+-- crawls, have a stored record, not be forgotten, and have a host that is not blocked. This
+-- takes one request each.
 create or replace function api.admit_captures(
     p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint)

@@ -1,10 +1,11 @@
--- Checks a key, before a request whose work takes from its bucket. True: the key was answered
--- before to the request that the client gave this name, and will be answered the same.
+-- Checks a key before a request whose work takes from its bucket. Returns true if this
+-- idempotency key already has a response, which will be sent again.
 create or replace function api.admit_named(
     p_key text, p_secret bytea, p_name text, p_request bytea)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- An hour less than find_answer has it: what is known now is known when it is asked for.
+    -- An hour less than in find_answer, so that a response found here does not expire before it
+    -- is used.
     kept_for constant interval := interval '23 hours';
 begin
     perform api.check_reader(p_key, p_secret, 0);

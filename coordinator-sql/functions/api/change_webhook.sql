@@ -1,6 +1,6 @@
--- Changes a webhook of a key; what is null stays, and an empty description goes. One that is
--- enabled again, or has another URL, begins without failures. One that is disabled loses its
--- events.
+-- Changes a key's webhook. Null arguments leave a value unchanged, and an empty description
+-- removes it. A webhook that is enabled again, or gets another URL, starts without failures. If
+-- it is disabled, its events are deleted.
 create or replace function api.change_webhook(
     p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text,
     p_enabled boolean)
@@ -14,7 +14,7 @@ begin
     hook := api.own_webhook(p_key, p_id);
     is_new := p_enabled and hook.disabled_at is not null or p_url <> hook.url;
     if p_enabled and hook.disabled_at is not null then
-        -- What a checkpoint wrote while the webhook was being disabled.
+        -- Delete the events that a checkpoint wrote while the webhook was being disabled.
         perform coordinator.disable_webhook(p_id, 'requested');
     end if;
     update webhooks w

@@ -1,4 +1,5 @@
--- Refuses settings that repeat a crawl which is not the key's, or has not ended.
+-- Raises an error if settings repeat a crawl that belongs to another key, or that has not
+-- ended.
 create or replace function api.check_again(p_key text, p_settings jsonb)
 returns void language plpgsql stable set search_path = everytab, pg_temp as $$
 declare

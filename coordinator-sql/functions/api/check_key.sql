@@ -1,9 +1,10 @@
--- Refuses a key that is unknown, whose secret is another, or that was revoked, all with the same
--- word; and a request that does not fit into the key's leaky bucket: its level falls by
--- requests_per_second and never exceeds burst. A request that costs more than burst waits for the
--- bucket to be empty. The refusal says when this request fits, in whole seconds, and when one does
--- that costs 1, so that the service need not ask before. The caller holds the row of the key's
--- usage from then on, so that requests of a key are performed one after the other.
+-- Rejects a key that is unknown, has another secret or was revoked, always with the same code.
+-- Also rejects a request that does not fit the key's leaky bucket: its level falls by
+-- requests_per_second and never exceeds burst. A request that costs more than burst waits until
+-- the bucket is empty. The error contains the time until this request fits, in whole seconds,
+-- and the time until a request that costs 1 fits, so that the service need not call earlier.
+-- From this call on the caller holds the key's usage row, so that requests for a key run one
+-- after another.
 create or replace function api.check_key(p_key text, p_secret bytea, p_cost double precision)
 returns everytab.api_keys language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- The hosts of a key's crawl that have something due, soonest first, behind the one of p_after_due
+-- Returns hosts with due work in a key's crawl, soonest first, after the position p_after_due
 -- and p_after_host.
 create or replace function api.crawl_hosts(
     p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamptz,
@@ -8,7 +8,7 @@ returns table (hostname text, slot smallint, known integer, pending integer,
                crawl_delay_ms integer, failures integer, origins jsonb)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- As many as one answer of the service shows.
+    -- Maximum per response.
     max_rows constant integer := 1000;
 begin
     perform api.check_reader(p_key, p_secret, 1);

@@ -1,5 +1,5 @@
--- Crawls of a key with their sums, newest first: the one of p_id, with the versions of its
--- patterns, or those with a number below p_before.
+-- Returns a key's crawls with their sums, newest first: the one with p_id and its pattern
+-- versions, or those with a number below p_before.
 create or replace function api.crawls(
     p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer)
 returns table (crawl integer, id uuid, name text, owner text, state text, ended_by text,
@@ -11,7 +11,7 @@ returns table (crawl integer, id uuid, name text, owner text, state text, ended_
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- As many as one answer of the service shows.
+    -- Maximum per response.
     max_rows constant integer := 1000;
 begin
     perform api.check_reader(p_key, p_secret, 1);

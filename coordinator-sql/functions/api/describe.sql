@@ -1,6 +1,6 @@
--- A URL of a crawl, and its fetch where it was fetched. One that has none is due, or left by what
--- ended the crawl. Its store is that of its slot, where the crawl's are divided by slots. Of what
--- is forgotten there is no word of what the page said.
+-- Returns a URL in a crawl, and its fetch if it was fetched. A URL without a fetch is due, or
+-- was left when the crawl ended. Its store is its slot's, if the crawl's stores are divided by
+-- slots. For a forgotten URL nothing that the page said is returned.
 create or replace function api.describe(
     p_crawl everytab.crawls, p_fetch everytab.fetches, p_host bigint, p_url bigint)
 returns everytab.api_fetch language sql stable as $$

@@ -1,4 +1,4 @@
--- Drops an override of a key.
+-- Deletes a key's override.
 create or replace function api.drop_robots(p_key text, p_secret bytea, p_id uuid)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,20 +1,20 @@
--- A part of the feed of a key's crawl: its fetches in the order of epoch, transaction and number,
--- after a position. A position says: of its epoch, rows that are visible in the snapshot were read,
--- and all rows of earlier epochs. While a pass over more rows than a page is under way, it goes up
--- to a ceiling, another snapshot, and the position has the last row of it. A transaction that
--- commits late is not visible in the snapshot that was the ceiling before, so none is passed over,
--- and what is visible there does not come again.
+-- Returns a part of the feed for a key's crawl: its fetches ordered by epoch, transaction and
+-- number, after a position. A position means: in its epoch, all rows that are visible in the
+-- snapshot were read, and all rows from earlier epochs. While a pass over more rows than a page
+-- is in progress, it goes up to a ceiling, another snapshot, and the position contains the last
+-- row. A transaction that commits late is not visible in the snapshot that was the previous
+-- ceiling, so it is not skipped, and visible rows are not returned again.
 --
--- Rows of an earlier epoch came with a backup, from a server that counted transactions otherwise:
--- all of them are there, and their ids are compared with snapshots of that epoch only.
+-- Rows from an earlier epoch were restored from a backup, and their server counted transactions
+-- differently: all of them exist, and their ids are compared only with snapshots from this
+-- epoch.
 --
--- Where an outcome, a host or a status is given, the others are left out, and a call may end before
--- it has found any.
+-- With an outcome, a host or a status, other rows are skipped, and a call may return before it
+-- has found any.
 --
--- Each row has the position behind it, for a caller that takes only some of them: snapshot and
--- ceiling where they are not those of the row before. The last row has no fetch but the position
--- where to go on, whether more may be there, and the crawl's state, as it was before the rows were
--- read.
+-- Each row contains the position after it, for a caller that takes only some rows: snapshot and
+-- ceiling only if they differ from the previous row's. The last row has no fetch but the next
+-- position, whether more may follow, and the crawl's state before the rows were read.
 create or replace function api.feed(
     p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text,
     p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text,
@@ -22,13 +22,14 @@ create or replace function api.feed(
 returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
                next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
 language plpgsql security definer set search_path = everytab, pg_temp
--- Without statistics of a new partition, Postgres would rather read and sort all rows a call. A
--- plan that must sort counts as so dear that Postgres would compile it, for 100 ms a call.
+-- Without statistics on a new partition, Postgres would rather read and sort all rows in each
+-- call. A plan that must sort is estimated so high that Postgres would compile it, for 100 ms
+-- per call.
 set enable_sort = off set jit = off as $$
 declare
     -- Some hundred KB.
     max_rows constant integer := 1000;
-    -- Rows to look at for those that are asked for: some tens of milliseconds.
+    -- Rows to inspect for those that are wanted: some tens of milliseconds.
     max_looked_at constant integer := 10000;
     nothing_read constant pg_snapshot := '1:1:';
     remaining integer := greatest(1, least(p_limit, max_rows));
@@ -42,8 +43,8 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
-    -- More may have come since an earlier call set the ceiling. Whoever stops where a crawl has
-    -- ended and nothing more is there would not have it.
+    -- More rows may have been added since an earlier call set the ceiling. A reader that stops
+    -- because a crawl has ended and nothing follows would miss them.
     is_ceiling_old boolean := p_ceiling is not null;
     is_in_pass boolean;
     is_first_of_pass boolean;

@@ -1,6 +1,6 @@
--- The newest fetches of a key's crawl, the newest first, at most p_limit, and the position behind
--- all that is visible now, for a reader that wants what comes and not what was. Columns and the
--- last row are those of api.feed.
+-- Returns the newest fetches in a key's crawl, newest first, at most p_limit, and the position
+-- after everything that is visible now, for a reader that wants only new rows. Columns and last
+-- row are those in api.feed.
 create or replace function api.feed_tail(
     p_key text, p_secret bytea, p_id uuid, p_limit integer)
 returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
@@ -14,7 +14,7 @@ declare
     remaining integer := greatest(1, least(p_limit, max_rows));
     crawl_row crawls;
     current_epoch smallint;
-    -- Taken before any row is read: what is visible later only comes by api.feed.
+    -- Take this before any row is read: later rows are returned only by api.feed.
     ceiling pg_snapshot;
     one record;
 begin

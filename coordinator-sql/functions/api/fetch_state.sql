@@ -1,4 +1,4 @@
--- The state of one URL of a key's crawl, by the crawl's number.
+-- Returns the state of one URL in a key's crawl, by the crawl's number.
 create or replace function api.fetch_state(
     p_key text, p_secret bytea, p_crawl integer, p_host bigint, p_url bigint)
 returns setof everytab.api_fetch

@@ -1,5 +1,5 @@
--- The states of URLs of several keys' crawls, by their number in the arrays; no row: the key is not
--- valid, or the crawl is not its.
+-- Returns the states of URLs in several keys' crawls, by their number in the arrays. There is
+-- no row if the key is invalid, or if the crawl belongs to another key.
 create or replace function api.fetch_states(
     p_keys text[], p_secrets bytea[], p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint, fetched everytab.api_fetch)

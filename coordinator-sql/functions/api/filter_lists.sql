@@ -1,4 +1,5 @@
--- The newest version of each imported list, which all keys may name; with p_names, of these alone.
+-- Returns the newest version of each imported list, which all keys may name; with p_names, only
+-- these.
 create or replace function api.filter_lists(p_key text, p_secret bytea, p_names text[])
 returns table (name text, version integer, kind text, store text, object text, sha256 bytea,
                entries bigint, bytes bigint, categories jsonb, source text,

@@ -1,5 +1,5 @@
--- Filters of a key by name: the one of p_id, those of p_names, or all, without their bodies, which
--- are large. One that is missing does not exist for the key.
+-- Returns a key's filters by name: the one with p_id, those in p_names, or all, without their
+-- bodies, which are large. A missing filter does not exist for this key.
 create or replace function api.filters(
     p_key text, p_secret bytea, p_id uuid, p_names text[])
 returns table (id uuid, owner text, name text, version integer, body jsonb,

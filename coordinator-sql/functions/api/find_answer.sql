@@ -1,6 +1,6 @@
--- What the key was answered in the last 24 hours to the request that the client gave this name;
--- null: nothing. Refuses a request that is another one. The caller holds the row of the key's
--- usage, so two requests with one name are answered one after the other.
+-- Returns the response that the key got in the last 24 hours for this idempotency key; null if
+-- there is none. Raises an error if the request differs. The caller holds the key's usage row,
+-- so two requests with one idempotency key run one after another.
 create or replace function api.find_answer(p_key text, p_name text, p_request bytea)
 returns jsonb language plpgsql set search_path = everytab, pg_temp as $$
 declare

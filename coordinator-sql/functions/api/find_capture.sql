@@ -1,5 +1,6 @@
--- The capture of a URL whose record is kept, the nearest to p_at or the newest: of one crawl of the
--- key, or of its newest crawls. No row: there is none, it is forgotten, or its host is blocked.
+-- Returns a URL's capture whose record is stored, the one nearest to p_at or the newest: in one
+-- of the key's crawls, or in its newest crawls. There is no row if it does not exist, is
+-- forgotten, or has a blocked host.
 create or replace function api.find_capture(
     p_key text, p_secret bytea, p_crawl uuid, p_host bigint, p_url bigint, p_at timestamptz)
 returns setof everytab.api_fetch

@@ -1,13 +1,14 @@
--- Finds the crawl for a URL that was submitted. A capture that is young enough answers the URL.
--- Else it goes to the named crawl, whose state answers it if it is settled there, or to the key's
--- standing crawl. If it is settled there, its state answers it unless an age is given; then it is
--- fetched again in a new standing crawl. The caller holds the key's usage and these crawls.
+-- Finds the crawl for a submitted URL. If there is a young enough capture, this is the result.
+-- Otherwise the URL goes to the named crawl, whose state is the result if it is final there, or
+-- to the key's standing crawl. If its state there is final, this is the result unless an age is
+-- given; in this case it is fetched again in a new standing crawl. The caller holds the key's
+-- usage and these crawls.
 create or replace function api.find_target(
     p_key text, p_store text, p_settings jsonb, p_verdict everytab.api_verdict, p_crawl uuid,
     p_host bigint, p_url bigint, p_max_age_s integer)
 returns everytab.api_verdict language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A crawl that was replaced ends when its hosts have answered.
+    -- A replaced crawl ends when its hosts have responded.
     retry_after_s constant integer := 10;
     verdict api_verdict := p_verdict;
     named record;

@@ -1,5 +1,5 @@
--- The ports that URLs of a key may name. Null: the key is not valid, as the call says that submits
--- its URLs.
+-- Returns the ports that a key's URLs may have. Null if the key is invalid, which the call that
+-- submits its URLs will report.
 create or replace function api.key_ports(p_key text, p_secret bytea)
 returns integer[] language sql stable security definer set search_path = everytab, pg_temp as $$
     select k.ports from api_keys k

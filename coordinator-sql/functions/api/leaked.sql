@@ -1,4 +1,4 @@
--- The level of a leaky bucket some time later. Clocks that go back leak nothing.
+-- Returns a leaky bucket's level some time later. If the clock moves back, nothing leaks.
 create or replace function api.leaked(
     p_level double precision, p_at timestamptz, p_per_second double precision,
     p_now timestamptz)

@@ -1,5 +1,5 @@
--- Pauses, resumes or cancels a key's crawl. Returns its state and what ended it. What a quota
--- paused is not resumed: the quota is the refusal.
+-- Pauses, resumes or cancels a key's crawl. Returns its state and the reason why it ended. If a
+-- quota paused it, it is not resumed: this raises the quota's error.
 create or replace function api.move_crawl(p_key text, p_secret bytea, p_id uuid, p_verb text)
 returns table (state text, ended_by text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

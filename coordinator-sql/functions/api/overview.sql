@@ -1,7 +1,7 @@
--- What the installation does, in numbers, for any key: workers that crawl, slots that they hold,
--- and the scans that are under way, or else the newest ones, with their stages. Of one crawl of the
--- key the pace that politeness allows; a crawl of another key does not exist. No worker, store,
--- message of an error or live crawl is named.
+-- Returns the installation's activity, in numbers, for any key: workers that crawl, slots that
+-- they hold, and the running scans, or otherwise the newest ones, with their stages. For one of
+-- the key's crawls this includes the pace that politeness allows; another key's crawl does not
+-- exist. This names no worker, store, error message or live crawl.
 create or replace function api.overview(p_key text, p_secret bytea, p_crawl uuid)
 returns jsonb language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -11,7 +11,7 @@ declare
     scans_shown constant integer := 3;
     -- As run_workers has it.
     recent constant interval := '5 minutes';
-    -- A pace looks at thousands of hosts, beside some tens of rows of the rest.
+    -- A pace reads thousands of hosts, and everything else some tens of rows.
     pace_cost constant integer := 5;
     now_at timestamptz := clock_timestamp();
     own crawls;
@@ -21,7 +21,7 @@ begin
                              1 + case when p_crawl is null then 0 else pace_cost end);
     if p_crawl is not null then
         own := api.own_crawl(p_key, p_crawl);
-        -- Of a crawl that has ended, perhaps just now, there is none.
+        -- A crawl that has ended, perhaps just now, has no pace.
         select to_jsonb(p) into pace from coordinator.crawl_pace(own.crawl) p
          where p.hosts is not null;
     end if;
@@ -34,7 +34,8 @@ begin
         'scans', coalesce((
             select jsonb_agg(jsonb_build_object(
                        'id', s.scan_id, 'state', s.state,
-                       -- A scan of a live crawl has that one's name, which may be another key's.
+                       -- A live crawl's scan has this crawl's name, which may belong to another
+                       -- key.
                        'crawl', case when starts_with(s.crawl, 'LIVE-') then 'LIVE'
                                 else s.crawl end,
                        'started_at', s.started_at, 'finished_at', s.finished_at,

@@ -1,4 +1,4 @@
--- A crawl of a key; another one does not exist for it.
+-- Returns a key's crawl. Another key's crawl does not exist for it.
 create or replace function api.own_crawl(p_key text, p_id uuid)
 returns everytab.crawls language plpgsql stable set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,5 @@
--- A webhook of a key, whose row the caller holds from then on. Refuses one that is not the key's.
+-- Returns a key's webhook, whose row the caller holds from now on. Raises an error if it
+-- belongs to another key.
 create or replace function api.own_webhook(p_key text, p_id uuid)
 returns everytab.webhooks language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,11 +1,11 @@
--- The quota of a key that more URLs would exceed, as a code and its detail; no code: none. The
--- caller holds the row of the key's usage.
+-- Returns the quota that more URLs would exceed, as a code and its detail, or no code. The
+-- caller holds the key's usage row.
 create or replace function api.quota_reached(
     p_key everytab.api_keys, p_urls bigint, out code text, out detail jsonb)
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
     used record := coordinator.key_use(p_key.key);
-    -- Quotas of a day are free again at 00:00 UTC.
+    -- Daily quotas are reset at 00:00 UTC.
     now_at timestamp := clock_timestamp() at time zone 'UTC';
     retry_after_s integer := ceil(extract(epoch from (now_at::date + 1)::timestamp - now_at));
 begin

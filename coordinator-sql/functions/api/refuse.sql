@@ -1,4 +1,4 @@
--- Refuses a call, with a code of the closed list; what the call has changed is undone.
+-- Raises an error with a code from the closed list. The call's changes are rolled back.
 create or replace function api.refuse(p_code text, p_detail jsonb)
 returns void language plpgsql as $$
 begin

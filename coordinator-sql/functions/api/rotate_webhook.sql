@@ -1,5 +1,5 @@
--- Gives a webhook of a key another secret. For a day events are signed with the one before too, so
--- that receivers can change at their own time.
+-- Gives a key's webhook another secret. For a day events are signed with the old secret, too,
+-- so that receivers can change at any time.
 create or replace function api.rotate_webhook(
     p_key text, p_secret bytea, p_id uuid, p_signing bytea)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

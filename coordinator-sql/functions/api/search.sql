@@ -1,23 +1,24 @@
--- Pages of a key's crawls that have the words of a query, as web search engines take it (websearch_
--- to_tsquery): the best first, behind the one of p_after_rank, p_after_crawl, p_after_host and
--- p_after_url; of one crawl, or of the key's newest. Pages of blocked hosts, and what is forgotten,
--- are left out. A query without a word finds nothing. The snippet marks words by U+0002 and U+0003,
--- which no text has.
+-- Returns pages in a key's crawls that match a query in web search syntax
+-- (websearch_to_tsquery): the best first, after p_after_rank, p_after_crawl, p_after_host and
+-- p_after_url; in one crawl, or in the key's newest. Pages on blocked hosts and forgotten pages
+-- are skipped. A query without a word matches nothing. The snippet marks words with U+0002 and
+-- U+0003, which no text contains.
 create or replace function api.search(
     p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer,
     p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint)
 returns table (rank real, snippet text, page everytab.api_fetch)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Pages of an answer.
+    -- Pages per response.
     max_rows constant integer := 100;
-    -- Crawls that are searched, the newest: as many as a capture is looked for in.
+    -- Crawls that are searched, the newest: as many as for finding a capture.
     max_crawls constant integer := 2000;
-    -- Pages that are ranked: a word that is in more is no good query, and each costs a row's words.
+    -- Pages that are ranked: a word on more pages is not a good query, and each page costs
+    -- reading a row's words.
     max_ranked constant integer := 5000;
-    -- Characters of a page in which a snippet is looked for.
+    -- Characters per page that are searched for a snippet.
     snippet_characters constant integer := 16384;
-    -- Words of a part of a snippet, which is a line or two.
+    -- Words per snippet part, which is a line or two.
     max_words constant integer := 24;
     options constant text := format(
         'MaxFragments=2, MaxWords=%s, MinWords=8, FragmentDelimiter=" … ", StartSel=%s, StopSel=%s',

@@ -1,13 +1,13 @@
--- The standing crawl of a key: that of today, or a new one where there is none, where it has ended,
--- or where p_is_full says that it has answered what is to be fetched again. The one before it ends
--- when it is empty; end_overdue_crawl sees to it, for it takes the rows of its slots. Null: it
--- would have to be replaced, and too many that were replaced have not ended yet. The caller holds
--- the row of the key's usage and that of its standing crawl.
+-- Returns a key's standing crawl: today's, or a new one if there is none, if it has ended, or
+-- if p_is_full means that it has already fetched the URLs that should be fetched again. The
+-- previous one ends when it is empty; end_overdue_crawl does this, because it locks its slots'
+-- rows. Null if it should be replaced, but too many replaced ones have not ended yet. The
+-- caller holds the key's usage row and its standing crawl's row.
 create or replace function api.standing_crawl(
     p_key text, p_store text, p_settings jsonb, p_is_full boolean)
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- Holders of slots keep something of every open crawl.
+    -- Slot holders keep some state for every open crawl.
     max_open constant integer := 16;
     now_at timestamp := clock_timestamp() at time zone 'UTC';
     usage api_usage;

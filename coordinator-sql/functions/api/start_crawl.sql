@@ -1,5 +1,5 @@
--- Starts a crawl of a key with its seeds; more come by add_links unless these are the last. A
--- request that the client gave a name is performed once: again it gets the same answer.
+-- Starts a key's crawl with its seeds; add_links adds more unless these are the last. With an
+-- idempotency key the request is performed once, and a repetition gets the same response.
 create or replace function api.start_crawl(
     p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_crawl_name text,
     p_store text, p_settings jsonb, p_page_limit bigint, p_ends_at timestamptz,

@@ -1,13 +1,13 @@
--- Submits URLs one by one, of one or several keys, in one transaction. Each is answered by its
--- number: refused with a code and its detail, which spoils no other; or the crawl in which it is to
--- be found, whether its link is urgent, and whether its state in that crawl answers it, because it
--- is settled there or has a capture that is not older than p_max_ages says. p_crawls names a crawl
--- of the key; null is its standing crawl. Each URL has a link, and another packed as urgent where
--- it may be.
+-- Submits URLs one by one, for one or several keys, in one transaction. Each gets a result by
+-- its number: an error with a code and its detail, which does not affect others; or the crawl
+-- that will contain it, whether its link is urgent, and whether its state in this crawl is the
+-- result, because it is final or has a capture that is not older than p_max_ages allows.
+-- p_crawls names one of the key's crawls; null is its standing crawl. Each URL has a link, and
+-- another one packed as urgent if it may be urgent.
 --
--- Locks are taken in one order, so that no two calls, and no checkpoint, wait for each other: all
--- keys' usage, ascending; then all crawls that exist, ascending; then what makes partitions. No row
--- of a crawl's slots is taken while several crawls are held.
+-- Locks are taken in one order, so that no two calls, and no checkpoint, wait for each other:
+-- all keys' usage, ascending; then all existing crawls, ascending; then the locks for creating
+-- partitions. No row of a crawl's slots is locked while several crawls are held.
 create or replace function api.submit(
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[],
@@ -15,7 +15,7 @@ create or replace function api.submit(
 returns table (number bigint, code text, detail jsonb, crawl integer, crawl_id uuid,
                crawl_name text, is_urgent boolean, is_answered boolean)
 language plpgsql security definer set search_path = everytab, pg_temp
--- Planning anew what the arrays of each call would ask for costs more than all of its statements.
+-- Planning again for each call's arrays would cost more than all its statements.
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare

@@ -1,6 +1,6 @@
--- Submits one URL of one key, as api.submit does, of a request that the client gave a name: it is
--- performed once, and again it gets the same answer. The arrays are those of api.submit, with one
--- value each.
+-- Submits one URL for one key, like api.submit, with an idempotency key: it is performed once,
+-- and a repetition gets the same response. The arrays are those for api.submit, with one value
+-- each.
 create or replace function api.submit_named(
     p_name text, p_request bytea,
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],

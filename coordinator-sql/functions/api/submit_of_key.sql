@@ -1,6 +1,6 @@
--- Judges the submissions of one key in a call of api.submit, which has the arrays: those of
--- p_numbers, in this order. Each that is not refused takes one request. The caller holds the row of
--- the key's usage and those of all crawls that are named.
+-- Checks one key's submissions in a call to api.submit, which passes the arrays: those in
+-- p_numbers, in this order. Each accepted one takes one request. The caller holds the key's
+-- usage row and the rows for all named crawls.
 create or replace function api.submit_of_key(
     p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[])
@@ -19,7 +19,7 @@ declare
     verdict api_verdict;
     verdicts api_verdict[] := '{}';
 begin
-    -- Counts the use anew where that is due.
+    -- Recount the usage if this is due.
     quota := api.quota_reached(p_key, 0);
     select * into usage from api_usage u where u.key = p_key.key;
     now_at := greatest(usage.at, clock_timestamp());

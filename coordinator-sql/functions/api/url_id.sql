@@ -1,6 +1,6 @@
--- The id of a URL of a key's crawl, as crates/api/src/url_id.rs makes it: for events that tell of
--- it. These are 29 bytes in base32: version, crawl, hashes, and the beginning of a digest that only
--- the key's owner and this database can make.
+-- Returns the id for a URL in a key's crawl, like crates/api/src/url_id.rs, for events about
+-- it. It is 29 bytes in base32: version, crawl, hashes, and the first bytes of a digest that
+-- only the key's owner and this database can compute.
 create or replace function api.url_id(
     p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint)
 returns text language plpgsql immutable as $$
@@ -11,7 +11,7 @@ declare
     said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host # highest)
                   || int8send(p_url # highest);
     code bytea := substr(sha256(p_secret_sha256 || said), 1, 8);
-    -- Limit bits = 235: 29 bytes, and zeros that fill the last digit of 5 bits.
+    -- Limit bits = 235: 29 bytes, and zeros that fill the last 5-bit digit.
     bits bit(235) := ('x' || encode(said || code, 'hex') || '0')::bit(235);
 begin
     return (select string_agg(

@@ -1,5 +1,5 @@
--- Notes that a key submitted URLs, or refuses them where a quota does not allow them all. The
--- caller holds the row of the key's usage.
+-- Records that a key submitted URLs, or rejects them if a quota does not allow them all. The
+-- caller holds the key's usage row.
 create or replace function api.use_urls(p_key everytab.api_keys, p_urls bigint)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

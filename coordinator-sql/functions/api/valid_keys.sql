@@ -1,5 +1,5 @@
--- Which callers have a valid key, by their places in the arrays, which begin with 1. The service
--- checks the keys together of all callers that it has not seen accepted.
+-- Returns which callers have a valid key, by their array index from 1. In one call the service
+-- checks all callers' keys that it has not seen accepted.
 create or replace function api.valid_keys(p_keys text[], p_secrets bytea[])
 returns setof bigint
 language sql stable security definer set search_path = everytab, pg_temp as $$

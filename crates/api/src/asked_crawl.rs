@@ -1,7 +1,7 @@
 //! A request for a new crawl or schedule: its settings, URLs and filter.
 //!
 //! Invariant: the filter is one of the key's own. Its current version is frozen into the settings.
-//! Does not depend on when the crawl starts.
+//! This does not depend on when the crawl starts.
 
 use everytab_coordinator::ApiCaller;
 use everytab_crawler::{CrawlSettings, FrozenFilter, SeedPorts, SeedSites, list_names_of};

@@ -2,7 +2,7 @@
 //!
 //! A code is a prefix of the SHA-256 of the key's secret hash followed by the message, so it cannot
 //! be forged without the secret and is valid for one key only. A message has a fixed prefix, and a
-//! fixed length or its own length in it, so that a longer message cannot be appended. Does not
+//! fixed length or its own length in it, so that a longer message cannot be appended. This does not
 //! depend on what a message contains.
 
 use sha2::{Digest as _, Sha256};

@@ -3,7 +3,7 @@
 //! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]. At most
 //! [`LARGE_BODIES`] large ones are received at a time. JSON nests no deeper than
 //! [`MAX_JSON_DEPTH`]; unknown or repeated fields, arrays in place of objects, and invalid numbers
-//! are rejected. Does not depend on what a body means.
+//! are rejected. This does not depend on what a body means.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::{
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
 /// Maximum size in bytes of a body that needs no permit.
 const SMALL_BODY_BYTES: usize = 64 << 10;
-/// Maximum number of larger bodies that are received at a time: 64 MiB together.
+/// Maximum larger bodies that are received at a time: 64 MiB together.
 const LARGE_BODIES: usize = 8;
 /// Time limit for reading a body: 8 MiB at 2 Mbit/s.
 const BODY_TIME: Duration = Duration::from_secs(35);
@@ -43,7 +43,7 @@ const RETRY_S: u64 = 5;
 /// Permits for large bodies.
 static LARGE: Semaphore = Semaphore::const_new(LARGE_BODIES);
 
-/// The format of a body.
+/// A body's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     /// `application/json`.

@@ -1,7 +1,7 @@
 //! Identifies the caller by the key in the header `Authorization`.
 //!
-//! Invariants: the secret of a key is hashed where the header is read, and never kept, logged or
-//! sent on. Postgres compares the hashes before a body is read. Does not depend on what a key may
+//! Invariants: a key's secret is hashed where the header is read, and never kept, logged or sent
+//! on. Postgres compares the hashes before a body is read. This does not depend on what a key may
 //! do.
 
 use std::{
@@ -56,7 +56,7 @@ pub fn secret_sha256(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// The authenticated caller of a request. Extracting it checks the key.
+/// A request's authenticated caller. Extracting it checks the key.
 pub(crate) struct Caller(pub(crate) ApiCaller);
 
 impl FromRequestParts<Arc<Service>> for Caller {
@@ -72,7 +72,7 @@ impl FromRequestParts<Arc<Service>> for Caller {
     }
 }
 
-/// Reads the caller's key from the headers of a request.
+/// Reads the caller's key from a request's headers.
 ///
 /// # Errors
 /// Returns a problem if there is no header `Authorization`, more than one, or a malformed key.
@@ -95,7 +95,7 @@ pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {
     Some(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) })
 }
 
-/// Returns the peer address of the connection, which may be a proxy's.
+/// Returns the connection's peer address, which may be a proxy's.
 fn address_of(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip())

@@ -2,8 +2,8 @@
 //! record.
 //!
 //! Invariants: this process sends requests to the crawls' stores only. At most [`MAX_READS`]
-//! records are in memory. A record that does not match its row is never served. Does not depend on
-//! requests or keys.
+//! records are in memory. A record that does not match its row is never served. This does not
+//! depend on requests or keys.
 
 mod contents;
 mod parts;
@@ -24,10 +24,10 @@ pub(crate) use self::{
     record::MAX_RECORD_BYTES,
 };
 
-/// Maximum number of concurrent record reads. Each may take twice [`MAX_RECORD_BYTES`] of memory.
+/// Maximum concurrent record reads. Each may take twice [`MAX_RECORD_BYTES`] of memory.
 const MAX_READS: usize = 8;
 
-/// Maximum number of open stores. A service has one, or several if crawls are divided among stores.
+/// Maximum open stores. A service has one, or several if crawls are divided among stores.
 const MAX_STORES: usize = 64;
 
 /// Why a capture cannot be read.
@@ -170,8 +170,7 @@ impl Captures {
     }
 }
 
-/// Returns the store of a capture: the media store if the crawl has one and the capture is a
-/// requisite.
+/// Returns a capture's store: the media store if the crawl has one and the capture is a requisite.
 fn store_of(fetch: &ApiFetch) -> &str {
     match &fetch.media_store {
         Some(store) if parts::is_media(fetch) => store,

@@ -2,7 +2,7 @@
 //!
 //! Invariants: every setting of [`CrawlSettings`] that a client may set is here under its own name
 //! (the compiler reports a new one), and no other. A missing setting has the crawler's default.
-//! Does not depend on the bounds of values, which the crawler checks.
+//! This does not depend on the bounds of values, which the crawler checks.
 
 use everytab_crawler::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
@@ -88,22 +88,22 @@ pub(crate) enum DuplicatesWord {
     Reject,
 }
 
-/// The settings of a crawl. A missing setting has its default (`GET /v1/settings`).
+/// A crawl's settings. A missing setting has its default (`GET /v1/settings`).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SettingsOfCrawl {
     /// Which links the crawl follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<ScopeWord>,
-    /// Maximum number of links from a submitted URL, 0 to 1,000. 0 means the submitted URLs only.
+    /// Maximum links from a submitted URL, 0 to 1,000. 0 means the submitted URLs only.
     #[schema(maximum = 1000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u16>,
-    /// Maximum number of pages, never exceeded.
+    /// Maximum pages, never exceeded.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
-    /// Maximum number of pages per site.
+    /// Maximum pages per site.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site_pages: Option<u64>,

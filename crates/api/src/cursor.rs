@@ -2,7 +2,7 @@
 //!
 //! A cursor is base64url of a code and a payload. The code covers the payload, the list and the
 //! key's secret. Invariant: a cursor that was forged, or made for another key or list, is always
-//! rejected with the same code. Does not depend on what a payload contains.
+//! rejected with the same code. This does not depend on what a payload contains.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
@@ -17,7 +17,7 @@ use crate::{
 
 /// Bytes of the code.
 const CODE_BYTES: usize = 16;
-/// Maximum length of a cursor: a snapshot has up to some hundred transactions in progress.
+/// Maximum cursor length: a snapshot has up to some hundred transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
 /// Name of a cursor's list: always 16 bytes, so that no name can continue in the payload.
@@ -25,7 +25,7 @@ pub(crate) type ListName = [u8; 16];
 
 /// The list of a key's crawls.
 const CRAWLS: &ListName = b"crawls..........";
-/// The hosts of a crawl. The payload names the crawl.
+/// A crawl's hosts. The payload names the crawl.
 const HOSTS: &ListName = b"hosts...........";
 
 fn seal(secret_sha256: &[u8; 32], list: &ListName, payload: &str) -> String {
@@ -87,7 +87,7 @@ pub(crate) fn item_key(
     unseal(secret_sha256, list, cursor).ok_or_else(|| refused("after"))
 }
 
-/// Returns the cursor after a host of a crawl: the time when it is due, and the hash of its name.
+/// Returns the cursor after a host of a crawl: the time when it is due, and its name's hash.
 pub(crate) fn host_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,

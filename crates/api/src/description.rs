@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 description of the service, generated from the types and served from memory.
 //!
 //! Invariants: docs/openapi.json equals this description (a test compares them), and a test sends
-//! each example in it to the real service. Does not depend on single paths.
+//! each example in it to the real service. This does not depend on single paths.
 
 mod refusals;
 

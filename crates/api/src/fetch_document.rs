@@ -1,6 +1,6 @@
 //! The state of a crawl's URL, in the HTTP API.
 //!
-//! Invariant: nothing of the operator's (stores, slots, numbers of crawls) is in it. Does not
+//! Invariant: nothing of the operator's (stores, slots, numbers of crawls) is in it. This does not
 //! depend on how the URL was requested.
 
 use chrono::{DateTime, Utc};
@@ -54,7 +54,7 @@ pub(crate) struct RecordPlace {
     pub(crate) length: i32,
 }
 
-/// A URL of a crawl. The fields of its fetch are absent while it is due.
+/// A URL of a crawl. Its fetch's fields are absent while it is due.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UrlDocument {
     /// The URL's ID.
@@ -80,7 +80,7 @@ pub(crate) struct UrlDocument {
     /// How long the response took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<i32>,
-    /// Number of links from a submitted URL to this one.
+    /// Links from a submitted URL to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<i16>,
     /// The URL whose link or redirect led here. Absent for submitted URLs.
@@ -101,7 +101,7 @@ pub(crate) struct UrlDocument {
     /// The language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) language: Option<String>,
-    /// The title of the page.
+    /// The page's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
     /// Size of the stored body in bytes.
@@ -122,7 +122,7 @@ pub(crate) struct UrlDocument {
     /// The record's location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<RecordPlace>,
-    /// The content of the page, if the request includes it.
+    /// The page's content, if the request includes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contents: Option<Contents>,
 }

@@ -1,8 +1,8 @@
 //! A filter in the HTTP API.
 //!
 //! Invariants: every field of [`FilterSettings`] that a key may set is here under its own name, and
-//! no other. A key may not set a classifier, because that is a program on the workers' hosts. Does
-//! not depend on what a filter decides, or where it is stored.
+//! no other. A key may not set a classifier, because that is a program on the workers' hosts. This
+//! does not depend on what a filter decides, or where it is stored.
 
 use std::collections::BTreeMap;
 
@@ -158,7 +158,7 @@ impl FilterBody {
         Ok(settings)
     }
 
-    /// Reads a stored filter. `None` if this program does not know all of its fields.
+    /// Reads a stored filter. `None` if this program does not know all its fields.
     pub(crate) fn of(kept: Value) -> Option<Self> {
         serde_json::from_value(kept).ok()
     }

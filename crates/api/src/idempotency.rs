@@ -1,6 +1,6 @@
 //! The header `Idempotency-Key`: a request that is sent twice takes effect once.
 //!
-//! Does not depend on what a request does.
+//! This does not depend on what a request does.
 
 use axum::http::request::Parts;
 use everytab_coordinator::IdempotencyKey;
@@ -13,7 +13,7 @@ const HEADER: &str = "idempotency-key";
 /// Maximum key length.
 const MAX_CHARACTERS: usize = 255;
 
-/// Returns the idempotency key of a request, with a digest of the request. `None` if it has none.
+/// Returns a request's idempotency key, with a digest of the request. `None` if it has none.
 ///
 /// # Errors
 /// Returns a problem if the header is empty, too long, or sent twice.

@@ -1,8 +1,8 @@
-//! URLs with the contents of their pages, which are read from the store.
+//! URLs with their pages' contents, which are read from the store.
 //!
 //! Invariants: a response has at most [`MAX_CONTENTS_BYTES`] of contents, or those of one page. It
 //! reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot be read has a reason
-//! in place of its contents. Does not depend on the route.
+//! in place of its contents. This does not depend on the route.
 
 use std::collections::HashSet;
 
@@ -21,8 +21,8 @@ use crate::{
 /// next response, unless it is the first one.
 const MAX_CONTENTS_BYTES: usize = 16 << 20;
 
-/// Maximum number of records that a response reads at a time: half of what the process reads, so
-/// that no response blocks all others.
+/// Maximum records that a response reads at a time: half of what the process reads, so that no
+/// response blocks all others.
 const MAX_READS_OF_ANSWER: usize = 4;
 
 /// Parses the parameter `include`.
@@ -88,7 +88,7 @@ fn has_record(fetch: &ApiFetch) -> bool {
     fetch.object.is_some()
 }
 
-/// Reads the contents of a capture, or returns why they are missing.
+/// Reads a capture's contents, or returns why they are missing.
 async fn read(service: &Service, fetch: &ApiFetch, include: Include) -> Contents {
     let error = match service.captures.contents(fetch.clone(), include).await {
         Ok(contents) => return contents,

@@ -6,8 +6,8 @@
 //! key, and a new key only by the queue of its own network, which is bounded by the number of
 //! connections. Wrong keys are not remembered, so a key works as soon as it was added. A key whose
 //! bucket is full is rejected without a call until the time that Postgres gave. Invariant: memory
-//! is bounded by the connections and by [`MAX_ACCEPTED`], whatever number of addresses call. Does
-//! not depend on what a key may do, which Postgres checks in each call.
+//! is bounded by the connections and by [`MAX_ACCEPTED`], whatever number of addresses call. This
+//! does not depend on what a key may do, which Postgres checks in each call.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -34,22 +34,22 @@ const PAUSE: Duration = Duration::from_millis(5);
 const PAUSE_PER_CHECK: u32 = 4;
 /// Maximum pause, so that one slow check delays no client for long.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
-/// Maximum number of keys per check and network: an IPv4 address, or an IPv6 /64, which is what one
-/// customer has. A network gets at most 12,800 rejections per second.
+/// Maximum keys per check and network: an IPv4 address, or an IPv6 /64, which is what one customer
+/// has. A network gets at most 12,800 rejections per second.
 const MAX_PER_NETWORK: usize = 64;
-/// Maximum number of keys per check, which takes Postgres some milliseconds.
+/// Maximum keys per check, which takes Postgres some milliseconds.
 const MAX_PER_CHECK: usize = 1_024;
-/// Maximum number of requests that arrive between two checks, which exceeds the connection limit.
+/// Maximum requests that arrive between two checks, which exceeds the connection limit.
 const MAX_ARRIVING: usize = 16_384;
-/// Maximum number of accepted keys that are remembered, 100 bytes each. Beyond it all are forgotten
-/// and checked again.
+/// Maximum accepted keys that are remembered, 100 bytes each. Beyond it all are forgotten and
+/// checked again.
 const MAX_ACCEPTED: usize = 10_000;
 /// Seconds after which a client may retry if too many keys are waiting.
 const RETRY_S: u64 = 1;
 
 const _: () = assert!(MAX_PER_NETWORK <= MAX_PER_CHECK);
 
-/// A request that waits for the check of its key.
+/// A request that waits for its key's check.
 #[derive(Debug)]
 struct Waiting {
     caller: ApiCaller,

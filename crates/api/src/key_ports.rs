@@ -1,7 +1,7 @@
 //! The ports that a key's URLs may name.
 //!
 //! A key's ports never change, so they are read once. An invalid key gets the default ports here,
-//! and is rejected by the call that submits its URLs. Does not depend on what is submitted.
+//! and is rejected by the call that submits its URLs. This does not depend on what is submitted.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum number of keys whose ports are cached, 100 bytes each. Beyond it the cache is cleared.
+/// Maximum keys whose ports are cached, 100 bytes each. Beyond it the cache is cleared.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Cached ports, by the digest of the key's secret.

@@ -3,8 +3,8 @@
 //! [`ApiService::start`] builds a router from the database and the operator's settings, which the
 //! program then serves. A resource is one file in `resources/` and one line in the table of
 //! `routes.rs`. Invariants: this process fetches nothing from the web. Postgres decides in each
-//! call who owns what, and what a key may do. Every rejected request gets a [`ProblemCode`]. Does
-//! not depend on SQL, or on how pages are fetched and stored.
+//! call who owns what, and what a key may do. Every rejected request gets a [`ProblemCode`]. This
+//! does not depend on SQL, or on how pages are fetched and stored.
 
 mod answer;
 mod asked_crawl;

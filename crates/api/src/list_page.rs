@@ -1,7 +1,7 @@
 //! Pages of lists that Postgres returns whole, because a key has few of their items.
 //!
 //! Invariant: a client that follows the cursors gets each item exactly once that exists all the
-//! time, even if others are added and removed. Does not depend on what the items are.
+//! time, even if others are added and removed. This does not depend on what the items are.
 
 use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
@@ -12,7 +12,7 @@ use crate::{
     problem::Problem,
 };
 
-/// Default and maximum number of items in a page: as many filters or schedules as a key may have.
+/// Default and maximum items in a page: as many filters or schedules as a key may have.
 pub(crate) const MAX_ITEMS: i32 = 100;
 
 /// The page of a list that a request selects.

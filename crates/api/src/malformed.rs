@@ -1,6 +1,6 @@
 //! Replaces the HTTP library's response to a request that is not valid HTTP/1.1.
 //!
-//! The library rejects a malformed head by itself, without a body. Does not depend on how that
+//! The library rejects a malformed head by itself, without a body. This does not depend on how that
 //! response is recognised.
 
 use std::{str, time::Duration};

@@ -3,7 +3,7 @@
 //!
 //! Invariants: no response is stored in a shared cache, shown in a frame, sets a cookie, or can be
 //! read by pages of other origins. HEAD gets the response to GET without its body; OPTIONS gets the
-//! methods of the path; a panic becomes a response; a request has one host. Does not depend on what
+//! path's methods; a panic becomes a response; a request has one host. This does not depend on what
 //! routes do.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
@@ -108,7 +108,7 @@ fn is_host(value: &[u8]) -> bool {
     })
 }
 
-/// Rejects a request that a proxy in front of this service may interpret differently.
+/// Rejects a request that a proxy before this service may interpret differently.
 fn without_host() -> Response {
     let detail = "a request has exactly one header Host, a host and perhaps a port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();

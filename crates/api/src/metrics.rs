@@ -1,7 +1,7 @@
 //! The metrics of the HTTP service.
 //!
 //! Invariant: label values are from closed lists (declared routes, classes of statuses), never from
-//! a client's input. Does not depend on the exporter.
+//! a client's input. This does not depend on the exporter.
 
 use std::{sync::OnceLock, time::Duration};
 

@@ -1,7 +1,7 @@
 //! Query parameters of requests.
 //!
 //! Invariant: an unknown or repeated parameter is rejected, so that a misspelt one does not
-//! silently become a default. Does not depend on what a parameter means.
+//! silently become a default. This does not depend on what a parameter means.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::problem::{Problem, ProblemCode};
 /// Maximum time that a request may wait, in seconds. Proxies give up after 60.
 pub(crate) const MAX_WAIT_S: u64 = 60;
 
-/// The query parameters of a request.
+/// A request's query parameters.
 #[derive(Debug)]
 pub(crate) struct Parameters(BTreeMap<String, String>);
 

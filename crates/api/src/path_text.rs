@@ -1,4 +1,4 @@
-//! The variable part of a path.
+//! A path's variable part.
 
 use axum::{
     extract::{FromRequestParts, Path},

@@ -1,7 +1,7 @@
 //! Errors of the HTTP API: problem documents (RFC 9457) with a closed list of codes.
 //!
 //! Invariants: every response that is not a success is a [`Problem`]. Its `code` is one of
-//! [`ProblemCode::ALL`], which a test pins. No message of Postgres reaches a client. Does not
+//! [`ProblemCode::ALL`], which a test pins. No message of Postgres reaches a client. This does not
 //! depend on what was requested.
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 /// Seconds after which a client may retry while Postgres is unreachable: a restart takes some.
 const AWAY_RETRY_S: u64 = 5;
-/// Maximum number of errors in a problem: those of a whole batch.
+/// Maximum errors in a problem: those of a whole batch.
 const MAX_ERRORS: usize = 10_000;
 /// Content type of a problem.
 pub(crate) const PROBLEM_TYPE: &str = "application/problem+json";

@@ -2,8 +2,8 @@
 //!
 //! Remaining bytes of a body in an HTTP/1.1 connection would be parsed as the next request, so the
 //! connection can continue only after the whole body was read. Invariant: after a response, either
-//! the rest of a small body was read, or the response has `Connection: close` (RFC 9112 9.6). Does
-//! not depend on what a body means.
+//! the rest of a small body was read, or the response has `Connection: close` (RFC 9112 9.6). This
+//! does not depend on what a body means.
 
 use std::{
     future::poll_fn,
@@ -25,8 +25,8 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// Maximum number of unread bytes to read in order to keep the connection. Reconnecting costs a
-/// client less than sending more.
+/// Maximum unread bytes to read in order to keep the connection. Reconnecting costs a client less
+/// than sending more.
 const MAX_DRAINED: u64 = 64 << 10;
 /// Time limit for that. Small bodies arrive right after their heads.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ impl Kept {
 type Shared = Arc<Mutex<Kept>>;
 type NextFrame = Option<Result<Frame<Bytes>, Error>>;
 
-/// Polls for the next part of a body.
+/// Polls for a body's next part.
 fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
     let mut kept = shared.lock();
     let polled = Pin::new(&mut kept.body).poll_frame(context);
@@ -82,7 +82,7 @@ impl HttpBody for Lent {
 pub(crate) struct UnreadBody(Option<(Shared, bool)>);
 
 impl UnreadBody {
-    /// Keeps a handle on the body of a request. Returns the request for its handler.
+    /// Keeps a handle on a request's body. Returns the request for its handler.
     pub(crate) fn keep(request: Request) -> (Request, Self) {
         if request.body().is_end_stream() {
             return (request, Self(None));

@@ -1,7 +1,7 @@
 //! Checks the rules that a key's crawls obey in addition to robots.txt.
 //!
 //! Invariant: accepted values fit into their columns, and the crawler can apply them: a misspelt
-//! line would forbid nothing. Does not depend on where they are stored.
+//! line would forbid nothing. This does not depend on where they are stored.
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::CrawlDelay;

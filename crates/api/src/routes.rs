@@ -63,7 +63,7 @@ struct WholeDescription {
     webhooks: Value,
 }
 
-/// Builds the description of every route.
+/// Builds every route's description.
 fn described() -> openapi::OpenApi {
     let parts = [
         urls::UrlsDescription::openapi(),

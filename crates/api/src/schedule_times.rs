@@ -1,7 +1,7 @@
 //! The times of a schedule in the HTTP API: a period, or a time of day on some weekdays.
 //!
-//! Invariants: times that are shown can be read back unchanged, and all times are UTC. Does not
-//! depend on what a schedule does.
+//! Invariants: times that are shown can be read back unchanged, and all times are UTC. This does
+//! not depend on what a schedule does.
 
 use chrono::{NaiveTime, Timelike as _};
 use everytab_coordinator::ScheduleTimes;
@@ -49,7 +49,7 @@ impl DayWord {
     }
 }
 
-/// The times of a schedule, as fields of its document.
+/// A schedule's times, as fields of its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TimesInWords {
     /// The period, such as `24h`.
@@ -133,7 +133,7 @@ fn shown_period(every_s: i32) -> String {
     unit.map_or_else(|| format!("{seconds}s"), |(name, unit)| format!("{}{name}", seconds / unit))
 }
 
-/// Parses a time such as `03:00`, and returns the second of the day.
+/// Parses a time such as `03:00`, and returns the day's second.
 fn time_of_day(text: &str) -> Option<i32> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let is_written_so = text.len() == 5 && [0, 1, 3, 4].into_iter().all(is_digit);

@@ -1,7 +1,7 @@
 //! Checks short strings for Postgres: names, and lines of rules.
 //!
 //! Invariant: an accepted string fits into its column, and has no character that Postgres rejects.
-//! Does not depend on where a string is stored.
+//! This does not depend on where a string is stored.
 
 use serde::Serialize;
 use serde_json::Value;

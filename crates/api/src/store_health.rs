@@ -2,7 +2,7 @@
 //!
 //! Invariants: the store gets one request at a time, and at most one every [`POLL_INTERVAL`],
 //! whatever the number of probes. A store that does not respond within [`CHECK_TIME`] is
-//! unreachable. Each change is logged once. Does not depend on HTTP or on what is stored.
+//! unreachable. Each change is logged once. This does not depend on HTTP or on what is stored.
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //!
 //! Submissions that arrive within [`GATHER_TIME`] go to Postgres in one call. The call returns one
 //! result per submission, so a rejected one does not affect the others. Invariant: each submission
-//! gets its result from that call, or an error if the call failed. None is sent twice. Does not
-//! depend on HTTP.
+//! gets its result from that call, or an error if the call failed. None is sent twice. This does
+//! not depend on HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,11 +24,11 @@ use crate::{
 /// millisecond of the database server's CPU time, and each submission in it a twentieth of that. A
 /// submitted URL is fetched within seconds.
 const GATHER_TIME: Duration = Duration::from_millis(15);
-/// Maximum number of submissions per call: with the longest URLs, they take a megabyte.
+/// Maximum submissions per call: with the longest URLs, they take a megabyte.
 const MAX_GATHERED: usize = 256;
-/// Maximum number of concurrent calls: while one commits, the next one gathers.
+/// Maximum concurrent calls: while one commits, the next one gathers.
 const CALLS: usize = 2;
-/// Maximum number of submissions that wait for a call. More are rejected.
+/// Maximum submissions that wait for a call. More are rejected.
 const MAX_WAITING: usize = 4_096;
 /// Seconds after which a client may retry if too many submissions are waiting.
 const RETRY_S: u64 = 1;

@@ -1,8 +1,8 @@
 //! The URLs of one request: which are accepted, and why the others are rejected.
 //!
 //! Invariant: each URL, or line that is not a comment, is in one of the two lists, with its number.
-//! Does not depend on the results of URLs, or on which addresses may be fetched (the fetcher checks
-//! that).
+//! This does not depend on the results of URLs, or on which addresses may be fetched (the fetcher
+//! checks that).
 
 use everytab_crawler::{Seed, SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
 
@@ -11,7 +11,7 @@ use crate::{
     service::Service,
 };
 
-/// Maximum number of URLs per request: as link rows they take a megabyte, in one transaction.
+/// Maximum URLs per request: as link rows they take a megabyte, in one transaction.
 pub(crate) const MAX_URLS: usize = 10_000;
 
 /// Returns the code for a rejected URL.

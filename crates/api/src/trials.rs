@@ -1,8 +1,8 @@
 //! Limits concurrent filter tests: each uses a core for up to two seconds.
 //!
 //! Invariant: a key runs one test at a time, so that it cannot block others. A test ends when its
-//! guard is dropped, whether or not the client is still waiting. Does not depend on what a test
-//! does.
+//! guard is dropped, whether or not the client is still waiting. This does not depend on what a
+//! test does.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,10 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::problem::Problem;
 
-/// Maximum number of requests that test URLs at a time, each on a core, so that other work can run.
+/// Maximum requests that test URLs at a time, each on a core, so that other work can run.
 const TRIALS_AT_A_TIME: usize = 2;
-/// Maximum number of requests that wait for lists, or for a permit after that. Each holds its URLs,
-/// of up to 8 MiB.
+/// Maximum requests that wait for lists, or for a permit after that. Each holds its URLs, of up to
+/// 8 MiB.
 const TRIALS_THAT_WAIT: usize = 8;
 
 /// Limits on this process's filter tests.

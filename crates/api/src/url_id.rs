@@ -1,7 +1,8 @@
-//! The ID of a submitted URL: the key of its row, and a code that binds it to the API key.
+//! The ID of a submitted URL: its row's key, and a code that binds it to the API key.
 //!
 //! Invariant: an ID is a function of the URL, its crawl and the API key, and is not stored. An ID
-//! that was forged, truncated or made for another key is invalid. Does not depend on what a URL is.
+//! that was forged, truncated or made for another key is invalid. This does not depend on what a
+//! URL is.
 
 use everytab_coordinator::FetchId;
 

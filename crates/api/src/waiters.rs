@@ -3,8 +3,8 @@
 //! Invariants: a key has at most [`MAX_WAITERS_PER_KEY`] waiting requests. A request frees its slot
 //! however it ends, and no later than its `wait` allows. At most one poll is in progress. While
 //! Postgres is unreachable, requests continue to wait until their time is over. A waiter takes a
-//! few hundred bytes. When the process stops, all get a response without news. Does not depend on
-//! HTTP.
+//! few hundred bytes. When the process stops, all get a response without news. This does not depend
+//! on HTTP.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// Maximum number of waiting requests per key.
+/// Maximum waiting requests per key.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
 /// Seconds after which a client may retry if its key has too many.
 const RETRY_S: u64 = 5;
@@ -189,7 +189,7 @@ impl Waiters {
     }
 }
 
-/// The questions of a poll, each with the number of its slot.
+/// A poll's questions, each with the number of its slot.
 #[derive(Debug, Default)]
 struct Asked {
     urls: Vec<(u64, ApiCaller, FetchId)>,

@@ -158,7 +158,7 @@ macro_rules! bodies {
             $(#[$doc])*
             #[derive(Debug, Serialize, Deserialize, ToSchema)]
             pub(crate) struct $body {
-                /// The type of the event.
+                /// The event's type.
                 #[serde(rename = "type")]
                 pub(crate) event: $tag,
                 /// When it happened.
@@ -172,7 +172,7 @@ macro_rules! bodies {
         #[openapi(components(schemas($($body, $data, $tag),+)))]
         pub(crate) struct EventsDescription;
 
-        /// The types of events, with the names of their schemas.
+        /// The types of events, with their schemas' names.
         const BODIES: &[(&str, &str)] = &[$(($name, stringify!($body))),+];
     };
 }

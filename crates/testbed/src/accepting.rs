@@ -1,4 +1,4 @@
-//! The accept loop of every listener, with a limit on open connections.
+//! The accept loop for every listener, with a limit on open connections.
 
 use std::{future::Future, time::Duration};
 

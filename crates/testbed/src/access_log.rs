@@ -1,12 +1,12 @@
-//! The access log: one line per request, with the microseconds of its response.
+//! The access log: one line per request, with its response's timing in microseconds.
 //!
-//! Invariants: every received request has one line, even if its client disconnects; a line is
-//! written before the last bytes of the response are sent, and its start is taken after the request
-//! was read. So a client that has a whole response finds its line, and a client that waits for a
-//! whole response before its next request never seems to overlap, or to be faster than it was. The
-//! same holds for a client that abandons a short response once it has the head: the line of a short
-//! response is written before its first bytes are sent. The number of lines bounds the memory, and
-//! lines that do not fit are counted.
+//! Invariants: every received request has one line, even if its client disconnects. A line is
+//! written before the response's last bytes are sent, and its start is taken after the request was
+//! read. So a client that has a whole response finds its line, and a client that waits for a whole
+//! response before its next request never seems to overlap, or to be faster than it was. This also
+//! holds for a client that abandons a short response once it has the head, because a short
+//! response's line is written before its first bytes are sent. The line count limits the memory,
+//! and lines that do not fit are counted.
 
 use std::{
     fmt,
@@ -23,19 +23,19 @@ use parking_lot::Mutex;
 
 use crate::error::TestbedError;
 
-/// Bytes of a body that are sent in one write with the head: less than the buffer of a socket and
-/// than the window of an HTTP/2 stream (64 KiB or more each).
+/// Body bytes that are sent in one write with the head: less than a socket's buffer and an HTTP/2
+/// stream's window (64 KiB or more each).
 const MAX_SHORT_BYTES: usize = 16 * 1_024;
 
-/// One request. Its text is a line of tab-separated fields in the order of this list.
+/// One request. Its text is a line with tab-separated fields in this list's order.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessLine {
     /// When the request was read, in microseconds since the log was started.
     pub start_us: u64,
-    /// When the last bytes of the response were sent, or when the client disconnected, in the same
-    /// unit. A short response is sent at once, so this is the time of its first bytes.
+    /// When the response's last bytes were sent, or when the client disconnected, in the same unit.
+    /// A short response is sent in one write, so this is when its first bytes were sent.
     pub end_us: u64,
-    /// The status of the response. 0 if the client disconnected before there was one.
+    /// The response's status. 0 if the client disconnected before there was one.
     pub status: u16,
     /// The address that the client dialled.
     pub address: IpAddr,
@@ -45,7 +45,7 @@ pub struct AccessLine {
     pub path: String,
 }
 
-/// Destination of the lines.
+/// Where lines are written.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AccessLogTarget {
     /// Memory, with at most this many lines.
@@ -89,7 +89,7 @@ pub fn read_access_log(path: &Path) -> io::Result<Vec<AccessLine>> {
     BufReader::new(File::open(path)?).lines().map(read).collect()
 }
 
-/// The log of one internet. Clones share it. It is off until it is started.
+/// One internet's log. Clones share it. It is off until it is started.
 #[derive(Clone, Default)]
 pub(crate) struct AccessLog(Arc<Mutex<Option<Started>>>);
 
@@ -134,12 +134,12 @@ impl AccessLog {
         }
     }
 
-    /// Returns the number of requests without a line.
+    /// Returns how many requests have no line.
     pub(crate) fn lost(&self) -> u64 {
         self.0.lock().as_ref().map_or(0, |started| started.lost)
     }
 
-    /// Starts the line of a request. `None` if the log is off.
+    /// Starts a request's line. `None` if the log is off.
     pub(crate) fn begin(&self, address: IpAddr, host: &str, path: &str) -> Option<OpenLine> {
         let epoch = self.0.lock().as_ref()?.epoch;
         let start_us = micros_since(epoch);
@@ -155,11 +155,11 @@ impl fmt::Debug for AccessLog {
     }
 }
 
-/// The line of a request whose response has not ended. It is written when the response ends, or
+/// The line for a request whose response has not ended. It is written when the response ends, or
 /// when this value is dropped.
 pub(crate) struct OpenLine {
     log: AccessLog,
-    /// The start of the log to which the line belongs.
+    /// When the log to which this line belongs was started.
     epoch: Instant,
     line: AccessLine,
     is_written: bool,
@@ -170,7 +170,7 @@ impl OpenLine {
         self.line.status = status;
     }
 
-    /// Writes the line of a short response. Call this before its first bytes are sent.
+    /// Writes a short response's line. Call this before its first bytes are sent.
     pub(crate) fn ends_if_short(&mut self, body_bytes: usize) {
         if body_bytes <= MAX_SHORT_BYTES {
             self.ends();
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(lines.iter().map(|line| &line.path).collect::<Vec<_>>(), ["/1", "/2"]);
         assert!(lines.iter().all(|line| line.start_us <= line.end_us && line.status == 200));
         assert_eq!(log.lost(), 1);
-        // A request of the previous log does not appear in the log that was started after it.
+        // A request from the previous log does not appear in the log that was started after it.
         let open = log.begin(address, "a.example", "/4");
         log.start(&AccessLogTarget::Memory(2)).unwrap();
         drop(open);

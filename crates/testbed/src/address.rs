@@ -1,25 +1,25 @@
-//! The loopback address of a host.
+//! A host's loopback address.
 //!
 //! A listener must drop, reset or ignore a connection before it knows a hostname, so the address
 //! decides: each of these behaviours has a /16, and no table is needed. Hosts that respond have
 //! addresses from 127.1.0.0 to 127.239.255.255, and hosts that share an address are in
-//! 127.240.0.0/16. 127.0.0.0/16 is not used, because other programs on this machine listen there.
+//! 127.240.0.0/16. We do not use 127.0.0.0/16, because other programs on this host listen there.
 
 use std::net::Ipv4Addr;
 
 use crate::{behaviour::Behaviour, dice::Dice};
 
-/// Second octet of the addresses whose connection requests are dropped.
+/// Second octet for addresses whose connection requests are dropped.
 pub(crate) const DROPPED_OCTET: u8 = 250;
-/// Second octet of the addresses whose connections are reset.
+/// Second octet for addresses whose connections are reset.
 pub(crate) const RESET_OCTET: u8 = 251;
-/// Second octet of the addresses whose connections are accepted and ignored.
+/// Second octet for addresses whose connections are accepted and ignored.
 pub(crate) const IGNORED_OCTET: u8 = 252;
 
-/// Second octet of the addresses that several hosts share. Requests name the host.
+/// Second octet for addresses that several hosts share. Requests name the host.
 const SHARED_OCTET: u8 = 240;
 
-/// What a listener does with a connection, by its local address.
+/// A listener's reaction to a connection, by its local address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reception {
     /// The listener responds to requests.
@@ -32,7 +32,7 @@ pub(crate) enum Reception {
     Foreign,
 }
 
-/// Returns the IPv4 address of a host with this behaviour.
+/// Returns the IPv4 address for a host with this behaviour.
 pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["address", host]);
     let low = dice.below(65_534) + 1;
@@ -47,13 +47,13 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     Ipv4Addr::new(127, second, (low >> 8) as u8, low as u8)
 }
 
-/// Returns one of the few addresses that several hosts share.
+/// Returns one address that several hosts share.
 pub(crate) fn shared_by_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["shared address", host]);
     Ipv4Addr::new(127, SHARED_OCTET, 0, dice.between(1, 3) as u8)
 }
 
-/// Returns what a listener does with connections to the address.
+/// Returns how a listener reacts to connections to this address.
 pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     match local.octets() {
         [127, RESET_OCTET, ..] => Reception::Reset,
@@ -63,7 +63,7 @@ pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     }
 }
 
-/// Returns the private address of a host whose DNS response points into a private network.
+/// Returns a private address for a host whose DNS response points into a private network.
 pub(crate) fn private_of_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["private address", host]);
     let tail = dice.between(1, 254) as u8;

@@ -1,13 +1,13 @@
 //! The closed list of host behaviours in the small internet, each with a stable name.
 //!
 //! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that a response
-//! never depends on earlier requests. Does not depend on how a behaviour is implemented.
+//! never depends on earlier requests. This does not depend on how a behaviour is implemented.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! behaviours {
     ($($(#[$doc:meta])* $variant:ident,)+) => {
-        /// The behaviour of a host. The names in snake case are stable; counters and logs use them.
+        /// A host's behaviour. Counters and logs use its name in snake case, which is stable.
         #[derive(
             Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
         )]
@@ -15,7 +15,7 @@ macro_rules! behaviours {
         pub enum Behaviour { $($(#[$doc])* $variant,)+ }
 
         impl Behaviour {
-            /// Every behaviour, in the order of declaration.
+            /// Every behaviour, in declaration order.
             pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant,)+];
         }
     };
@@ -40,7 +40,7 @@ behaviours! {
     ConnectTimeout,
     /// Connecting works, but the host sends nothing.
     NeverAnswers,
-    /// The host sends the head and half of the body, and nothing more.
+    /// The host sends the head and half the body, and nothing more.
     StallsInBody,
     /// Connecting is refused.
     Refused,
@@ -60,7 +60,7 @@ behaviours! {
     Gone,
     /// The host responds with 403.
     Forbidden,
-    /// The host responds with 429, with a Retry-After of one second, of two hours, or none.
+    /// The host responds with 429, with a Retry-After: one second, two hours, or none.
     TooManyRequests,
     /// The host responds with 500.
     ServerError,
@@ -82,11 +82,11 @@ behaviours! {
     RedirectLoop,
     /// A redirect to a private address.
     RedirectPrivate,
-    /// A redirect to an icon of another host.
+    /// A redirect to another host's icon.
     RedirectOtherHost,
     /// A redirect to a scheme other than http and https.
     RedirectBadScheme,
-    /// The body starts with the signature of an image format but is not an image.
+    /// The body starts with an image format's signature but is not an image.
     BrokenImage,
     /// Content-Length is larger than the body; the connection ends after the body.
     LengthTooLong,

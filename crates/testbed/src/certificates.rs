@@ -22,7 +22,7 @@ use rustls::{
 
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// Maximum number of leaves in memory. A full table is cleared.
+/// Maximum leaves in memory. A full table is cleared.
 const MAX_KEPT: usize = 4_096;
 
 /// The authority and the leaves that it signed.
@@ -34,7 +34,7 @@ pub(crate) struct Certificates {
     kept: Mutex<HashMap<(String, Fault), Arc<CertifiedKey>>>,
 }
 
-/// The fault of a leaf.
+/// A leaf's fault.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Fault {
     None,
@@ -144,7 +144,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// Presents the leaf that was chosen for a connection, or none.
+/// Presents the leaf that was chosen for a connection, or no leaf.
 #[derive(Debug)]
 struct AtMostOneLeaf(Option<Arc<CertifiedKey>>);
 

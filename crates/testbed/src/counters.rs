@@ -12,26 +12,26 @@ use serde::Serialize;
 
 use crate::behaviour::Behaviour;
 
-/// A copy of the counts at one moment.
+/// A copy of all counts at one moment.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
     /// Queries that the name server received.
     pub dns_questions: u64,
     /// Connections that the web listeners accepted.
     pub connections: u64,
-    /// HTTP requests by the behaviour of their host.
+    /// HTTP requests by their host's behaviour.
     pub requests: BTreeMap<Behaviour, u64>,
-    /// HTTP requests for `/robots.txt`, a part of `requests`.
+    /// HTTP requests for `/robots.txt`, which `requests` includes.
     pub robots_requests: u64,
     /// Requests to the bucket.
     pub bucket_requests: u64,
     /// Connections that are open now.
     pub open_connections: u64,
-    /// Maximum number of concurrent connections.
+    /// Maximum concurrent connections.
     pub most_connections: u64,
-    /// Maximum number of concurrent connections to one address, and the address.
+    /// Maximum concurrent connections to one address, and this address.
     pub most_per_address: Option<(u32, IpAddr)>,
-    /// Maximum number of concurrent connections to one host, and the host.
+    /// Maximum concurrent connections to one host, and this host.
     pub most_per_host: Option<(u32, String)>,
 }
 
@@ -49,7 +49,7 @@ pub struct Http2Request {
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
-    /// Host and path of each request. `None` until a test enables the log.
+    /// Each request's host and path. `None` until a test enables this log.
     access_log: Option<Vec<(String, String)>>,
     /// Requests received over HTTP/2 while there is an access log.
     http2_requests: Vec<Http2Request>,
@@ -74,7 +74,7 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    /// Records host and path of each request from now on.
+    /// Records each request's host and path from now on.
     pub(crate) fn keep_access_log(&self) {
         self.lock().access_log.get_or_insert_default();
     }

@@ -1,11 +1,11 @@
 //! Reproducible random numbers: a pure function of a seed and labels.
 //!
 //! This is the only source of variety in the small internet. The same seed and labels give the same
-//! numbers on every machine and in every order of calls. It reads no clock and no shared state.
+//! numbers on every host and in any call order. It reads no clock and no shared state.
 
 use sha2::{Digest, Sha256};
 
-/// A stream of numbers determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
+/// A number stream determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -28,7 +28,7 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // Cheaper than a hash per number. One step of mixing separates neighbouring numbers.
+        // Cheaper than a hash per number. One mixing step separates neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())
@@ -63,18 +63,18 @@ impl Dice {
         low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
     }
 
-    /// Returns true in `parts` of 1,000 cases.
+    /// Returns true in `parts` out of 1,000 cases.
     pub(crate) fn permille(&mut self, parts: u64) -> bool {
         self.below(1_000) < parts
     }
 
-    /// Returns one of the items. The slice must not be empty: all callers pass constant tables.
+    /// Returns one item. The slice must not be empty: all callers pass constant tables.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let at = self.below(items.len() as u64) as usize;
         items[at]
     }
 
-    /// Returns one of the items, by weight. At least one weight must be above 0.
+    /// Returns one item, by weight. At least one weight must be above 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u64 = items.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let mut left = self.below(total);

@@ -1,8 +1,8 @@
 //! The name server: UDP and TCP on one loopback port.
 //!
-//! A response is a function of the query alone. Every host of the content has one A record, and so
-//! have the known names. Hosts that refuse connections have only the AAAA record `::1`, where
-//! nothing listens. All other names do not exist. Does not depend on HTTP.
+//! A response is a function of the query alone. Every host in the content has one A record, and so
+//! do the known names. Hosts that refuse connections have only the AAAA record `::1`, where nothing
+//! listens. All other names do not exist. This does not depend on HTTP.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -30,16 +30,16 @@ use crate::{
     internet::{Internet, KNOWN_NAMES},
 };
 
-/// The time to live of every record.
+/// Every record's time to live.
 const TTL_SECONDS: u32 = 60;
 /// A TCP connection without a query is closed after this time.
 const TCP_IDLE: Duration = Duration::from_secs(10);
-/// Maximum number of ports to try until one is free for both UDP and TCP.
+/// Maximum ports to try until one is free for both UDP and TCP.
 const PORT_TRIES: usize = 64;
-/// Maximum number of open TCP connections; more wait in the backlog.
+/// Maximum open TCP connections; more wait in the backlog.
 const MAX_TCP_CONNECTIONS: usize = 256;
 
-/// The two sockets of the name server.
+/// The name server's two sockets.
 pub(crate) struct NameServer {
     udp: UdpSocket,
     tcp: TcpListener,
@@ -47,7 +47,7 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// Binds UDP and TCP on the same port of 127.0.0.1. 0 selects a free one.
+    /// Binds UDP and TCP on the same port on 127.0.0.1. 0 selects a free one.
     pub(crate) async fn bind(port: u16) -> Result<Self, TestbedError> {
         let mut refusal = None;
         for _ in 0..PORT_TRIES {
@@ -77,7 +77,7 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports an ICMP error of an earlier response here. It can be ignored.
+        // Linux reports an earlier response's ICMP error here. We can ignore it.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
@@ -111,7 +111,7 @@ async fn serve_stream(mut stream: TcpStream, internet: &Internet) -> std::io::Re
     }
 }
 
-/// Returns the bytes of the response to a query. `None` if the server must stay silent.
+/// Returns the bytes that respond to a query. `None` if the server must stay silent.
 pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).ok()?;
     if question.metadata.message_type != MessageType::Query {
@@ -139,7 +139,7 @@ pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     answer.to_vec().ok()
 }
 
-/// The result of looking up a name and type.
+/// The result for a name and type.
 enum LookUp {
     Addresses(Vec<RData>),
     NoSuchName,

@@ -1,7 +1,7 @@
-//! Icons drawn by code: the icon of a URL is a pure function of (seed, host, path).
+//! Icons drawn by code: a URL's icon is a pure function of (seed, host, path).
 //!
 //! The host decides the motif, so that all its icons look alike. The path decides format, size and
-//! pixel format. Does not depend on HTTP.
+//! pixel format. This does not depend on HTTP.
 
 mod canvas;
 mod encode;
@@ -49,7 +49,7 @@ impl DrawnFormat {
 pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     let format = format_of(path)?;
     let mut dice = Dice::new(seed, &["icon", host, path]);
-    // Some servers have a PNG under the name of an ICO, so clients must inspect the bytes.
+    // Some servers have a PNG under an ICO's name, so clients must inspect the bytes.
     let format = match format {
         DrawnFormat::Ico if dice.permille(120) => DrawnFormat::Png,
         DrawnFormat::Png if dice.permille(15) => DrawnFormat::Jpeg,
@@ -73,14 +73,14 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     Some(Drawn { content_type: format.content_type(), body })
 }
 
-/// Returns the bytes of a host's icon at a path, for programs that measure. `None` if the path does
-/// not look like an icon's.
+/// Returns the bytes for a host's icon at a path, for programs that measure. `None` if the path
+/// does not look like an icon's.
 #[must_use]
 pub fn drawn_icon(seed: u64, host: &str, path: &str) -> Option<Vec<u8>> {
     Some(icon(seed, host, path)?.body)
 }
 
-/// Returns bytes that start with the signature of the path's format but are not an image.
+/// Returns bytes that start with the path format's signature but are not an image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
     let format = format_of(path).unwrap_or(DrawnFormat::Png);
@@ -122,7 +122,7 @@ fn format_of(path: &str) -> Option<DrawnFormat> {
     })
 }
 
-/// Returns the size in a file name: its last number of two or three digits.
+/// Returns the size in a file name: its last number with two or three digits.
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());

@@ -1,5 +1,4 @@
-//! The errors of starting a small internet. Each message is one line and names the failed
-//! operation.
+//! Errors from starting a small internet. Each message is one line and names the failed operation.
 
 use std::path::PathBuf;
 
@@ -28,7 +27,7 @@ pub enum TestbedError {
     /// rustls rejected the settings.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The index of the generated crawl could not be written.
+    /// The generated crawl's index could not be written.
     # [error("cannot write the index {}: {source}", path.display())]
     Parquet {
         /// The parquet file.

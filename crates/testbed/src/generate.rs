@@ -1,7 +1,7 @@
 //! A generated crawl: hostnames, pages, WARC files and their index, from one seed.
 //!
-//! Everything is a pure function of (seed, number of hosts). Files are written part by part, so
-//! that memory does not grow with the number of hosts.
+//! Everything is a pure function of (seed, host count). Files are written part by part, so that
+//! memory does not grow with the host count.
 
 mod crawl;
 mod icon_links;

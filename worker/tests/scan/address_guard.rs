@@ -1,9 +1,9 @@
 //! The address guard (protection against SSRF): the program never connects to an address that is
-//! not public. In a network namespace where every address belongs to this machine and ports 80 and
-//! 443 answer, the program fetches icons from such addresses in every spelling: directly, by name,
-//! and by a redirect.
+//! not public. In a network namespace where every address belongs to this host and ports 80 and 443
+//! respond, the program fetches icons from such addresses in every spelling: directly, by name, and
+//! by a redirect.
 //!
-//! Public addresses are fetched too, which shows that the network does answer.
+//! It also fetches from public addresses, which shows that this network responds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,8 +28,8 @@ use crate::{
     setup::{run, worker},
 };
 
-/// Ranges that are not public: rows of the IANA special-purpose registries, multicast, and the
-/// metadata addresses of cloud providers.
+/// Ranges that are not public: rows from the IANA special-purpose registries, multicast, and cloud
+/// providers' metadata addresses.
 const SPECIAL: [&str; 47] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -83,14 +83,14 @@ const SPECIAL: [&str; 47] = [
 pub(crate) const PUBLIC: [&str; 4] =
     ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::8"];
 
-/// The first and the last address of each row.
+/// The first and the last address in each row.
 pub(crate) fn special_addresses() -> BTreeSet<IpAddr> {
     let rows = SPECIAL.iter().map(|row| row.parse::<IpNet>().unwrap());
     rows.flat_map(|row| [row.network(), row.broadcast()]).collect()
 }
 
-/// The spellings of an IPv4 address in URLs: dotted, as one number, in octal and hexadecimal, in
-/// fewer parts.
+/// An IPv4 address's spellings in URLs: dotted, as one number, in octal and hexadecimal, in fewer
+/// parts.
 pub(crate) fn spellings(address: IpAddr) -> Vec<String> {
     let IpAddr::V4(address) = address else { return vec![format!("[{address}]")] };
     let [a, b, c, d] = address.octets();
@@ -139,8 +139,8 @@ pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Diall
     dialled
 }
 
-/// Answers `/to?URL` with a redirect to that URL, a file by its host and path or by its path with
-/// that, and all else with four bytes. A file that is a URL is a redirect to it.
+/// Responds to `/to?URL` with a redirect to this URL, to a known host and path or path with its
+/// file, and to everything else with four bytes. A file that is a URL is a redirect to it.
 fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, String>) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
@@ -161,7 +161,7 @@ fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, Str
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Serves the DNS records in `names`, and those of the names that must exist, on a free port.
+/// Serves the DNS records in `names`, and those for the names that must exist, on a free port.
 /// Returns its address.
 pub(crate) fn resolve(mut names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
     let public: IpAddr = PUBLIC[0].parse().unwrap();
@@ -203,7 +203,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
             urls.push(format!("https://{spelling}/favicon.ico"));
             urls.push(format!("http://{public}/to?http://{spelling}/favicon.ico"));
         }
-        // A public address of the same family, since the resolver needs only one family.
+        // A public address in the same family, because the resolver needs only one family.
         let beside = if address.is_ipv4() { public } else { public6 };
         for (label, addresses) in [
             ("alone", vec![address]),
@@ -219,7 +219,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     urls
 }
 
-/// The outcomes of `urls`, in their order. An empty text for what is not a URL.
+/// Returns the outcomes for `urls`, in order; an empty string for an invalid URL.
 pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
     let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
     let arguments = options.copied().chain(urls.iter().map(String::as_str));
@@ -304,7 +304,7 @@ fn a_public_address_of_this_machine_and_its_neighbours_are_not_dialled() {
         assert!(found.iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
         assert!(dialled.lock().unwrap().is_empty(), "{dialled:?}");
 
-        // What is not connected is the internet, and an operator may allow the rest.
+        // A private network is not the internet, and an operator may allow the rest.
         let urls = ["http://198.97.190.53/icon", "http://198.41.0.4/icon"].map(str::to_owned);
         let found = outcomes(&["--allow-range", "198.41.0.4/32"], &urls);
         assert_eq!(found, ["not_image_other"; 2]);

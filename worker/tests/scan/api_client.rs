@@ -1,4 +1,4 @@
-//! A client of the HTTP service with a key, one connection a request.
+//! A client for the HTTP service with a key, using one connection per request.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -17,10 +17,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Sends JSON, or nothing where it is null; returns the status and the JSON of the answer.
+    /// Sends JSON, or no body if it is null. Returns the response's status and JSON.
     ///
     /// # Errors
-    /// When the service is away or ends before it has answered.
+    /// Returns an error if the service is unreachable or exits before it responds.
     pub(crate) fn try_send(
         &self,
         method: &str,
@@ -54,19 +54,19 @@ impl Client {
         Ok(text)
     }
 
-    /// As [`Self::try_send`], of a service that answers.
+    /// Like [`Self::try_send`], for a service that responds.
     pub(crate) fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         self.try_send(method, path, body).unwrap()
     }
 
-    /// Sends what must be accepted.
+    /// Sends a request that must be accepted.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send("POST", path, body);
         assert!((200..300).contains(&status), "{path}: {status} {answer}");
         answer
     }
 
-    /// What must be found.
+    /// Gets a resource that must exist.
     pub(crate) fn get(&self, path: &str) -> Value {
         let (status, answer) = self.send("GET", path, &Value::Null);
         assert_eq!(status, 200, "{path}: {answer}");

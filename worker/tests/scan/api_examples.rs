@@ -1,7 +1,7 @@
-//! The programs of docs/examples, each in curl, Python and TypeScript, against the real service and
-//! a worker that crawls a small internet: what they print, and what they refuse.
+//! Tests the programs in docs/examples, each in curl, Python and TypeScript, against the real
+//! service and a worker that crawls a small internet: their output, and what they reject.
 //!
-//! Nothing is skipped where a program is missing: scripts/install/test.sh installs all of them.
+//! A missing program is a failure, because scripts/install/test.sh installs all of them.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A language, by the name of its folder.
+/// A language, by its folder's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Curl,
@@ -42,7 +42,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples")
 }
 
-/// A folder of programs that make names by this variable, or that make's script installs.
+/// A directory with programs that make names by this variable, or that make's script installs.
 fn installed(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || {
@@ -54,8 +54,8 @@ fn installed(variable: &str, default: &str) -> PathBuf {
 }
 
 impl Examples {
-    /// Compiles a copy of the folder of TypeScript as its README says, with the packages that the
-    /// tests have.
+    /// Compiles a copy of the TypeScript directory as its README describes, with the tests'
+    /// packages.
     pub(crate) fn compile(scratch: &Path) -> Self {
         let folder = scratch.join("typescript");
         std::fs::create_dir(&folder).unwrap();
@@ -117,7 +117,7 @@ impl World {
         Self { internet, database, client, service, worker, examples }
     }
 
-    /// Starts the example of a language for a task.
+    /// Starts the example in a language for a task.
     fn start<S: AsRef<str>>(&self, language: Language, task: &str, arguments: &[S]) -> Running {
         let mut command = self.examples.command(language, task);
         command.args(arguments.iter().map(AsRef::as_ref));
@@ -141,7 +141,8 @@ impl World {
 
 #[test]
 fn each_page_is_printed_as_markdown_or_its_refusal_by_its_code() {
-    // Fewer requests than the three make together: they come again, and each soon has its turn.
+    // This allows fewer requests than the three make together, so they retry, and each soon
+    // succeeds.
     let world = World::new(71, 60, &["--requests-per-second", "5", "--burst", "2"]);
     let running = Language::ALL
         .map(|language| world.start(language, "page", &[world.home(language as usize)]));
@@ -170,13 +171,14 @@ fn each_page_is_printed_as_markdown_or_its_refusal_by_its_code() {
     world.end();
 }
 
-/// The URLs of the whole lines that an example printed: each has a state, an outcome and one.
+/// Returns the URLs in the complete lines that an example printed. Each line has a state, an
+/// outcome and a URL.
 fn urls(printed: &str) -> Vec<String> {
     let whole = printed.rsplit_once('\n').map_or("", |(lines, _)| lines);
     whole.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap().to_owned()).collect()
 }
 
-/// What becomes of the crawls of the examples, which keep their state in the internet's folder.
+/// The examples' crawls, which keep their state in the internet's directory.
 impl World {
     fn state(&self, language: Language) -> PathBuf {
         self.internet.folder.path().join(format!("{language:?}.state"))
@@ -187,8 +189,8 @@ impl World {
         self.start(language, "crawl", &[self.home(language as usize), state])
     }
 
-    /// The crawl of an example, and the URLs of its feed behind the cursor that it keeps; `None` if
-    /// it keeps none.
+    /// Returns an example's crawl, and the URLs in its feed after its stored cursor. `None` if it
+    /// has no cursor.
     fn kept(&self, language: Language) -> Option<(String, Vec<String>)> {
         let state = std::fs::read_to_string(self.state(language)).ok()?;
         let state: Value = serde_json::from_str(&state).unwrap();
@@ -200,7 +202,7 @@ impl World {
         Some((crawl.to_owned(), urls.collect()))
     }
 
-    /// Waits until each of the first hosts was asked for some pages.
+    /// Waits until each of the first hosts got requests for some pages.
     fn wait_for_requests(&self) {
         wait_for("some requests to each host", || {
             let log = self.internet.running.access_log();
@@ -218,7 +220,8 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
     // No host is so small that its crawl is over before the others have begun.
     let mut world = World::new(72, 1_200, &[]);
     world.internet.running.keep_access_log();
-    // Slowly, so that each has URLs left when the worker stops, which records those that are done.
+    // Crawl slowly, so that each crawl has URLs left when the worker stops, which records the
+    // finished ones.
     world.client.post("/v1/rate", &json!({ "min_delay_ms": 1000 }));
     let started = Language::ALL.map(|language| (language, world.start_crawl(language)));
     world.wait_for_requests();

@@ -1,5 +1,5 @@
-//! What the roles that crawl and serve need before they start, and when the service says that it is
-//! ready.
+//! Tests what the crawl and api roles need before they start, and when the service reports that it
+//! is ready.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, run, wait_for, worker},
 };
 
-/// The answer of `/readyz`, its head too.
+/// Returns the response from `/readyz`, including its head.
 fn ready(address: &str) -> String {
     answer(ask(address, "GET", "/readyz", "", ""))
 }

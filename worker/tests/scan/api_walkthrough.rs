@@ -1,5 +1,5 @@
-//! The HTTP service as a person meets it: the commands of docs/api.md, run as they stand there
-//! against the real service, with a worker that crawls a small internet.
+//! Runs the commands in docs/api.md as printed, against the real service and a worker that crawls a
+//! small internet.
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ pub(crate) fn service(database: &Database, store: &Path, more: &[&str]) -> (Runn
     service_with(database, &store.display().to_string(), more, |_| ())
 }
 
-/// As [`service`], with any store, and what `change` makes of the command.
+/// Like [`service`], with any store, and with the command that `change` returns.
 pub(crate) fn service_with(
     database: &Database,
     store: &str,
@@ -47,13 +47,13 @@ pub(crate) fn service_with(
     (running, address)
 }
 
-/// Makes a key of this name; more arguments.
+/// Creates a key with this name and further arguments.
 pub(crate) fn key(database: &Database, name: &str, more: &[&str]) -> String {
     let made = run(database.owner(&[&["keys", "add", name], more].concat())).expect_code(0);
     made.stdout.trim().to_owned()
 }
 
-/// The commands of the document, without those that set a service up.
+/// The document's commands, without those that set a service up.
 fn commands() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -63,7 +63,7 @@ fn commands() -> String {
     commands.concat()
 }
 
-/// The names and the column beside them of the table of the document that begins with this header.
+/// Returns the names and the next column in the document's table that starts with this header.
 fn table(text: &str, header: &str) -> BTreeSet<(String, String)> {
     let rows = text.split_once(&format!("| {header} |")).unwrap().1.lines().skip(2);
     let rows = rows.take_while(|row| row.starts_with('|'));
@@ -109,7 +109,7 @@ fn made(seed: u64) -> (Internet, Database) {
     (internet, database)
 }
 
-/// Fails unless the page and the feed that were requested with `include` have its parts.
+/// Fails unless the page and the feed that were requested with `include` contain its parts.
 fn assert_contents(folder: &Path) {
     let contents = &document(folder, "contents.json")["contents"];
     assert!(contents["markdown"].is_string() && contents["links"].is_array(), "{contents}");
@@ -162,7 +162,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     assert_eq!(document(&folder, "robots.json")["site"], "example.com");
     assert_eq!(document(&folder, "rate.json")["min_delay_ms"], 500);
 
-    // The feed had each URL of the crawl once.
+    // The feed contained each URL in the crawl once.
     let crawl = document(&folder, "crawl.json");
     assert_eq!(crawl["state"], "ended", "{crawl}");
     let text = std::fs::read_to_string(folder.join("fetches.jsonl")).unwrap();

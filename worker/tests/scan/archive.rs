@@ -1,4 +1,4 @@
-//! The icon archive is valid WARC: our reader and warcio read every record of it.
+//! The icon archive is valid WARC: our reader and warcio read every record.
 
 use std::{path::Path, process::Command};
 

@@ -16,7 +16,7 @@ use crate::{
     setup::{Ended, Running, assert_same, files, published, run, wait_for, worker},
 };
 
-/// Runs a scan of a few hosts to its end.
+/// Runs a scan with a few hosts to its end.
 fn finished_scan(internet: &Internet, stores: Stores) -> Database {
     let database = Database::new(internet, stores);
     database.start_scan(internet.crawl(), &["--entries-per-bundle", "20"]);
@@ -31,8 +31,8 @@ fn verify(database: &Database, place: &str) -> Ended {
     run(command)
 }
 
-/// All rows by table, without what a restore may change: the URLs of a scan's stores (column
-/// `settings`) and the table `migrations`.
+/// Returns all rows by table, without those that a restore may change: the URLs of a scan's stores
+/// (column `settings`) and the table `migrations`.
 fn rows(name: &str) -> BTreeMap<String, String> {
     let psql = |sql: &str| shared_for_tests().psql(name, sql).unwrap();
     let tables = psql(
@@ -46,7 +46,7 @@ fn rows(name: &str) -> BTreeMap<String, String> {
     tables.lines().map(|table| (table.to_owned(), of(table))).collect()
 }
 
-/// The objects of a store in a folder, by name.
+/// Returns the objects in a store's directory, by name.
 fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(folder);
     found.retain(|name, _| !name.starts_with('.'));
@@ -146,7 +146,7 @@ fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) 
     proxy.hold(held.0, held.1, 3);
     let mut cut_off = Running::start(database.owner(&["backup", "--to", &to]));
     proxy.wait_until_held();
-    // One note of the dump, and one of the objects copied so far.
+    // One message about the dump, and one about the objects copied so far.
     wait_for("notes of what is copied", || (held_by("progress/0").len() >= 2).then_some(()));
     cut_off.kill();
     proxy.release();
@@ -160,8 +160,7 @@ fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) 
     assert!(numbers[0] > 0 && numbers[1] > 0, "copied and already there: {line}");
     assert!(held_by("progress/").is_empty());
     verify(&database, &to).expect_code(0);
-    // A third backup has nothing to copy but the objects whose names do not depend on their
-    // content.
+    // A third backup copies only the objects whose names do not depend on their content.
     let third = run(database.owner(&["backup", "--to", &to])).expect_code(0);
     let line = third.stderr.lines().find(|line| line.starts_with("objects: ")).unwrap().to_owned();
     let named_by_content = ["site/scans/", "site/css/", "site/js/"];
@@ -307,7 +306,7 @@ fn what_cannot_be_backed_up_or_restored_is_said_in_one_line() {
     without_tools.env("EVERYTAB_PG_BIN", dir);
     says(without_tools, 1, "apt-get install postgresql-client-");
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
-    // A backup of another scan, and a damaged list, are not written over.
+    // Another scan's backup, and a damaged list, are not overwritten.
     let other = finished_scan(&internet, Stores::folders(&internet, &dir.join("other")));
     says(other.owner(&["backup", "--to", &place]), 1, "holds a backup of scan");
     let list = dir.join("backup/backup.json");

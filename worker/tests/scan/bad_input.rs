@@ -1,5 +1,5 @@
-//! Each wrong input ends the program with one line that names it and what to do. Once the input is
-//! right, running the command again succeeds.
+//! Each invalid input ends the program with one line that names it and what to do. Once the input
+//! is corrected, running the command again succeeds.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +13,7 @@ use crate::{
     setup::{Ended, Running, assert_same, files, folder, published, run, tabs, wait_for, worker},
 };
 
-/// Asserts the exit code, and that stderr has one error line with all of `parts` and no panic.
+/// Asserts the exit code, and that stderr has one error line with all `parts` and no panic.
 #[track_caller]
 fn assert_refused(ended: Ended, code: i32, parts: &[&str]) {
     let ended = ended.expect_code(code);
@@ -60,7 +60,7 @@ fn a_wrong_password_is_named_and_not_shown() {
     let ended = status_of(&url("a-wrong-one"));
     assert!(!ended.stderr.contains("a-wrong-one"), "{}", ended.stderr);
     assert_refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
-    // With the right password the next error comes: the database has no schema of ours.
+    // With the right password the next error appears: the database does not have our schema.
     assert_refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
     postgres.stop().unwrap();
 }
@@ -117,7 +117,7 @@ fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
 
 #[test]
 fn the_environment_of_a_worker_does_not_break_other_commands() {
-    // A console has the variables of its worker, scan and backups. The code of usage errors is 2.
+    // A console has its worker's variables, scan and backups. The exit code for usage errors is 2.
     let variables = [
         ("EVERYTAB_METRICS", "127.0.0.1:9464"),
         ("EVERYTAB_BACKUPS", "file:///b"),
@@ -261,7 +261,7 @@ fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
     assert_eq!(others.len() + 1, urls(&whole).len(), "{hostname} was no tab before");
 }
 
-/// Damages the WARC record of one host in the crawl, and returns the hostname.
+/// Damages one host's WARC record in the crawl, and returns the hostname.
 fn corrupt_a_member(bucket: &Path) -> String {
     let index = files(&bucket.join("cc-index"));
     let name = index.keys().find(|name| name.contains("subset=warc")).unwrap();
@@ -321,7 +321,7 @@ fn local(internet: &Internet, site: &Path) -> Running {
     Running::start(command)
 }
 
-/// A file system of 64 KB, unmounted when dropped.
+/// A file system with 64 KB, unmounted when dropped.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
@@ -348,7 +348,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A lazy unmount succeeds even while a process has a file of it open.
+        // A lazy unmount succeeds even while a process has one of its files open.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
@@ -438,7 +438,7 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
     // The plan uses no more requests in flight than the machine has memory for.
     let many = document(&["--workers", "8", "--in-flight", "20000"]);
     assert_eq!(many["in_flight"], 10_752, "{many}");
-    // An unknown machine is refused with a list of the known ones.
+    // An unknown instance type is rejected with a list of the known ones.
     for (arguments, what) in [
         (&["--instance", "c99.mega"][..], "c7g.large"),
         (&["--database-instance", "db.x"], "db.m7g.large"),

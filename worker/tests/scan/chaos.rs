@@ -1,9 +1,9 @@
-//! Chaos tests: scans by four workers, with faults of every kind at random times drawn from a seed.
-//! The published bytes, the outcomes and the counters equal those of a scan without faults, also
-//! after failovers of Postgres to a standby that lacks commits that workers saw succeed.
+//! Chaos tests: scans by four workers, with every kind of fault at random times drawn from a seed.
+//! The published bytes, the outcomes and the counters equal those from a scan without faults, even
+//! after failovers to a standby that lacks commits that workers saw succeed.
 //!
-//! Each test runs in a thread with a network and mounts of its own (`netns`). Where the kernel does
-//! not allow that, links and disks stay as they are and a line says so. `CHAOS_SEED`, `FAULTS` and
+//! Each test runs in a thread with a separate network and mounts (`netns`). If the kernel does not
+//! allow this, links and disks get no faults and a message says so. `CHAOS_SEED`, `FAULTS` and
 //! `HOSTS` change the seed and the length; `scripts/stress/chaos.sh` sets them.
 
 mod chaos_environment;
@@ -35,7 +35,7 @@ pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
 }
 
 /// Hosts with a little of every behaviour whose outcome does not depend on our own faults. Some
-/// share an address, and some of those never answer.
+/// share an address, and some of those never respond.
 fn mix() -> Mix {
     Mix::light()
         .with(Behaviour::NeverAnswers, 12_000)
@@ -44,7 +44,7 @@ fn mix() -> Mix {
         .with_shared_address(250_000)
 }
 
-/// The number of faults, and the pauses between them.
+/// How many faults there are, and the pauses between them.
 struct ChaosTest {
     faults: usize,
     gap_ms: (u64, u64),
@@ -52,7 +52,7 @@ struct ChaosTest {
 }
 
 impl ChaosTest {
-    /// A test of about two minutes, for `make test`.
+    /// A test that takes about two minutes, for `make test`.
     fn short() -> Self {
         let settings = ChaosSettings {
             workers: 4,
@@ -65,7 +65,8 @@ impl ChaosTest {
         Self { faults: 24, gap_ms: (200, 700), settings }
     }
 
-    /// A test of a large scan: longer leases and freezes, and time for jobs to end between faults.
+    /// A test with a large scan: longer leases and freezes, and time for jobs to end between
+    /// faults.
     fn long() -> Self {
         let short = Self::short();
         let settings = ChaosSettings {
@@ -120,7 +121,7 @@ fn undisturbed(internet: &Internet) -> ScanResult {
     ScanResult::undisturbed(&database, internet.crawl(), &calm.join("site"))
 }
 
-/// A generated internet whose answers come after `latency`.
+/// A generated internet whose responses are delayed by `latency`.
 fn generated(hosts: u64, mix: Mix, latency: Duration) -> Internet {
     internet_with(|scratch| Settings {
         behaviours: mix,

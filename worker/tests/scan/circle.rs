@@ -1,5 +1,5 @@
-//! The circle out of S3: a live crawl of a small internet, its indexes, and a scan of them. The
-//! only worker is killed in each kind of work, and the tabs are those of a circle without kills.
+//! The circle on S3: a live crawl of a small internet, its indexes, and a scan that reads them. The
+//! only worker is killed in each kind of work, and the tabs are those from a circle without kills.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -24,14 +24,14 @@ const CRAWL_KILLS: [KillPoint; 3] = [
     ("robots.txt are put", "PUT", "/robotstxt/", 0),
     ("more archives are put", "PUT", "/segments/", 2),
 ];
-/// The same in the jobs of the crawl's indexes.
+/// The same in the jobs that write the crawl's indexes.
 const INDEX_KILLS: [KillPoint; 3] = [
     ("crawl-index", "PUT", "/cc-index/", 0),
     ("crawl-close", "PUT", "/crawl.json", 0),
     ("crawl-close", "PUT", "/collinfo.json", 0),
 ];
-/// The same for the stages of a scan. Maps are drawn while search files are written, but that stage
-/// is paused before.
+/// The same for a scan's stages. Maps are drawn while search files are written, but that stage is
+/// paused before.
 const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
     ("index", "GET", "/cc-index/table/", 1),
     ("warc", "GET", "/segments/", 5),
@@ -42,7 +42,7 @@ const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
 const LAST_KILLS: [KillPoint; 2] =
     [("map", "PUT", ".jpg", 0), ("publish", "PUT", "/manifest.json", 0)];
 
-/// Kills the only worker, which has these arguments, in jobs of these kinds.
+/// Kills the only worker, which has these arguments, in jobs with these kinds.
 fn kill_in_jobs(
     points: &[KillPoint],
     proxy: &HoldingProxy,
@@ -56,14 +56,14 @@ fn kill_in_jobs(
         );
         let is_leased = || database.psql(&leased).trim() == "t";
         kill_at(point, proxy, database, arguments, is_leased);
-        // As if the lease, which is long for a crawl's indexes, had run out.
+        // As if the lease, which is long for a crawl's indexes, had expired.
         database.psql("update everytab.jobs set lease_until = now() where state = 'leased'");
     }
 }
 
-/// The captures of a crawl by the key of their URL, which is spelled as in the link that was found
-/// first: all that its index says of each but for when and where it was stored. Fails if a capture
-/// is not where the index says. Returns how many have their body in the record of another URL, too.
+/// Returns a crawl's captures by their URL's key, which may be spelled as in the first link that
+/// was found: everything in its index except when and where a capture was stored, and how many have
+/// their body in another URL's record. Fails if a capture is not at its location in the index.
 fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
     let (mut found, mut copies) = (BTreeMap::new(), 0);
     for (_, mut line) in cdxj_lines(bucket, name) {
@@ -81,8 +81,8 @@ fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
         assert!(is_own || line["mime"] == "application/pdf", "{url}: {line}");
         copies += usize::from(!is_own);
         let before = found.insert(key_of(&url), line.clone());
-        // Who dies between the put of a robots.txt and the next checkpoint leaves one that is asked
-        // for again.
+        // If a worker dies between a robots.txt's upload and the next checkpoint, the file is
+        // fetched again.
         let is_again = url.ends_with("/robots.txt") && before.as_ref() == Some(&line);
         assert!(before.is_none() || is_again, "{url} twice");
     }

@@ -61,8 +61,8 @@ impl<'a> Aws<'a> {
         Some(aws)
     }
 
-    /// Sends a request to a service and returns headers and body of the answer, which must be a
-    /// success.
+    /// Sends a request to a service and returns the response's headers and body. The response must
+    /// be a success.
     pub(crate) fn request(
         &self,
         service: &str,
@@ -100,7 +100,7 @@ impl<'a> Aws<'a> {
         looked.collect()
     }
 
-    /// The sorted paths of each invalidation, in the order of the requests.
+    /// Each invalidation's sorted paths, in the requests' order.
     fn invalidations(&self) -> Vec<Vec<String>> {
         let of = format!("/{}/invalidation", self.distribution);
         let ids = between(&self.cloudfront(&of, None), "Id");
@@ -112,8 +112,8 @@ impl<'a> Aws<'a> {
         paths.collect()
     }
 
-    /// The number of lines in moto's log, and the names of the objects that were put since the line
-    /// `before`.
+    /// Returns how many lines moto's log has, and the names of the objects that were uploaded since
+    /// the line `before`.
     fn uploaded_since(&self, before: usize) -> (usize, Vec<String>) {
         let said = self.moto.stderr_text();
         let lines: Vec<&str> = said.lines().collect();
@@ -134,7 +134,7 @@ const DISTRIBUTION: &str = "<DistributionConfig><CallerReference>r</CallerRefere
     <ViewerProtocolPolicy>allow-all</ViewerProtocolPolicy></DefaultCacheBehavior>\
     <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
 
-/// The text of each element of this name. The elements must have no children.
+/// Returns the text in each element with this name. The elements must have no children.
 pub(crate) fn between(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let parts = xml.split(&open).skip(1);
@@ -171,8 +171,8 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
         let (key, found) = named.next().unwrap_or_else(|| panic!("{start}*{end}: {objects:?}"));
         assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
     }
-    // Exactly the objects whose content may change under the same name are invalidated. The scan's
-    // store token is of no page.
+    // Exactly the objects whose content may change under the same name are invalidated. No page
+    // uses the scan's store token.
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 1, "{asked:?}");
     let changing: Vec<&String> = objects
@@ -196,12 +196,12 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
     assert_eq!(asked[0], asked[1]);
 }
 
-/// Wildcard paths that CloudFront has in progress at most for a distribution, of all requests
-/// together ("Quotas" in the Amazon CloudFront Developer Guide).
+/// Maximum wildcard paths that CloudFront has in progress for a distribution, over all requests
+/// ("Quotas" in the Amazon CloudFront Developer Guide).
 const MAX_WILDCARDS: usize = 15;
 
-/// True if CloudFront forgets the object at a path: an asterisk stands for any end, and only at the
-/// end of a path.
+/// True if CloudFront forgets the object at a path: an asterisk stands for any end, and only at a
+/// path's end.
 fn is_forgotten(path: &str, asked: &[String]) -> bool {
     asked.iter().any(|asked| match asked.strip_suffix('*') {
         Some(start) => path.starts_with(start),
@@ -256,7 +256,7 @@ fn a_takedown_invalidates_all_that_changed_under_its_name_and_the_map_by_one_pat
     assert!(wildcards.count() <= MAX_WILDCARDS, "{asked:?}");
 }
 
-/// STS is moto's; moto has no quotas of EC2, so one server answers as Service Quotas does.
+/// STS is moto's. moto has no EC2 quotas, so another server responds like Service Quotas.
 #[test]
 fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     let internet = internet(1, Mix::none());
@@ -278,7 +278,7 @@ fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     };
     let found = doctor(&["--workers", "3"], &quotas);
     assert_eq!(found("account")["found"], "123456789012 in eu-central-1");
-    // Two spot instances of two cores; one worker and the console are on demand.
+    // Two spot instances with two cores each; one worker and the console are on demand.
     assert_eq!(found("spot cores")["found"], "4 of 5 (quota L-34B43A08)");
     assert_eq!(found("on-demand cores")["ok"], true);
     let found = doctor(&["--workers", "4", "--instance", "c7i.2xlarge"], &quotas);

@@ -1,5 +1,5 @@
-//! Machines that start at the same time all migrate the same database; and migrating names the
-//! settings of roles that it resets.
+//! Hosts that start at the same time all migrate the same database, and migrating names the role
+//! settings that it resets.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn settings_of_roles_that_migrating_resets_are_named_once() {
     let url = shared_for_tests().url(&name, "postgres");
     let migrate = || run(worker(["migrate", "--database-url", &url])).expect_code(0).stderr;
     migrate();
-    // Of this database alone, because roles belong to the whole server.
+    // For this database alone, because roles belong to the whole server.
     let set = format!("alter role everytab_worker_site in database \"{name}\" set work_mem = 64");
     shared_for_tests().psql(&name, &set).unwrap();
     let said = migrate();

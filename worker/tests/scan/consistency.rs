@@ -1,5 +1,5 @@
-//! Checks of a scan that has ended: its rows, objects and counters agree with each other, and with
-//! those of a scan that ran without faults.
+//! Checks a scan that has ended: its rows, objects and counters agree with each other, and with
+//! those from a scan that ran without faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) trait OwnedDatabase {
     /// Runs a query as the owner; the output is psql's.
     fn psql(&self, sql: &str) -> String;
-    /// A command that runs the program as the owner of the database.
+    /// A command that runs the program as the database's owner.
     fn owner(&self, arguments: &[&str]) -> Command;
 
     /// The document that `scan status --json` prints.
@@ -39,17 +39,17 @@ impl OwnedDatabase for Database {
     }
 }
 
-/// Options of `scan start` that divide few hosts into many jobs.
+/// Options for `scan start` that divide few hosts into many jobs.
 pub(crate) const SMALL_SHARDS: [&str; 2] = ["--entries-per-bundle", "20"];
 
-/// The outcome of each input of a scan, and the files that the scan published.
+/// Each input's outcome in a scan, and the files that the scan published.
 pub(crate) struct ScanResult {
     files: BTreeMap<String, Vec<u8>>,
-    /// Outcomes of warc and icon jobs. The key is the kind, shard, host and candidate of the input.
+    /// Outcomes from warc and icon jobs. The key is the input's kind, shard, host and candidate.
     outcomes: BTreeMap<String, String>,
 }
 
-/// The rows of the newest scan that belong to completed leases.
+/// The newest scan's rows that belong to completed leases.
 const OUTCOMES: &str = "
     select 'icon ' || i.shard || ' ' || i.host_no || ' ' || i.candidate_no || ' ' || i.url
            || ' = ' || i.outcome || ' ' || coalesce(encode(i.sha256, 'hex'), '')
@@ -83,13 +83,12 @@ impl ScanResult {
         Self::of(database, site)
     }
 
-    /// Reads the result of the newest scan of a database.
+    /// Reads the result of a database's newest scan.
     pub(crate) fn of(database: &dyn OwnedDatabase, site: &Path) -> Self {
         Self::new(site, &database.psql(OUTCOMES))
     }
 
-    /// Fails if `other` differs. Outcomes are compared first, because they explain differences of
-    /// bytes.
+    /// Fails if `other` differs. Outcomes are compared first, because they explain different bytes.
     pub(crate) fn assert_same(&self, other: &Self, what: &str) {
         let changed: Vec<String> = self
             .outcomes
@@ -126,14 +125,14 @@ pub(crate) fn assert_consistent(database: &dyn OwnedDatabase) {
     assert_eq!(one(stale), "0", "a result of another lease than the job's");
 }
 
-/// The names of all archive objects of the newest scan.
+/// Returns the names of all archive objects in the newest scan.
 pub(crate) fn stored_archives(database: &dyn OwnedDatabase, store: &Path) -> BTreeSet<String> {
     let scan = database.status()["scan"].as_str().unwrap().to_owned();
     let folder = store.join("archive").join(&scan);
     files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect()
 }
 
-/// The archive objects of the newest scan: those that rows refer to, and the others.
+/// Returns the newest scan's archive objects: those to which rows refer, and the others.
 pub(crate) fn archive_objects(
     database: &dyn OwnedDatabase,
     store: &Path,

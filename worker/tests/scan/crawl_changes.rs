@@ -1,5 +1,5 @@
-//! What an operator changes of a crawl that runs, asks again of one that has ended, and removes of
-//! it, by the real program on a graph of sites.
+//! Tests how an operator changes a running crawl, repeats an ended one, and removes one, with the
+//! real program on a graph of sites.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -93,7 +93,7 @@ fn includes_and_excludes_of_a_running_crawl_are_changed_and_shown() {
     assert!(ended.contains("nothing was changed: crawl"), "{ended}");
 }
 
-/// Objects below a folder of a bucket and their sizes.
+/// Returns the objects below a bucket's directory and their sizes.
 fn objects(bucket: &std::path::Path, name: &str) -> BTreeMap<String, u64> {
     let folder = bucket.join(format!("crawl-data/{name}"));
     if !folder.exists() {
@@ -107,7 +107,7 @@ fn drop_crawl(database: &Database, name: &str, more: &[&str]) -> Ended {
     crawl(database, &[&["drop", name], more].concat())
 }
 
-/// A crawl that runs, or names records of another while it runs, is in the way.
+/// A crawl that is running, or that refers to another's records while it runs, is an obstacle.
 fn assert_running_is_in_the_way(database: &Database, first: &str, third: &str) {
     let refused = drop_crawl(database, third, &[]).expect_code(1).stderr;
     assert!(refused.contains("is running: `crawl cancel` ends it"), "{refused}");
@@ -141,7 +141,7 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
 
     assert_running_is_in_the_way(&database, &first, &started(&first).0);
 
-    // A dry run says what would be done, and does nothing.
+    // A dry run prints the planned actions and changes nothing.
     let count = |name: &str, what: &str| -> u64 {
         let sql = format!(
             "select count(*) from everytab.{what} where crawl =
@@ -201,7 +201,7 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
     assert_named_objects_exist(&database, &bucket);
 }
 
-/// No row names an archive that is gone.
+/// Fails if a row names a deleted archive.
 fn assert_named_objects_exist(database: &Database, bucket: &std::path::Path) {
     let named = database.psql("select distinct object from everytab.crawl_archives");
     for object in named.lines() {

@@ -1,11 +1,11 @@
-//! What a worker logs while it crawls.
+//! Tests the log of a worker that crawls.
 
 use crate::{
     environment::{Database, Stores},
     live_crawls::{crawler, graph_of_sites, start_crawl},
 };
 
-/// Workers said "no work now" in the middle of a crawl, and nothing of what they fetched.
+/// Workers logged "no work now" in the middle of a crawl, and nothing about their fetches.
 #[test]
 fn a_worker_logs_what_it_crawls_and_not_that_it_has_no_work() {
     let internet = graph_of_sites(35, 6, 60);

@@ -1,9 +1,9 @@
-//! The doors by which URLs come into a live crawl, and the address guard behind each: a URL by
-//! itself, a list, the seeds of a crawl, more seeds, a schedule, a sitemap that robots.txt names,
-//! a page that a sitemap lists, a link, a redirect of a page, one of robots.txt. In a network where
-//! every address answers, the real service and worker connect to none that is not public.
+//! The doors by which URLs enter a live crawl, and the address guard behind each: a single URL, a
+//! list, a crawl's seeds, more seeds, a schedule, a sitemap in robots.txt, a page in a sitemap, a
+//! link, a page's redirect, a robots.txt redirect. In a network where every address responds, the
+//! real service and worker connect only to public addresses.
 //!
-//! An imported list of URLs is no door: it is read from a file, and its lines are only compared.
+//! An imported URL list is not a door: it is read from a file, and its lines are only compared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,10 +22,10 @@ use crate::{
     setup::{Running, wait_for, worker},
 };
 
-/// What becomes of a URL whose host must not be asked.
+/// The expected result for a URL whose host must not be contacted.
 const REFUSED: &str = "ip_blocked";
 
-/// The hosts of URLs that lead to special addresses: each spelling of each, and names.
+/// Hosts for URLs that lead to special addresses: each address in each spelling, and names.
 fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut hosts = vec!["localhost".to_owned(), "x.localhost".to_owned()];
@@ -43,20 +43,20 @@ fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     hosts
 }
 
-/// The name and the public address of a host that redirects: each is asked at its own pace.
+/// Name and public address for a host that redirects. Each is fetched at its own pace.
 fn redirecting(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
 }
 
-/// The same of a host whose robots.txt redirects.
+/// The same for a host whose robots.txt redirects.
 fn with_robots(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("robots-{number}.test"), Ipv4Addr::new(93, 184, 218, last).into())
 }
 
-/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages of them, a page that
-/// links to some, and the robots.txt that redirect to each.
+/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages on them, a page that
+/// links to some, and the robots.txt that redirects to each.
 fn files(hosts: &[String]) -> BTreeMap<String, String> {
     let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
     let robots =
@@ -73,13 +73,13 @@ fn files(hosts: &[String]) -> BTreeMap<String, String> {
     files.into_iter().chain(hosts.iter().enumerate().map(redirect)).collect()
 }
 
-/// Sends URLs through each door. The path of a URL names its door.
+/// Sends URLs through each door. A URL's path names its door.
 fn submit(client: &Client, hosts: &[String]) {
     let urls = |door: &str| -> Vec<String> {
         hosts.iter().map(|host| format!("http://{host}/{door}")).collect()
     };
     for url in urls("submit") {
-        // Some spellings are no URLs of a crawl.
+        // Some spellings are not valid crawl URLs.
         let (status, answer) = client.send("POST", "/v1/url", &json!({ "url": url }));
         assert!([202, 400].contains(&status), "{url}: {answer}");
     }
@@ -91,7 +91,7 @@ fn submit(client: &Client, hosts: &[String]) {
     client.post(&more, &json!({ "urls": urls("more"), "last": true }));
     let schedule = json!({ "every": "1h", "urls": urls("schedule"), "settings": settings });
     client.post("/v1/url/schedule", &schedule);
-    // By robots.txt and the sitemap of a public host.
+    // By a public host's robots.txt and sitemap.
     let settings = json!({ "scope": "any", "depth": 1 });
     let home = [format!("http://{}/", PUBLIC[0])];
     client.post("/v1/crawls", &json!({ "urls": home, "settings": settings }));
@@ -101,7 +101,8 @@ fn submit(client: &Client, hosts: &[String]) {
     };
     let mut urls: Vec<String> = hosts.iter().enumerate().map(redirect).collect();
     urls.push(format!("http://{}/page", redirecting(0).0));
-    // A robots.txt that redirects where nothing may be asked is none: the page is asked for.
+    // If robots.txt redirects to a forbidden address, it counts as missing, and the page is
+    // fetched.
     urls.extend((0..hosts.len()).map(|number| format!("http://{}/page", with_robots(number).0)));
     client.post("/v1/crawls", &json!({ "urls": urls, "settings": settings }));
 }
@@ -138,11 +139,11 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
         let client = Client { address, key: key(&database, "a person", &generous) };
-        // One that is public shows that the network answers.
+        // A public one shows that this network responds.
         hosts.push(PUBLIC[0].to_owned());
         submit(&client, &hosts);
         database.psql("update everytab.schedules set next_at = now()");
-        // It has no range of the small internet, which is loopback.
+        // Its ranges do not include the small internet, which is on loopback.
         let public = ["--internet", "public", "--user-agent", "Bot/1.0 (+https://bot.page)"];
         let mut crawler =
             worker([&["run", "--role", "crawl", "--dns", &resolver], &public[..]].concat());

@@ -1,5 +1,5 @@
-//! The feed of a crawl, read to its end while the service and the workers are killed and started
-//! again and transactions commit late: each fetch comes once, in the order of recording.
+//! Reads a crawl's feed to its end while the service and the workers are killed and restarted and
+//! transactions commit late. Each fetch must be returned once, in recording order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,13 +21,13 @@ use crate::{
     setup::{LIMIT, Running, wait_for},
 };
 
-/// Fetches of a page: few, so that a pass over what is new has several.
+/// Fetches per page: few, so that a pass over new rows has several pages.
 const PAGE: usize = 7;
 /// Workers at a time.
 const WORKERS: usize = 2;
 
-/// One transaction in three that records fetches commits 1.2 s late, and the service looks for news
-/// once a second: others pass it, and are read before it.
+/// One in three transactions that record fetches commits 1.2 s late, and the service polls once a
+/// second, so that others overtake it and are read before it.
 const COMMIT_LATE: &str = "
     create function everytab.commit_late() returns trigger language plpgsql as $$
     begin
@@ -41,16 +41,15 @@ const COMMIT_LATE: &str = "
     create constraint trigger commit_late after insert on everytab.fetches
         deferrable initially deferred for each row execute function everytab.commit_late()";
 
-/// What a lease's time brings about after its holder died, and the time in which the next holder
-/// proves itself.
+/// The time for a lease to expire after its holder died, and for the next holder's probation.
 const TIME_PASSES: &str = "
     delete from everytab.workers;
     update everytab.slots set deaths = 0, lease_until = least(lease_until, clock_timestamp())";
 
-/// Where a fetch lies in the order of recording: its transaction and its number in that.
+/// A fetch's position in recording order: its transaction and its number within it.
 type Place = (u64, i64);
 
-/// The URLs of a page of the feed.
+/// The URLs on a feed page.
 type Page = Vec<String>;
 
 /// A crawl, the service and the workers that are killed, and a client that finds the service again.
@@ -123,8 +122,8 @@ fn store(internet: &Internet) -> PathBuf {
     internet.folder.path().join("crawls")
 }
 
-/// Reads a feed to its end, and after each interruption goes on at the cursor that it has. Returns
-/// the pages and the number of interruptions.
+/// Reads a feed to its end, and after each interruption continues at its cursor. Returns the pages
+/// and how many interruptions there were.
 fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     let (mut pages, mut interruptions, mut after) = (Vec::new(), 0, String::new());
     let mut give_up = Instant::now() + LIMIT;
@@ -151,8 +150,9 @@ fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     }
 }
 
-/// Fails unless the fetches of a transaction come together, in their order, and each page goes up.
-/// Returns how often a page began below the end of the one before: something had committed late.
+/// Fails unless a transaction's fetches are together and in order, and each page is ascending.
+/// Returns how often a page started below the previous page's end, because a transaction had
+/// committed late.
 fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     let pages: Vec<Vec<Place>> = pages
         .iter()
@@ -171,8 +171,8 @@ fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     pages.windows(2).filter(|two| two[1].first() < two[0].last()).count()
 }
 
-/// Submits URLs in `rounds` parts, and kills something after each. Returns how many pages of the
-/// feed had something that committed late.
+/// Submits URLs in `rounds` parts, and kills a process after each. Returns how many feed pages
+/// contained a late transaction.
 fn read_while_killing(hosts: u64, rounds: usize) -> usize {
     let graph = GraphSettings::plain(hosts, hosts / 2, hosts * 12);
     let internet = internet_with(|scratch| Settings::graph(31, graph, scratch));
@@ -191,7 +191,7 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
             thread::sleep(Duration::from_millis(100));
             (world.recorded() > before).then_some(())
         });
-        // At different moments of what is recorded after it.
+        // At different moments of the recording that follows.
         thread::sleep(Duration::from_millis(300 * (round as u64 % 4)));
         if round % 2 == 0 { world.kill_workers() } else { world.kill_service() }
     }
@@ -210,8 +210,8 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
 
 #[test]
 fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
-    // Whether one of so few transactions is late is chance; it is no chance in
-    // coordinator-sql/tests/coordinator/api/feed.rs, which commits late at chosen moments.
+    // With so few transactions it is chance whether one is late.
+    // coordinator-sql/tests/coordinator/api/feed.rs commits late at chosen moments instead.
     read_while_killing(30, 5);
 }
 

@@ -1,5 +1,5 @@
-//! What live crawls kept of a site or a URL is forgotten: given out no more, taken out of the
-//! archives, left out of the indexes.
+//! Forgetting a site's or a URL's captures: they are no longer served, and are removed from the
+//! archives and the indexes.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     setup::{files, run},
 };
 
-/// The records of all archives below a folder that are of a URL: how many, by normalized key.
+/// Counts a URL's records in all archives below a directory, by normalized key.
 fn records(folder: &Path) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for (name, bytes) in files(folder) {
@@ -30,7 +30,7 @@ fn records(folder: &Path) -> BTreeMap<String, usize> {
     found
 }
 
-/// A file that a site has under many URLs is stored once, and forgotten with the URL of its record.
+/// If a site has a file under many URLs, it is stored once, and forgotten with its record's URL.
 #[test]
 fn what_names_a_forgotten_record_is_forgotten_with_it() {
     let settings = GraphSettings { media: 500, copies: 1_000, ..sites(8, 300) };
@@ -79,7 +79,7 @@ fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
     };
     let sizes_before = sizes(&segments);
     let world = graph(&internet);
-    // A site whose home page was captured, and a page of another one.
+    // A site whose home page was captured, and a page on another one.
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
     let site_of = |url: &str| {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();

@@ -1,5 +1,5 @@
-//! The small page of the HTTP service in real browsers: the real service, a worker that crawls a
-//! small internet, keys of several kinds. What is looked at is in `site/tests/crawl-page.mjs`.
+//! Tests the HTTP service's page in real browsers, with the real service, a worker that crawls a
+//! small internet, and several kinds of keys. `site/tests/crawl-page.mjs` contains the checks.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -16,7 +16,7 @@ use crate::{
     live_crawls::{crawler, graph},
 };
 
-/// Titles and URLs of strangers.
+/// Strangers' titles and URLs.
 const STRANGE: [&str; 4] = [
     "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>",
     "javascript:window.stolen=1",
@@ -24,7 +24,7 @@ const STRANGE: [&str; 4] = [
     "a-long-name-without-any-place-to-break-it",
 ];
 
-/// Records fetches of a crawl, as a worker would: numbers, each with a strange title and URL.
+/// Records a crawl's fetches, as a worker would: numbers, each with a strange title and URL.
 fn record(database: &Database, crawl: &str, first: i64, amount: i64) {
     let title = STRANGE.map(|text| format!("'{text}'")).join(",");
     let last = first + amount - 1;
@@ -42,7 +42,7 @@ fn record(database: &Database, crawl: &str, first: i64, amount: i64) {
     ));
 }
 
-/// A scan that is under way.
+/// Starts a scan that keeps running.
 fn scan(database: &Database) {
     database.psql(
         "with new as (insert into everytab.runs (kind, lease_ms, started_at)
@@ -60,7 +60,7 @@ fn scan(database: &Database) {
     );
 }
 
-/// The id and the name of a crawl that a key starts.
+/// Returns the id and the name of a crawl that a key starts.
 fn start(address: &str, key: &str, body: &Value) -> (Value, Value) {
     let text = answer(ask(address, "POST", "/v1/crawls", key, &body.to_string()));
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
@@ -68,8 +68,8 @@ fn start(address: &str, key: &str, body: &Value) -> (Value, Value) {
     (started["id"].take(), started["name"].take())
 }
 
-/// What a browser needs: keys, a crawl that takes long, and one that is open and has what a worker
-/// would record of strangers.
+/// Returns everything that a browser needs: keys, a slow crawl, and an open one with records that a
+/// worker would write for strangers' pages.
 fn visitor(database: &Database, address: &str, seeds: &[String], name: &str) -> Value {
     let generous = ["--requests-per-second", "50", "--burst", "500"];
     let shown = key(database, name, &generous);

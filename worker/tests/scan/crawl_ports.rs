@@ -1,5 +1,5 @@
-//! Ports of live crawls: each worker requests those that an operator's seeds name, and every other
-//! port that is not on its list ends by rule.
+//! Ports in live crawls: each worker requests those in an operator's seeds, and every other port
+//! that is not on its list is rejected by rule.
 
 use everytab_testbed::{GraphSettings, Settings};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     setup::{run, wait_for},
 };
 
-/// Starts a crawl of one host. Returns its id.
+/// Starts crawling one host. Returns the crawl's id.
 fn start(internet: &Internet, database: &Database, seeds: &[&str]) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
     let arguments = ["crawl", "start", "--to", &store, "--delay", "0ms", "--scope", "host"];
@@ -34,7 +34,7 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
     let named = format!("http://{name}:8081/");
     let odd = [format!("http://{name}:22/"), format!("http://{name}:10080/x")];
     let id = start(&internet, &database, &[&named, &odd[0], &odd[1]]);
-    // Seeds of a crawl that names no port.
+    // Seeds for a crawl that names no port.
     let usual = start(&internet, &database, &[&format!("http://{name}/")]);
     let added = run(database.owner(&["crawl", "add", &usual, &named])).expect_code(1);
     assert!(added.stderr.contains("port 8081 is not in the list of ports"), "{}", added.stderr);
@@ -43,7 +43,7 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
 
     let (_, http) =
         internet.running.client.dial_ports.iter().find(|(from, _)| *from == 80).unwrap();
-    // No list of the worker has the port.
+    // None of the worker's lists contains this port.
     let dial = format!("8081={http}");
     let worker = crawler(&internet, &database, &["--dial-port", &dial, "--exit-when-done"]);
     let (first, second) = (ended(&database, &id), ended(&database, &usual));
@@ -58,13 +58,12 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
     assert_eq!(second["links_refused"]["port"], 1, "{second}");
 }
 
-/// The lines that say which seeds were refused.
+/// Returns the lines about rejected seeds.
 fn refusals(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| line.starts_with("refused: ")).collect()
 }
 
-/// The settings of a crawl are frozen when its first seeds are added, and a pipe may go on for
-/// hours.
+/// A crawl's settings are frozen when its first seeds are added, and a pipe may go on for hours.
 #[test]
 fn a_crawl_has_the_ports_that_its_first_seeds_name() {
     let internet = graph_of_sites(34, 2, 4);

@@ -1,4 +1,4 @@
-//! What an operator learns of the failures of a crawl from the terminal, on a graph of sites that
+//! Tests what an operator sees about a crawl's failures in the terminal, on a graph of sites that
 //! the real program crawls.
 
 use std::{
@@ -119,7 +119,7 @@ fn assert_fetches(crawl: Crawl<'_>, failures: &BTreeMap<String, i64>) {
     assert_eq!(of_host.len(), all.iter().filter(is_of_host).count());
     let both = fetches(&["--host", host, "--outcome", "http_404_410"]);
     assert!(!both.is_empty() && both.len() < of_host.len());
-    // In pages, of which the last says no more.
+    // In pages, until the last one returns nothing more.
     let first = crawl(&["fetches", "--outcome", "http_404_410", "--limit", "1"]).expect_code(0);
     let via = missing[0]["via"].as_str().unwrap();
     assert!(first.stdout.contains(&format!("found at {via}")), "{}", first.stdout);

@@ -17,9 +17,9 @@ use crate::{
     setup::wait_for,
 };
 
-/// The delay of the key in a hurry.
+/// The hurried key's delay.
 const SHORT: Duration = Duration::from_millis(300);
-/// The delay of the other key.
+/// The other key's delay.
 const LONG: Duration = Duration::from_millis(700);
 /// The other key's delay for one site.
 const OVERRIDE: Duration = Duration::from_millis(1_500);
@@ -30,7 +30,7 @@ fn ms(delay: Duration) -> u64 {
     u64::try_from(delay.as_millis()).unwrap()
 }
 
-/// A crawl of one key: it asks for URLs that no other asks for.
+/// One key's crawl: it fetches URLs that no other crawl fetches.
 struct Tenant {
     client: Client,
     urls: BTreeSet<String>,
@@ -45,7 +45,7 @@ impl Tenant {
         Self { client, urls, crawl: started["id"].as_str().unwrap().to_owned() }
     }
 
-    /// Waits for the end of the crawl, which has captured all its URLs.
+    /// Waits for the crawl's end, when it must have captured all its URLs.
     fn finish(&self) {
         let ended = wait_for("the end of a crawl", || {
             let crawl = self.client.get(&format!("/v1/crawls/{}?wait=5", self.crawl));
@@ -116,7 +116,7 @@ fn two_keys_on_the_same_sites_each_keep_their_delays_and_the_sites() {
     let (lines, late) = (hurried.lines(&log), patient.lines(&log));
     assert_eq!((lines.len(), late.len()), (hurried.urls.len(), patient.urls.len()));
     assert_eq!(check_politeness(&late, of_patient), none, "of the patient key's requests");
-    // The hurried key asks while the other waits, on every host.
+    // The hurried key sends requests while the other waits, on every host.
     for host in (0..graph.hosts()).map(|host| graph.host_name(host)) {
         let times = |lines: &[AccessLine]| {
             let of_host = lines.iter().filter(|line| line.host == host);

@@ -1,5 +1,5 @@
-//! The circle: a live crawl of a small internet, the indexes that it leaves, and a scan that makes
-//! tabs of them. Nothing is made up in between.
+//! The circle: a live crawl of a small internet, its indexes, and a scan that makes tabs from them.
+//! Nothing is made up in between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use crate::{
     setup::{Running, assert_same, files, folder, run, scan_locally, tabs, wait_for, worker},
 };
 
-/// The folder of the crawl in its bucket.
+/// The crawl's directory in its bucket.
 pub(crate) fn bucket_of(internet: &Internet) -> std::path::PathBuf {
     internet.folder.path().join("crawls")
 }
@@ -34,7 +34,7 @@ pub(crate) fn crawled(internet: &Internet, database: &Database) -> (String, Stri
     (id, ended["name"].as_str().unwrap().to_owned())
 }
 
-/// The lines of a crawl's CDXJ index, as key and JSON.
+/// Returns the lines in a crawl's CDXJ index, as key and JSON.
 pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
     let folder = bucket.join(format!("crawl-data/{name}/cc-index/collections/{name}/indexes"));
     let mut text = String::new();
@@ -48,7 +48,7 @@ pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
     parsed.collect()
 }
 
-/// Scans what a crawl left, with one worker, and returns the tabs by hostname.
+/// Scans a finished crawl with one worker, and returns the tabs by hostname.
 pub(crate) fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Value> {
     let Stores { archive, site, .. } = database.stores.clone();
     let mut start = database.owner(&["scan", "start", "--from-crawl", crawl]);
@@ -72,7 +72,7 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
     let (id, name) = crawled(&internet, &database);
     let bucket = bucket_of(&internet);
 
-    // Every record of the crawl is in the index once, with its outcome.
+    // Every record in the crawl is in the index once, with its outcome.
     let expected = expected(&internet);
     let lines = cdxj_lines(&bucket, &name);
     assert!(lines.is_sorted_by(|one, other| one.0 <= other.0));
@@ -121,7 +121,7 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
     assert!(listed.contains(&format!("\"id\": \"{name}\"")), "{listed}");
 }
 
-/// Starts a crawl of all sites that repeats another one, with the same seeds.
+/// Starts a crawl over all sites that repeats another one, with the same seeds.
 pub(crate) fn repeat(internet: &Internet, database: &Database, earlier: &str) -> Command {
     let store = bucket_of(internet).display().to_string();
     let mut command = database.owner(&["crawl", "start", "--again", earlier, "--to", &store]);
@@ -158,7 +158,7 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
     assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
     let name = ended["name"].as_str().unwrap();
 
-    // Of each page there is a row, and where it points to is the page as it is today.
+    // Each page has a row, and the row's location contains the page as it is today.
     let lines = cdxj_lines(&bucket, name);
     let mut revisits = 0;
     for (_, line) in lines.iter().filter(|(_, line)| line["status"] == "200") {
@@ -167,7 +167,7 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
         let archive = fs::read(bucket.join(text("filename"))).unwrap();
         let member = &archive[number("offset")..number("offset") + number("length")];
         let record = read_record(member, Limits::default()).unwrap();
-        // The spelling of the link that was found first may be another one on another day.
+        // The first link that is found may have another spelling on another day.
         assert_eq!(key_of(&record.target_uri().unwrap()), key_of(&text("url")));
         let body = record.http_response().unwrap().body;
         assert_eq!(text("digest"), sha256_digest(&[&body]));
@@ -329,7 +329,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
 #[test]
 fn a_list_of_sites_ends_though_some_do_not_answer() {
     let dir = folder();
-    // Among them hosts that are asked again for up to a day where nobody waits for the end.
+    // Some hosts are retried for up to a day if nobody waits for the end.
     let sample = ["--sample", "--sample-hosts", "100", "--sample-mix", "issue", "--sites"];
     let scan = scan_locally(dir.path(), 1, &sample);
     let line = scan.stderr.lines().rfind(|line| line.contains(" URLs: ")).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Draws the dashboard as SVG: its panels in their grid, with the series that the caller brings.
+//! Draws the dashboard as SVG: its panels in their grid, with the caller's series.
 //!
-//! A simple substitute for Grafana, so that a person can look at the dashboard. Must not know:
-//! where the numbers come from.
+//! This is a simple substitute for Grafana, so that a person can look at the dashboard. It does not
+//! depend on the numbers' source.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,14 @@ const COLOURS: [&str; 10] = [
     "#6b7785", "#88a83a",
 ];
 
-/// A series of a panel.
+/// A panel's series.
 pub(crate) struct Line {
     pub(crate) name: String,
     /// Seconds and values.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A panel with its title, rectangle (x, y, width and height in cells of the grid), unit and
-/// series.
+/// A panel with its title, rectangle (x, y, width and height in grid cells), unit and series.
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) rectangle: [f64; 4],
@@ -30,7 +29,7 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<Line>,
 }
 
-/// A legend with the labels of a series filled in, such as `{{kind}} {{state}}`.
+/// Returns a legend with a series' labels filled in, such as `{{kind}} {{state}}`.
 pub(crate) fn legend(format: &str, labels: &Value) -> String {
     let mut parts = format.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -73,7 +72,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
         );
         return;
     }
-    // The largest come first, because the legend has room for a few only.
+    // The largest are first, because the legend has room for a few only.
     let mut lines: Vec<(f64, &Line)> = panel.lines.iter().map(|line| (line.most(), line)).collect();
     lines.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most = lines.first().map(|line| line.0).filter(|most| *most > 0.0).unwrap_or(1.0);
@@ -113,7 +112,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
     }
 }
 
-/// The legend of a panel. It has two rows; names that do not fit are left out.
+/// A panel's legend. It has two rows; names that do not fit are left out.
 struct Legend {
     left: f64,
     top: f64,

@@ -26,7 +26,7 @@ fn telemetry(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry").join(name)
 }
 
-/// Every expression of the dashboard, with the title of its panel.
+/// Returns every expression in the dashboard, with its panel's title.
 fn expressions() -> Vec<(String, String)> {
     let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
@@ -42,7 +42,7 @@ fn expressions() -> Vec<(String, String)> {
     panels.iter().flat_map(of).collect()
 }
 
-/// Names of our metrics in a text, without what a histogram adds.
+/// Returns the names of our metrics in a text, without histogram suffixes.
 fn metrics_in(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c| !is_part(c));
@@ -118,7 +118,7 @@ fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     (Running::start(command), address)
 }
 
-/// The answer of Prometheus to a path with a query and further parameters.
+/// Returns Prometheus's response for a path with a query and further parameters.
 fn ask_more(
     internet: &Internet,
     address: SocketAddr,
@@ -137,12 +137,12 @@ fn ask_more(
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{query}: {text}"))
 }
 
-/// The answer of Prometheus to a path with a query.
+/// Returns Prometheus's response for a path with a query.
 fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
     ask_more(internet, address, path, query, "")
 }
 
-/// Draws the panels of the dashboard as SVG, from `start` (seconds since 1970) to now.
+/// Draws the dashboard's panels as SVG, from `start` (seconds since 1970) to now.
 fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> String {
     let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
@@ -172,7 +172,7 @@ fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> S
     dashboard_svg::draw(dashboard["title"].as_str().unwrap(), &panels, (start, end))
 }
 
-/// A point in time in seconds and its value. Nothing for NaN, which is the quantile of no samples.
+/// Returns a time in seconds and its value. `None` for NaN, which is the quantile over no samples.
 fn point(pair: &Value) -> Option<(f64, f64)> {
     let value: f64 = pair[1].as_str()?.parse().ok()?;
     value.is_finite().then_some((pair[0].as_f64()?, value))
@@ -182,7 +182,7 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
-/// A live crawl in a world of its own, with a worker, a process that watches it, and the HTTP
+/// A live crawl in a separate world, with a worker, a process that watches it, and the HTTP
 /// service. The delay makes it last for many scrapes.
 struct LiveCrawl {
     running: [Running; 3],
@@ -238,7 +238,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan_and_a_real_crawl() 
         let answer = ask(&internet, address, "query", &expression);
         assert_eq!(answer["status"], "success", "{expression}: {answer}");
         let series = answer["data"]["result"].as_array().unwrap();
-        // The quantile of no samples is NaN, which is no data.
+        // The quantile over no samples is NaN, which means no data.
         let number = |one: &Value| one["value"][1].as_str().is_some_and(|value| value != "NaN");
         series.iter().filter(|one| number(one)).count()
     };

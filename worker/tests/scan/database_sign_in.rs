@@ -1,5 +1,5 @@
-//! Signing in to Postgres over TCP: which place a missing or wrong password belongs to, and what a
-//! wrong clock looks like.
+//! Signing in to Postgres over TCP: which source a missing or wrong password is from, and the error
+//! for a wrong clock.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -87,8 +87,8 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
     });
 }
 
-/// The certificate of an authority, and of a server of that authority with its key, as PEM. The
-/// server's is for this name and valid in these years.
+/// Returns an authority's certificate, and a server's certificate from that authority with its key,
+/// as PEM. The server's is for this name and valid in these years.
 fn certificates(name: &str, from: i32, to: i32) -> [String; 3] {
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
     authority.distinguished_name.push(rcgen::DnType::CommonName, "an authority");

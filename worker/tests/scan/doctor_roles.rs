@@ -1,4 +1,4 @@
-//! `doctor --role`: passes with the database role and the keys that a process of the role has, and
+//! `doctor --role` passes with the database role and the keys that a process in this role has, and
 //! names those that do not suffice.
 
 use everytab_postgres::shared_for_tests;
@@ -10,7 +10,7 @@ use crate::{
     setup::{Ended, Running, run, wait_for},
 };
 
-/// Each role of a process, with the database role that it signs in as.
+/// Each process role, with the database role as which it signs in.
 const ROLES: [(&str, &str); 8] = [
     ("all", "everytab_worker"),
     ("index", "everytab_worker_crawl"),
@@ -98,7 +98,7 @@ fn doctor_of_a_role_touches_no_other_store_and_needs_no_right_to_delete() {
     passes("bundles", "everytab_worker_site", &["/crawl", "?delete", "/.doctor/"]);
     passes("publish", "everytab_worker_site", &["/crawl", archive, "?delete"]);
     passes("all", "everytab_worker", &["?delete", "/.doctor/"]);
-    // What such keys leave behind.
+    // Objects that such keys leave behind.
     let left = ["private/archive/.doctor-probe", "site/scans/.doctor-probe", "site/.doctor-probe"];
     assert!(left.iter().all(|probe| bucket.join(probe).exists()), "{}", bucket.display());
     run(database.owner(&["scan", "gc"])).expect_code(0);

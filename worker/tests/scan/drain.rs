@@ -1,4 +1,4 @@
-//! Draining a worker: after a notice of EC2, after a second signal, and before it has a database.
+//! Draining a worker: after a notice from EC2, after a second signal, and before it has a database.
 
 use everytab_testbed::Mix;
 
@@ -106,7 +106,7 @@ fn a_terminal_that_closes_drains_a_worker_unless_it_runs_under_nohup() {
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
-    // This one goes on to the end of the scan.
+    // This one goes on to the scan's end.
     let kept = Running::start(under_nohup);
     wait_for("its start", || kept.stderr_text().contains("worker started").then_some(()));
     kept.signal("HUP");

@@ -1,4 +1,5 @@
-//! What a scan in a test runs on: a small internet, a database, and stores in folders or S3.
+//! The environment for a scan in a test: a small internet, a database, and stores in directories or
+//! S3.
 
 use std::{
     net::SocketAddr,
@@ -28,7 +29,7 @@ pub(crate) struct Internet {
     pub(crate) folder: TempDir,
 }
 
-/// Starts a generated internet of `hosts` hosts.
+/// Starts a generated internet with `hosts` hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
     internet_with(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
 }
@@ -53,7 +54,7 @@ impl Internet {
         server
     }
 
-    /// Stores in sub-folders of `dir`, with a proxy before the crawl's bucket.
+    /// Stores in subdirectories of `dir`, with a proxy in front of the crawl's bucket.
     pub(crate) fn behind_proxy(&self, dir: &Path) -> (HoldingProxy, Stores) {
         let proxy = HoldingProxy::before(&self.running.client.bucket_url);
         let source = format!("{}/", proxy.endpoint);
@@ -108,7 +109,7 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// The internet's bucket as a folder, archive and site in sub-folders of `dir`.
+    /// The internet's bucket as a directory, archive and site in subdirectories of `dir`.
     pub(crate) fn folders(internet: &Internet, dir: &Path) -> Self {
         Self::folders_of(&internet.running.client.bucket_dir, dir)
     }
@@ -122,7 +123,7 @@ impl Stores {
         }
     }
 
-    /// All stores in the buckets of [`Internet::s3`], reached at `endpoint`.
+    /// All stores in the buckets in [`Internet::s3`], reached at `endpoint`.
     pub(crate) fn s3(endpoint: &str) -> Self {
         Self {
             source: "s3://crawl".to_owned(),
@@ -139,13 +140,13 @@ impl Stores {
     }
 }
 
-/// A migrated database of one test, with commands of the program that use it.
+/// One test's migrated database, with program commands that use it.
 pub(crate) struct Database {
     pub(crate) name: String,
     owner_url: String,
     /// The URL that workers connect to. A test changes it to put a pooler or a proxy in between.
     pub(crate) worker_url: String,
-    /// The stores of its scans.
+    /// Its scans' stores.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
 }
@@ -176,7 +177,7 @@ impl Database {
         Self { name, owner_url, worker_url, stores, fetch }
     }
 
-    /// A command that runs the program as the owner of the database.
+    /// A command that runs the program as the database's owner.
     pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
         command.env("DATABASE_URL", &self.owner_url);
@@ -186,19 +187,19 @@ impl Database {
         command
     }
 
-    /// Runs `scan start` with leases of two seconds and more arguments.
+    /// Runs `scan start` with two-second leases and further arguments.
     pub(crate) fn start_scan(&self, crawl: &str, more: &[&str]) {
         self.start_scan_with_lease(crawl, "2s", more);
     }
 
-    /// Runs `scan start` with leases of the length `lease` and more arguments.
+    /// Runs `scan start` with leases that last `lease` and further arguments.
     pub(crate) fn start_scan_with_lease(&self, crawl: &str, lease: &str, more: &[&str]) {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
         command.args(self.stores.arguments()).args(more);
         run(command).expect_code(0);
     }
 
-    /// Lets workers that are started from now on ask the name server at `dns`.
+    /// Makes workers that are started from now on use the name server at `dns`.
     pub(crate) fn set_dns(&mut self, dns: SocketAddr) {
         let at = self.fetch.iter().position(|argument| argument == "--dns").unwrap();
         self.fetch[at + 1] = dns.to_string();
@@ -235,7 +236,7 @@ impl Database {
     }
 }
 
-/// The path of the unix socket that a server's URL names.
+/// Returns the path to the unix socket in a server's URL.
 pub(crate) fn socket_of(url: &str) -> PathBuf {
     let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
     PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")

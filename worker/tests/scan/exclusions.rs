@@ -15,7 +15,7 @@ use crate::{
 
 const HOSTS: u64 = 1_500;
 
-/// Requests that the sites of the small internet were asked.
+/// Requests that the small internet's sites received.
 fn asked(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -34,7 +34,7 @@ fn a_network_that_is_excluded_is_asked_nothing_more_by_any_worker_and_its_icons_
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("some icons", || (asked(&internet) > 60).then_some(()));
-    // Every site of this internet.
+    // Every site in this internet.
     let excluded = run(database.owner(&["scan", "exclude", "127.0.0.0/8", "::1/128"]));
     let excluded_at = Instant::now();
     assert_eq!(excluded.expect_code(0).stdout, "network\t127.0.0.0/8\nnetwork\t::1/128\n");
@@ -73,7 +73,7 @@ fn a_host_that_is_excluded_before_the_site_is_published_has_no_tab() {
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
     database.start_scan(internet.crawl(), &[]);
-    // Everything but publishing is done when the complaints come.
+    // Everything except publishing is done when the complaints arrive.
     run(database.owner(&["scan", "pause", "--kind", "publish"])).expect_code(0);
     let mut first = Running::start(database.worker(&[]));
     let waits = "select count(*) from everytab.jobs where kind = 'publish' and state = 'pending'";

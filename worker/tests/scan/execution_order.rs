@@ -1,4 +1,4 @@
-//! The number of workers, the order of jobs and the workers' caches change no outcome and no byte.
+//! The worker count, the order of jobs and the workers' caches change no outcome and no byte.
 
 use std::{path::Path, thread};
 
@@ -10,8 +10,8 @@ use crate::{
     setup::{Running, wait_for},
 };
 
-/// The number of workers, the seed that shuffles jobs, and whether workers cache DNS answers and
-/// dead endpoints.
+/// The worker count, the seed that shuffles jobs, and whether workers cache DNS responses and dead
+/// endpoints.
 type Variation = (u16, u64, bool);
 
 fn scan(internet: &Internet, dir: &Path, (workers, shuffle, remember): Variation) -> ScanResult {

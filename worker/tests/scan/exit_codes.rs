@@ -1,5 +1,5 @@
-//! Exit codes of a worker: 0 or 3 when the scan has ended, 4 after a signal, 1 after a stalled job;
-//! and what each leaves in the queue.
+//! A worker's exit codes: 0 or 3 when the scan has ended, 4 after a signal, 1 after a stalled job;
+//! and the queue's state after each.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -83,7 +83,7 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     assert_same(&expected, &published(&dir.join("out/site")), "whole and repaired");
 }
 
-/// Truncates one of the crawl's index files to half, and returns its name.
+/// Truncates one of the crawl's index files to half its length, and returns its name.
 fn truncate_an_index_file(bucket: &Path) -> String {
     let found = files(&bucket.join("cc-index"));
     let (name, bytes) = found

@@ -1,6 +1,6 @@
-//! A worker that is frozen (SIGSTOP) for longer than its lease and then continues: Postgres refuses
-//! its results, `scan gc` deletes the archive objects that it stored, and the published bytes are
-//! right. So it is when a failover lost the commit of its lease, and the next lease has the same
+//! A worker is frozen (SIGSTOP) for longer than its lease and then continues: Postgres rejects its
+//! results, `scan gc` deletes the archive objects that it stored, and the published bytes are
+//! right. This also holds if a failover lost its lease's commit, and the next lease has the same
 //! number.
 
 use std::{collections::BTreeSet, path::PathBuf};
@@ -15,8 +15,8 @@ use crate::{
     setup::{Ended, Running, run, wait_for},
 };
 
-/// A scan whose stores are in S3, with a proxy before Postgres and one before S3. Only the worker
-/// that will be frozen uses the proxies.
+/// A scan whose stores are in S3, with proxies in front of Postgres and S3. Only the worker that
+/// will be frozen uses the proxies.
 struct FrozenWorkerTest {
     internet: Internet,
     s3: S3Server,
@@ -110,7 +110,7 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     let (ended, _) = test.finish_without(frozen, &test.to_s3);
-    // A renewal or the report of the end tells it, whichever comes first.
+    // It learns about this from a renewal or from reporting the job's end, whichever is first.
     let told = ["the job was ended", "outcome=\"lost\""];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     // An upload that the worker had sent before it froze may have arrived; no row refers to it.
@@ -141,7 +141,7 @@ fn a_worker_frozen_between_its_rows_and_its_completion_blocks_no_other_and_is_co
 #[test]
 fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
     let test = FrozenWorkerTest::new();
-    // Once all its jobs are uploading, the next commit is that of a completion.
+    // Once all its jobs are uploading, the next commit is a completion's.
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     wait_for("the uploads of all its jobs", || {
@@ -161,7 +161,7 @@ fn a_lease_that_a_failover_gave_twice_writes_two_archives_and_the_bytes_are_righ
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
     let stored = test.freeze(&frozen, &test.to_postgres);
-    // As a standby has the jobs that lacked the commits of these leases when it was promoted.
+    // A standby that lacked these leases' commits when it was promoted has the jobs in this state.
     test.database.psql(
         "update everytab.jobs
             set state = 'pending', lease_number = lease_number - 1, lease_token = null,

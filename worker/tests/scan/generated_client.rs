@@ -1,7 +1,7 @@
-//! The Python client that openapi-python-client makes of docs/openapi.json goes the whole way: from
-//! a submitted URL to a captured page, and from a crawl to the end of its feed.
+//! The Python client that openapi-python-client generates from docs/openapi.json covers the whole
+//! workflow: from a submitted URL to a captured page, and from a crawl to its feed's end.
 //!
-//! It is not skipped where the program is missing: scripts/install/test.sh installs it.
+//! A missing program is a failure, because scripts/install/test.sh installs it.
 
 use std::{
     path::{Path, PathBuf},

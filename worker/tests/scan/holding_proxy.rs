@@ -1,6 +1,6 @@
-//! A proxy in front of an HTTP server that holds chosen requests: a request that matches, and each
-//! later one, waits until the test releases it or the client ends. So a test can kill a worker
-//! while a certain request is under way, at the same point in each run.
+//! A proxy before an HTTP server that holds chosen requests: a request that matches, and each later
+//! one, waits until the test releases it or the client ends. So a test can kill a worker while a
+//! certain request is under way, at the same point in each run.
 
 use std::{
     io::{Read as _, Write as _},
@@ -16,7 +16,7 @@ struct State {
     /// Which requests are held: their method, a part of their head, and how many such requests pass
     /// before.
     pattern: Option<(&'static str, &'static str, usize)>,
-    /// Requests held since the last call of `take_held`.
+    /// Requests held since the last call to `take_held`.
     held: usize,
 }
 
@@ -57,7 +57,7 @@ impl HoldingProxy {
         Self { endpoint, shared }
     }
 
-    /// Holds requests of this method whose head contains `part`, all but the first `passing`.
+    /// Holds requests with this method whose head contains `part`, except the first `passing`.
     pub(crate) fn hold(&self, method: &'static str, part: &'static str, passing: usize) {
         *self.shared.state() = State { pattern: Some((method, part, passing)), held: 0 };
     }
@@ -70,7 +70,7 @@ impl HoldingProxy {
         });
     }
 
-    /// Whether a request was held since the last call. The request stays held.
+    /// Returns whether a request was held since the last call. The request stays held.
     pub(crate) fn take_held(&self) -> bool {
         std::mem::take(&mut self.shared.state().held) > 0
     }

@@ -1,4 +1,5 @@
-//! What is no HTTP/1.1 is answered by the service with problem documents, as everything else is.
+//! The service responds with problem documents to requests that are not valid HTTP/1.1, as to all
+//! others.
 
 use std::{
     io::{Read as _, Write as _},
@@ -13,7 +14,7 @@ use crate::{
     setup::LIMIT,
 };
 
-/// Sends bytes; returns all that comes until the connection ends.
+/// Sends bytes; returns everything that is received until the connection ends.
 fn exchange(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -41,7 +42,7 @@ fn a_malformed_head_is_answered_with_a_problem_document() {
         ("GET / HTTP/1.1\r\nhost: a\r\nx y\r\n\r\n".to_owned(), 400, "malformed_request"),
         (format!("GET / HTTP/1.1\r\nhost: a\r\n{headers}\r\n"), 431, "headers_too_large"),
         (long, 414, "uri_too_long"),
-        // Behind the answer to a request that is well-formed.
+        // After the response to a well-formed request.
         (format!("{good}GET / HTTP/9.9\r\n\r\n"), 400, "malformed_request"),
     ] {
         let answer = exchange(&address, sent.as_bytes());

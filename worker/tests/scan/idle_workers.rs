@@ -14,13 +14,13 @@ use crate::{
 };
 
 const WORKERS: usize = 10;
-/// Number of lease calls after which a worker's pauses have reached their maximum.
+/// Lease calls after which a worker's pauses have reached their maximum.
 const LEASE_CALLS: usize = 8;
-/// Limit of statements of one worker, so that 200 idle workers send at most 100 a second.
+/// Maximum statements per worker, so that 200 idle workers send at most 100 a second.
 const STATEMENTS_PER_WORKER_AND_SECOND: f64 = 0.5;
 
-/// All statements in the server's log, BEGIN and COMMIT included. The log writes the values of
-/// parameters to a line of their own; here they follow their statement.
+/// Returns all statements in the server's log, including BEGIN and COMMIT. The log has parameter
+/// values on a separate line; here they are appended to their statement.
 fn statements(postgres: &PrivatePostgres) -> Vec<String> {
     let log = fs::read_to_string(postgres.log_file()).unwrap();
     let mut statements: Vec<String> = Vec::new();
@@ -48,7 +48,7 @@ fn two_hundred_idle_workers_would_send_at_most_a_hundred_statements_a_second() {
     let database = Database::on(&postgres, &internet, Stores::folders(&internet, dir));
     database.start_scan(internet.crawl(), &[]);
     run(database.owner(&["scan", "pause"])).expect_code(0);
-    // With --exit-when-done a worker also asks whether the scan is over, which costs more.
+    // With --exit-when-done a worker also queries whether the scan is over, which costs more.
     let workers: Vec<Running> =
         (0..WORKERS).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("workers whose pauses have grown", || {
@@ -67,7 +67,7 @@ fn two_hundred_idle_workers_would_send_at_most_a_hundred_statements_a_second() {
     println!(
         "{asked} statements of {WORKERS} idle workers in {seconds:.1} s: {per_worker:.3}/s each"
     );
-    // Each worker may be in the middle of a lease call at the start and at the end.
+    // Each worker may be in a lease call at the start and at the end.
     let most = STATEMENTS_PER_WORKER_AND_SECOND * seconds + 2.0;
     let last = said.iter().rev().take(10).collect::<Vec<_>>();
     assert!(asked as f64 <= most * WORKERS as f64, "{asked} in {seconds} s: {last:?}");

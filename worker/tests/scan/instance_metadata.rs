@@ -1,5 +1,5 @@
-//! A mock of EC2's instance metadata service, version 2 only: a client gets a token by PUT, with
-//! its lifetime in seconds, which the answer repeats in a header, and then sends it with each
+//! A mock for EC2's instance metadata service, version 2 only: a client gets a token by PUT, with
+//! its lifetime in seconds, which the response repeats in a header, and then sends it with each
 //! request. An item that is not set is 404.
 
 use std::{
@@ -24,7 +24,7 @@ const TOKEN_HEADER: &str = "x-aws-ec2-metadata-token";
 #[derive(Debug, Default)]
 struct Shared {
     items: BTreeMap<&'static str, &'static str>,
-    /// The requests left of each token that was given out.
+    /// Remaining requests for each issued token.
     tokens: Vec<u32>,
     answered: usize,
     without_token: usize,
@@ -56,7 +56,7 @@ impl InstanceMetadata {
         self.shared().items.insert(item, value);
     }
 
-    /// The number of requests answered, tokens given out, and requests without a token.
+    /// Returns how many requests were answered, tokens issued, and requests sent without a token.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let shared = self.shared();
         (shared.answered, shared.tokens.len(), shared.without_token)

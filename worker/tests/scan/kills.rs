@@ -1,4 +1,4 @@
-//! Workers killed by SIGKILL in each stage: the scan finishes with the bytes of one without kills.
+//! Workers killed by SIGKILL in each stage: the scan finishes with the same bytes as without kills.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
 };
 
-/// Where a worker is killed: a kind of jobs, and a request that only these send, with its method, a
+/// Where a worker is killed: a job kind, and a request that only such jobs send, with its method, a
 /// part of its path, and how many such requests pass before one is held.
 pub(crate) type KillPoint = (&'static str, &'static str, &'static str, usize);
 
@@ -57,8 +57,8 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
     outcomes::assert_totals(&site);
 }
 
-/// Starts a worker and kills it when a request at this point is held; `is_at_work` says whether it
-/// does then what it is to be killed at.
+/// Starts a worker and kills it when a request at this point is held; `is_at_work` returns whether
+/// it is then doing the intended work.
 pub(crate) fn kill_at(
     (what, method, part, passing): KillPoint,
     proxy: &HoldingProxy,
@@ -95,7 +95,7 @@ fn local_killed_at_random_times_continues_to_the_same_bytes_and_leaves_no_proces
         let mut arguments = vec!["local", "--dir", &dir, "--workers", "2", "--exit-when-done"];
         arguments.extend(sample);
         let mut running = Running::start(worker(arguments));
-        // The first kill comes while Postgres starts, the others during the scan.
+        // The first kill happens while Postgres starts, the others during the scan.
         if kill > 0 {
             wait_for("its first line about the scan", || {
                 running.stderr_text().contains(": index ").then_some(())
@@ -120,8 +120,8 @@ fn local_killed_at_random_times_continues_to_the_same_bytes_and_leaves_no_proces
     assert_eq!(processes_of(killed.path()), Vec::<String>::new());
 }
 
-/// The workers and Postgres processes of a folder: those whose command line names it, and those
-/// whose working directory is in it.
+/// Returns a directory's workers and Postgres processes: those whose command line names it, and
+/// those whose working directory is in it.
 pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
     let name = folder.display().to_string();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! A live crawl of a graph of sites by the real program: the backup of a database in the middle of
-//! one, and what `doctor` says of it.
+//! A live crawl over a graph of sites by the real program: backing up a database in the middle, and
+//! the output of `doctor` about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A graph of sites without failures that are asked again after a minute.
+/// A graph of sites without failures that are retried after a minute.
 pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
     internet_with(|scratch| Settings::graph(seed, sites(hosts, pages), scratch))
 }
 
-/// The settings of such a graph.
+/// Settings for such a graph.
 pub(crate) fn sites(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { hosts, sites: hosts / 2, pages, unavailable: 0, ..GraphSettings::default() }
 }
@@ -29,7 +29,8 @@ pub(crate) fn graph(internet: &Internet) -> &SiteGraph {
     internet.running.graph().unwrap()
 }
 
-/// Starts a crawl of all sites from the first one, with this delay, into a folder. Returns its id.
+/// Starts crawling all sites from the first one, with this delay, into a directory. Returns the
+/// crawl's id.
 pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
     start_crawl_to(&store, internet, database, delay)
@@ -56,7 +57,7 @@ pub(crate) fn crawler(internet: &Internet, database: &Database, more: &[&str]) -
     )
 }
 
-/// All sites, as the value of `--own`.
+/// All sites, as the value for `--own`.
 pub(crate) fn own_sites(internet: &Internet) -> String {
     let graph = graph(internet);
     (0..graph.sites()).map(|site| graph.site_name(site)).collect::<Vec<_>>().join(",")
@@ -67,12 +68,12 @@ pub(crate) fn status(database: &dyn OwnedDatabase, id: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// The normalized key of a URL, which is the same for all spellings.
+/// Returns a URL's normalized key, which is the same for all spellings.
 pub(crate) fn key_of(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
 
-/// The outcome of each URL that a crawl recorded, by normalized key.
+/// Returns the outcome for each URL that a crawl recorded, by normalized key.
 pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<String, String> {
     let mut recorded = BTreeMap::new();
     let mut after = "0-0-0".to_owned();
@@ -92,7 +93,7 @@ pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<Strin
     }
 }
 
-/// What a crawl of all sites from the first one must record.
+/// Returns the records that a crawl of all sites must have.
 pub(crate) fn expected(internet: &Internet) -> BTreeMap<String, String> {
     let graph = graph(internet);
     let fetches = graph.oracle(ClosedCrawl::new(vec![graph.home(0)], OracleScope::Any));
@@ -127,7 +128,7 @@ fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
 
     let server = PrivatePostgres::start_for_tests().unwrap();
     let restored = Database::on(&server, &internet, Stores::folders(&internet, dir));
-    // The second time completes what is complete.
+    // The second run finds everything complete.
     for _ in 0..2 {
         run(restored.owner(&["restore", "--from", &place])).expect_code(0);
     }

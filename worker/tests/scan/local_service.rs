@@ -1,5 +1,5 @@
-//! `local --api`: a crawl service that starts by one command, is stopped and goes on, and says what
-//! it lacks before anything is started.
+//! `local --api`: a crawl service that one command starts, that can be stopped and continued, and
+//! that reports missing settings before anything is started.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::{
     setup::{Running, folder, run, wait_for, worker},
 };
 
-/// A small internet whose hosts all answer.
+/// A small internet whose hosts all respond.
 const SAMPLE: [&str; 5] = ["--sample", "--sample-hosts", "30", "--sample-mix", "none"];
 
 /// The service in a folder, on a free port.
@@ -24,7 +24,7 @@ struct Service {
     client: Client,
     /// The commands that it prints.
     commands: Vec<String>,
-    /// The home page of a host of its internet.
+    /// The home page of a host in its internet.
     page: String,
 }
 
@@ -64,7 +64,7 @@ impl Service {
         found
     }
 
-    /// Kills a child whose command line has this.
+    /// Kills a child process whose command line contains this.
     fn kill(&self, name: &str) {
         let children = self.children();
         let (pid, _) = children.iter().find(|(_, line)| line.contains(name)).unwrap();

@@ -1,5 +1,5 @@
-//! A resolver that lies, or fails, on one of three workers, from the start or in the middle of the
-//! scan: no icon gets an outcome by it, and the scan publishes the bytes of a healthy fleet.
+//! A resolver lies, or fails, on one of three workers, from the start or in the middle of the scan:
+//! it influences no icon's outcome, and the scan publishes a healthy fleet's bytes.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
@@ -25,14 +25,14 @@ use crate::{
 };
 
 const HOSTS: u64 = 120;
-/// Questions that a resolver answers correctly before it lies in the middle of a scan: more than
-/// the first shard takes, and fewer than there are hosts.
+/// Queries that a resolver answers correctly before it lies in the middle of a scan: more than the
+/// first shard needs, and fewer than there are hosts.
 const RIGHT_ANSWERS: usize = 60;
 /// No lease may run out, even on a busy machine.
 const LEASE: &str = "10s";
 /// An address where the small internet resets connections.
 const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 251, 0, 1);
-/// Longer than the worker waits for both attempts of a question.
+/// Longer than the worker waits for both attempts at a query.
 const SLOW: Duration = Duration::from_secs(10);
 
 /// A resolver's false behaviour.
@@ -40,7 +40,7 @@ const SLOW: Duration = Duration::from_secs(10);
 enum Lie {
     NxdomainForAll,
     OneAddressForAll,
-    /// For the names of the first half of the alphabet.
+    /// For names in the alphabet's first half.
     ServfailForHalf,
     SlowForAll,
 }
@@ -145,8 +145,8 @@ fn some_names_missing() -> Internet {
     internet(HOSTS, mix.with(Behaviour::NotFound, 100_000))
 }
 
-/// Runs a worker whose resolver lies until it waits for the resolver, and then what `finish` does.
-/// The result is that of a healthy fleet.
+/// Runs a worker whose resolver lies until it waits for the resolver, and then `finish`. The result
+/// must be a healthy fleet's.
 fn scan_with(
     internet: &Internet,
     expected: &ScanResult,
@@ -189,7 +189,7 @@ fn scan_with(
     expected.assert_same(&ScanResult::of(&database, &dir.join("site")), &what);
 }
 
-/// Two workers whose resolver is right finish the scan.
+/// Two workers with a correct resolver finish the scan.
 fn two_others(_: &LyingResolver, database: &Database) {
     let workers = [(); 2].map(|()| Running::start(database.worker(&["--exit-when-done"])));
     for worker in workers {
@@ -241,7 +241,7 @@ fn a_crawl_records_nothing_that_a_lying_resolver_said() {
     let internet = graph_of_sites(31, 24, 200);
     let mut database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let id = start_crawl(&internet, &database, "50ms");
-    // The first answers are right, as are those of the first check.
+    // The first responses are right, and so are those for the first check.
     let resolver = LyingResolver::before(&internet, Lie::NxdomainForAll, 12);
     database.set_dns(resolver.address);
     let worker = crawler(&internet, &database, &["--exit-when-done"]);

@@ -2,8 +2,8 @@
 //! same bytes.
 //!
 //! Each test starts `everytab-worker` as a person or a systemd unit would, with a small internet on
-//! loopback and a private Postgres. It checks only what the program leaves: exit codes, lines and
-//! objects. Every wait is bounded. Must not know the worker's modules.
+//! loopback and a private Postgres. It checks only external results: exit codes, lines and objects.
+//! Every wait is bounded. These tests do not depend on the worker's modules.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The map of all icons: its tiles show the tabs of the bundles, at every level.
+//! The map with all icons: its tiles show the bundles' tabs, at every level.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::setup::{files, folder, manifest, run, scan_locally, tabs, worker};
 
-/// Largest mean difference, over all channels, between the pixels of a tile and those that its JPEG
-/// was made of.
+/// Maximum mean difference, over all channels, between a tile's pixels and the pixels before JPEG
+/// compression.
 const MEAN_ERROR: f64 = 9.0;
-/// The same over the pixels of one bundle, whose icons may compress worse than most.
+/// The same over one bundle's pixels, whose icons may compress worse than most.
 const MEAN_ERROR_OF_A_BUNDLE: f64 = 45.0;
 
 /// The pixels that each tile must show. The whole map is drawn in one piece, from the bundles that
@@ -54,7 +54,7 @@ pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>
             }
             tiles.insert(tile, picture);
         }
-        // An odd number of tiles has one of the background beside it.
+        // If there is an odd number of tiles, its neighbour is a background tile.
         let mut even = Picture::plain(world.side().next_multiple_of(2), BACKGROUND);
         even.paste(0, 0, world.side(), world.rgb());
         world = even.halved().unwrap();
@@ -74,13 +74,13 @@ fn thumbnail_of(entry: &Value) -> Thumbnail {
     }
 }
 
-/// The mean difference of two lists of channels.
+/// Returns the mean difference between two channel lists.
 fn apart(one: &[u8], other: &[u8]) -> f64 {
     let sum: u64 = one.iter().zip(other).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / one.len() as f64
 }
 
-/// The pixels of a bundle among those of its tile of a level.
+/// Returns a bundle's pixels in its tile at a level.
 fn bundle_in(rgb: &[u8], layout: MapLayout, bundle: u32, level: u32) -> Vec<u8> {
     let (left, top) = layout.offset_in_tile(bundle, level);
     let side = layout.bundle_pixels().div_ceil(1 << level);
@@ -91,7 +91,7 @@ fn bundle_in(rgb: &[u8], layout: MapLayout, bundle: u32, level: u32) -> Vec<u8> 
     (0..side).flat_map(row).collect()
 }
 
-/// The pixels of every tile that the manifest names.
+/// Returns the pixels in every tile that the manifest names.
 fn shown(site: &Path, layout: MapLayout) -> BTreeMap<TileNumber, Vec<u8>> {
     let manifest = manifest(site);
     let map: MapManifest = serde_json::from_value(manifest["map"].clone()).unwrap();
@@ -101,7 +101,7 @@ fn shown(site: &Path, layout: MapLayout) -> BTreeMap<TileNumber, Vec<u8>> {
     tiles.map(|tile| (tile, Mosaic::read(&read(tile)).unwrap().rgb())).collect()
 }
 
-/// Compares every tile that the manifest names with what it must show.
+/// Compares every tile in the manifest with its expected content.
 pub(crate) fn assert_shown(site: &Path) -> MapLayout {
     let (layout, tiles) = expected(site);
     let manifest = manifest(site);
@@ -122,7 +122,7 @@ pub(crate) fn assert_shown(site: &Path) -> MapLayout {
             let mean = apart(&shown, &expected);
             assert!(mean < MEAN_ERROR_OF_A_BUNDLE, "bundle {bundle} of {tile:?} is {mean} apart");
         }
-        // At the nearest level a tile is a function of the bundles alone, whatever was removed.
+        // At the nearest level a tile depends on the bundles alone, whatever was removed.
         if tile.level == 0 {
             let side = expected.side();
             let drawn = Mosaic::from_rgb(side, side, expected.rgb()).unwrap().write();
@@ -139,7 +139,7 @@ fn the_map_shows_the_icons_of_all_bundles_at_every_level() {
     scan_locally(folder.path(), 2, &sample);
     let site = folder.path().join("site");
     let layout = assert_shown(&site);
-    // Enough bundles for tiles of several levels.
+    // Enough bundles for tiles at several levels.
     assert!(layout.levels() > 1, "{layout:?}");
     let background = manifest(&site)["map"]["background"].clone();
     let [red, green, blue] = BACKGROUND;
@@ -158,7 +158,7 @@ fn a_takedown_paints_the_icon_over_at_every_level_and_under_every_name() {
         let bundle: Value = serde_json::from_slice(&bytes).unwrap();
         bundle["entries"].as_array().unwrap().clone()
     };
-    // The last tab of a bundle takes the place of the first one, and looks quite different.
+    // The bundle's last tab replaces the first one, and looks quite different.
     let change = |number: &u32| -> u64 {
         let entries = entries(*number);
         match &entries[..] {

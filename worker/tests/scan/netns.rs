@@ -1,7 +1,7 @@
-//! Network namespaces and mounts of one thread, so that a test can cut links and fill disks.
+//! Network namespaces and mounts for one thread, so that a test can cut links and fill disks.
 //!
-//! [`enter_namespaces`] gives the calling thread, and the processes that it starts, a network of
-//! its own in which only loopback is up, and mounts that no other process sees. A [`WorkerNetwork`]
+//! [`enter_namespaces`] gives the calling thread, and the processes that it starts, a separate
+//! network in which only loopback is up, and mounts that no other process sees. A [`WorkerNetwork`]
 //! is one more namespace, connected to the first by two pairs of links, in which 127.0.0.0/8 is
 //! routed over a link: there a worker reaches the test's servers as it would reach the internet,
 //! until the test cuts the link. The namespaces have no names, so the kernel removes them with
@@ -20,14 +20,14 @@ use std::{
     process::Command,
 };
 
-/// Gives this thread a network and mounts of its own.
+/// Gives this thread a separate network and mounts.
 pub(crate) fn enter_namespaces() -> io::Result<()> {
     unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS)?;
     shell("ip link set lo up && mount --make-rprivate /")
 }
 
-/// Runs a test in a thread with a network and mounts of its own. The test is called with false if
-/// the kernel does not allow that.
+/// Runs a test in a thread with a separate network and mounts. If the kernel does not allow this,
+/// the test is called with false.
 pub(crate) fn in_own_namespaces(test: impl FnOnce(bool) + Send) {
     let ended = std::thread::scope(|scope| {
         let body = || {
@@ -52,7 +52,7 @@ fn unshare(what: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Runs a line of shell in this thread's namespaces.
+/// Runs a shell line in this thread's namespaces.
 pub(crate) fn shell(line: &str) -> io::Result<()> {
     run(Command::new("sh").args(["-ec", line]), line)
 }
@@ -63,8 +63,8 @@ fn run(command: &mut Command, line: &str) -> io::Result<()> {
     output.status.success().then_some(()).ok_or_else(|| io::Error::other(format!("{line}: {text}")))
 }
 
-/// Mounts a file system for `bytes` bytes and 300 files at a folder. It stays until [`unmount`], or
-/// until the thread's mounts go.
+/// Mounts a file system for `bytes` bytes and 300 files at a directory. It stays until [`unmount`],
+/// or until the thread's mounts are gone.
 pub(crate) fn mount_small(folder: &Path, bytes: u64) -> io::Result<()> {
     shell(&format!(
         "mount -t tmpfs -o size={bytes},nr_inodes=300,mode=755 none '{}'",
@@ -76,8 +76,8 @@ pub(crate) fn unmount(folder: &Path) -> io::Result<()> {
     shell(&format!("umount -l '{}'", folder.display()))
 }
 
-/// The network namespace of one worker. Its link `eth0` leads to the test's servers, its link
-/// `void` drops all packets.
+/// One worker's network namespace. Its link `eth0` leads to the test's servers, its link `void`
+/// drops all packets.
 #[derive(Debug)]
 pub(crate) struct WorkerNetwork {
     number: u8,
@@ -168,7 +168,7 @@ impl WorkerNetwork {
     pub(crate) fn confine(&self, command: &mut Command) {
         let namespace = self.namespace.as_raw_fd();
         // SAFETY: setns is a system call on a descriptor that lives as long as `self`, which
-        // outlives the start of the command; it allocates nothing.
+        // outlives the command's start; it allocates nothing.
         unsafe {
             command.pre_exec(move || match libc::setns(namespace, libc::CLONE_NEWNET) {
                 0 => Ok(()),
@@ -178,9 +178,9 @@ impl WorkerNetwork {
     }
 }
 
-/// Makes a command run with a low limit of open files.
+/// Makes a command run with a low open file limit.
 pub(crate) fn limit_open_files(command: &mut Command, files: u64) {
-    // SAFETY: setrlimit reads one rlimit from the address of one; it allocates nothing.
+    // SAFETY: setrlimit reads one rlimit from its address; it allocates nothing.
     unsafe {
         command.pre_exec(move || {
             let limit = libc::rlimit { rlim_cur: files, rlim_max: files };

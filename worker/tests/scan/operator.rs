@@ -1,4 +1,4 @@
-//! Commands of an operator while workers run: the rate, a paused stage, a cancelled scan.
+//! An operator's commands while workers run: the rate, a paused stage, a cancelled scan.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, assert_same, published, run, wait_for, worker},
 };
 
-/// The number of requests for pages and icons that the small internet has answered.
+/// Returns how many requests for pages and icons the small internet has answered.
 fn requests(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -74,7 +74,7 @@ fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart(
         let seen = asked() - before;
         // The clock is read after the count, so the bound can only be too wide.
         let most = RATE * began.elapsed().as_secs_f64();
-        // A worker that does not know of the other one yet may send a few more.
+        // A worker that does not know about the other one yet may send a few more.
         assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
     }
     assert!(asked() > before, "no request was sent");
@@ -85,7 +85,7 @@ fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart(
         worker.finish().expect_code(0);
     }
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
-    // A folder has no rate, whatever is asked for.
+    // A directory has no rate, whatever is requested.
     free.start_scan(internet.crawl(), &["--archive-rate", "1"]);
     assert_eq!(free.status()["archive_rate"], serde_json::Value::Null);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
@@ -255,7 +255,7 @@ fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_star
         command.args(database.stores.arguments()).args(more);
         command
     };
-    // What each machine of a fleet does when it boots.
+    // Each host in a fleet does this when it boots.
     let machines: Vec<(Running, Running)> = (0..6)
         .map(|_| (database.owner(&["migrate"]), start(internet.crawl(), &["--once"])))
         .map(|(migrate, start)| (Running::start(migrate), Running::start(start)))
@@ -268,13 +268,13 @@ fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_star
     assert_eq!(started, 1, "one machine started it, and said its id");
     let scans = || database.psql("select count(*) from everytab.scans").trim().to_owned();
     assert_eq!(scans(), "1");
-    // A machine that starts after the scan was cancelled starts no other one, whether it names the
-    // crawl or asks for the latest.
+    // A host that starts after the scan was cancelled starts no other one, whether it names the
+    // crawl or requests the latest.
     run(database.owner(&["scan", "cancel"])).expect_code(0);
     run(start(internet.crawl(), &["--once"])).expect_code(0);
     run(start("latest", &["--once"])).expect_code(0);
     assert_eq!(scans(), "1");
-    // Without --once a second scan of the crawl is started.
+    // Without --once a second scan for this crawl is started.
     run(start(internet.crawl(), &[])).expect_code(0);
     assert_eq!(scans(), "2");
 }

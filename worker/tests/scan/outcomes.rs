@@ -1,4 +1,4 @@
-//! Every input of a scan is counted under exactly one outcome.
+//! Every input to a scan is counted under exactly one outcome.
 
 use std::{fs, path::Path};
 

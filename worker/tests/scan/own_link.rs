@@ -1,4 +1,4 @@
-//! A link of this machine that fails and comes back is no outcome of the site that was asked.
+//! If this host's link fails and returns, this is not an outcome for the requested site.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +13,7 @@ use crate::{
     setup::wait_for,
 };
 
-/// The address of the site, which is public.
+/// The site's address, which is public.
 const SITE: &str = "93.184.215.14";
 
 #[test]
@@ -23,7 +23,7 @@ fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreac
             return;
         }
         serve_all_addresses();
-        // The site alone lies beyond a link on which nobody answers.
+        // Only the site is behind a link on which nobody responds.
         shell(&format!(
             "ip link add near type veth peer name far
              ip link set near up
@@ -32,13 +32,13 @@ fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreac
              ip route add {SITE}/32 dev near table local"
         ))
         .unwrap();
-        // It tells of the moment at which the kernel gives the neighbour up, and fails connections.
+        // This reports when the kernel gives up the neighbour, and fails connections.
         let mut command = Command::new("ip");
         let mut monitor =
             command.args(["monitor", "neigh"]).stdout(Stdio::piped()).spawn().unwrap();
         let events = BufReader::new(monitor.stdout.take().unwrap());
         let mended = thread::spawn(move || {
-            // A thread of this one's is in its namespaces.
+            // A child thread is in this thread's namespaces.
             let failed = events.lines().map_while(Result::ok).find(|line| line.contains("FAILED"));
             failed.map(|_| shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap())
         });
@@ -68,7 +68,7 @@ fn a_site_is_tried_again_when_the_link_was_cut_while_it_did_not_answer() {
         ))
         .unwrap();
         let mended = thread::spawn(move || {
-            // All four are asked at the same time. The kernel sends again after a second and more;
+            // All four are requested at the same time. The kernel retries after a second and more;
             // a connection may take five.
             wait_for("the other sites", || (dialled.lock().unwrap().len() == 3).then_some(()));
             thread::sleep(Duration::from_millis(4_500));

@@ -1,7 +1,7 @@
-//! Poison items: an item that ends each worker that handles it costs only that item.
+//! Poison items: an item that kills each worker that processes it costs only that item.
 //!
 //! The first tests kill each worker with SIGKILL when the worker requests the item, before the
-//! answer comes. Decoders have processes of their own, which a debug build lets crash.
+//! response arrives. Decoders have separate processes, which a debug build can make crash.
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -14,8 +14,8 @@ use crate::{
     setup::{Running, run, tabs, wait_for},
 };
 
-/// Limit of killed workers: three until the job runs under isolation, two for each item, and some
-/// more on a slow machine.
+/// Maximum killed workers: three until the job runs under isolation, two for each item, and some
+/// more on a slow host.
 const MAX_DEATHS: usize = 40;
 
 /// Runs one worker after the other, and kills each when `is_poisoned` returns true. Returns how
@@ -90,12 +90,12 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     let answering = internet_of(Duration::ZERO);
     answering.running.keep_access_log();
     let (before, expected) = undisturbed(&answering, &["--robots", "off"]);
-    // On a busy machine a worker that was not on time requests a URL again.
+    // On a busy host a worker that was late requests a URL again.
     let mut slow_urls: BTreeSet<_> = answering.running.access_log().into_iter().collect();
     slow_urls.retain(|(host, _)| answering.running.behaviour(host) == Behaviour::Slow);
     let poisoned = slow_urls.len() as u64;
     assert!((1..=4).contains(&poisoned), "{poisoned} URLs of slow hosts: choose another share");
-    // The same hosts, but no answer of a slow one comes before its worker is killed.
+    // The same hosts, but no slow one responds before its worker is killed.
     let internet = internet_of(Duration::from_secs(60));
     let seen = || {
         let requests = internet.running.counts().requests;
@@ -134,8 +134,8 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
 }
 
-/// Icons that are corrupt end the process that decodes them, each in another way. The worker is not
-/// harmed, and publishes what it publishes where they are corrupt and nothing else.
+/// Corrupt icons crash the process that decodes them, each in another way. The worker is not
+/// harmed, and publishes the same files as if they were only corrupt.
 #[test]
 fn a_decoder_that_crashes_costs_its_icon_alone() {
     let internet = internet(40, Mix::none().with(Behaviour::BrokenImage, 300_000));

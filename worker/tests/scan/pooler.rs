@@ -51,7 +51,7 @@ impl Pooler {
         let program = program()?;
         let socket = shared_for_tests().socket();
         let sockets = socket.parent().unwrap();
-        // Only the user of Postgres may enter its socket folder, and PgBouncer refuses to run as
+        // Only the Postgres user may enter its socket directory, and PgBouncer refuses to run as
         // root.
         let owner = fs::metadata(sockets).unwrap();
         let folder = folder.join("pooler");
@@ -143,7 +143,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
     outcomes::assert_totals(&site);
 }
 
-/// The number of prepared statements in a session of the pooler.
+/// Returns how many prepared statements one of the pooler's sessions has.
 fn prepared_statements(url: &str) -> usize {
     let sql = "select count(*) from pg_prepared_statements";
     let mut psql = Command::new("psql");

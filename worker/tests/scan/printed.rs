@@ -1,11 +1,10 @@
-//! The commands of README.md, docs/api.md and docs/operations.md: each is performed as printed, or
-//! has a reason why it is not.
+//! Runs the commands in README.md, docs/local.md, docs/fleet.md, docs/api.md and docs/operations.md
+//! as printed, unless there is a reason why not.
 //!
-//! Indented commands are performed here, in a folder of their own, with a small internet, Postgres
-//! and an S3 endpoint. Placeholders of the texts, such as the name of a crawl, are replaced. Fenced
-//! blocks are performed as a whole: in docs/api.md by `service_setup.rs` and
-//! `api_walkthrough.rs`, in docs/operations.md by `make infra-boot`, which has its own list of
-//! reasons.
+//! Indented commands run here, in a separate directory, with a small internet, Postgres and an S3
+//! endpoint. Placeholders in the documents, such as a crawl's name, are replaced. Fenced blocks run
+//! as a whole: in docs/api.md by `service_setup.rs` and `api_walkthrough.rs`, in docs/operations.md
+//! by `make infra-boot`, which has its own list of reasons.
 
 use std::{
     collections::BTreeSet,
@@ -24,14 +23,15 @@ use crate::{
     setup::run,
 };
 
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/api.md", "docs/operations.md"];
-/// The section of README.md that `service_setup.rs` performs.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "docs/local.md", "docs/fleet.md", "docs/api.md", "docs/operations.md"];
+/// The section of docs/local.md that `service_setup.rs` performs.
 const SERVICE: &str = "## A crawl service on one machine";
-/// The section of README.md that needs an AWS account. scripts/infra/runbook checks its commands,
+/// The section of docs/fleet.md that needs an AWS account. scripts/infra/runbook checks its commands,
 /// and `make infra-boot` performs the same steps of docs/operations.md with stand-ins.
 const CLOUD: &str = "## In the cloud";
 
-/// Beginnings of indented lines that are not performed here, with the reason.
+/// The start of indented lines that do not run here, with the reason.
 const NOT_HERE: [(&str, &str); 14] = [
     ("make demo", "compiles for minutes, and installs Debian packages"),
     ("make test", "compiles for minutes, and runs this test"),
@@ -49,16 +49,17 @@ const NOT_HERE: [(&str, &str); 14] = [
     ("INFO crawled", "a line of a log"),
 ];
 
-/// A step of a reader.
+/// A reader's step.
 enum Step {
     /// A printed command, which ends with exit code 0.
     Ends(&'static str),
-    /// A printed command that goes on until SIGTERM, which it is sent once the second command
+    /// A printed command that runs until SIGTERM, which it is sent once the second command
     /// succeeds. It ends with exit code 0 or 4.
     GoesOn(&'static str, &'static str),
-    /// A printed command that runs beside the next steps. `wait $beside` is the step that ends it.
+    /// A printed command that runs in parallel with the next steps. The step `wait $beside` ends
+    /// it.
     Beside(&'static str),
-    /// A line of this test.
+    /// A line from this test.
     Line(&'static str),
 }
 const SERVES: &str = "curl -sf http://127.0.0.1:8080/manifest.json";
@@ -150,7 +151,7 @@ impl Step {
         }
     }
 
-    /// Returns the step's lines of a script, with the reader's own values.
+    /// Returns the step's lines in a script, with the reader's own values.
     fn script(&self, own: &[(&str, &str)]) -> String {
         let with_own = |command: &str| {
             own.iter().fold(command.to_owned(), |text, (old, new)| text.replace(old, new))
@@ -169,7 +170,7 @@ impl Step {
     }
 }
 
-/// Returns a script of all steps, which prints each before it is performed.
+/// Returns a script with all steps, which prints each before it runs.
 fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     let lines = steps.iter().map(|step| {
         let script = step.script(own);
@@ -178,7 +179,7 @@ fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n".to_owned() + &lines.collect::<String>()
 }
 
-/// A command of a document: the indented ones one by one, the others as blocks.
+/// A document's command: the indented ones one by one, the others as blocks.
 #[derive(Debug)]
 struct Printed {
     document: &'static str,
@@ -187,7 +188,7 @@ struct Printed {
     text: String,
 }
 
-/// Lists the commands of a document. An indented line in a list continues an item.
+/// Lists a document's commands. An indented line in a list continues an item.
 fn printed(document: &'static str) -> Vec<Printed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
     let text = fs::read_to_string(path).unwrap();
@@ -242,7 +243,9 @@ fn printed(document: &'static str) -> Vec<Printed> {
 fn is_performed_elsewhere(printed: &Printed) -> bool {
     let Printed { document, place, .. } = printed;
     match *document {
-        "README.md" => [SERVICE, CLOUD].contains(&place.as_str()),
+        "README.md" => false,
+        "docs/local.md" => place == SERVICE,
+        "docs/fleet.md" => place == CLOUD,
         // service_setup.rs and api_walkthrough.rs. A block in Python is not a command.
         "docs/api.md" => {
             ["```sh", "```sh setup", "```sh start", "```python"].contains(&place.as_str())
@@ -274,7 +277,8 @@ fn every_command_of_the_documents_is_performed_or_has_a_reason() {
     assert!(unused.is_empty(), "in no document: {unused:#?}");
 }
 
-/// Makes a reader's folder with a list of sites: five of the internet, and one that does not exist.
+/// Makes a reader's directory with a list of sites: five from the internet, and one that does not
+/// exist.
 fn folder_with_sites(internet: &Internet, name: &str, list: &str) -> PathBuf {
     let folder = internet.folder.path().join(name);
     fs::create_dir(&folder).unwrap();

@@ -1,7 +1,8 @@
-//! `--public` holds for every request to the crawl's bucket, the list of crawls included.
+//! `--public` applies to every request to the crawl's bucket, including the list of crawls.
 //!
-//! The list was once read with the credentials of the environment, because the crawl was resolved
-//! before the option was looked at: a bucket that refuses keys of other accounts answered 403.
+//! This list was once read with the environment's credentials, because the crawl was resolved
+//! before the option was checked, and a bucket that rejects other accounts' keys responded with
+//! 403.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -11,7 +12,8 @@ use std::{
 
 use crate::setup::{run, worker};
 
-/// Starts a server that answers 404 to every request, and sends the head of each to the receiver.
+/// Starts a server that responds with 404 to every request, and sends each request's head to the
+/// receiver.
 fn recorder() -> (String, mpsc::Receiver<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

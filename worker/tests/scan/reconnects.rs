@@ -1,4 +1,4 @@
-//! Outages of Postgres during a scan: workers wait, reconnect by themselves, and lose nothing. A
+//! Postgres outages during a scan: workers wait, reconnect by themselves, and lose nothing. A
 //! worker that cannot reach Postgres stops its jobs before another worker may lease them.
 
 use std::{collections::BTreeMap, path::Path};
@@ -102,7 +102,7 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
     wait_for("the end of the scan", || {
         let status = database.status();
         let stages = status["stages"].to_string();
-        // Sessions are ended only after progress, so that the scan comes to an end.
+        // Sessions are ended only after progress, so that the scan finishes.
         if stages != seen && ended < 60 {
             seen = stages;
             let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -168,7 +168,7 @@ fn a_job_whose_input_postgres_could_not_read_is_tried_again() {
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
     database.start_scan(internet.crawl(), &[]);
-    // The server's disk fails twice. This is no fault of the statement or of its values.
+    // The server's disk fails twice. The statement and its values are not at fault.
     database.psql(
         "create sequence everytab.reads;
          alter function coordinator.load_index(integer, integer) rename to load_index_whole;

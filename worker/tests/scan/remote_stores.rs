@@ -38,7 +38,7 @@ fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
         ..Stores::folders(&internet, &dir.join("over-http"))
     };
     let database = Database::new(&internet, over_http);
-    // Over HTTP nothing can be listed, and the list of crawls is on another server.
+    // HTTP cannot list anything, and the list of crawls is on another server.
     let mut latest = database.owner(&["scan", "start", "--crawl", "latest"]);
     latest.args(database.stores.arguments());
     let refused = run(latest).expect_code(1);

@@ -1,4 +1,5 @@
-//! What a scan asked of a host: the answer to somebody who asks, beside the servers' access log.
+//! A scan's requests to a host: the answer to a site owner's question, compared with the servers'
+//! access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,13 +17,14 @@ use crate::{
     setup::{files, manifest, run},
 };
 
-/// The paths that were asked of each host, as often as they were asked.
+/// The paths that were requested from each host, and how often.
 type Asked = BTreeMap<String, Vec<String>>;
 
-/// So long that no lease runs out on a busy machine: what a lost attempt asked is in no table.
+/// Long enough that no lease expires on a busy host, because a lost attempt's requests are in no
+/// table.
 const LEASE: &str = "10m";
 
-/// Hosts that answer, that refuse, that redirect to others, and that ask for patience.
+/// Hosts that respond, that refuse, that redirect to others, and that send Retry-After.
 fn kinds_of_hosts() -> Mix {
     Mix::none()
         .with(Behaviour::RedirectChain, 100_000)
@@ -42,7 +44,7 @@ fn told_of(database: &Database, host: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// What the servers counted, by host.
+/// The servers' counts, by host.
 fn access_log(internet: &Internet) -> Asked {
     let mut asked = Asked::new();
     for (host, path) in internet.running.access_log() {
@@ -79,7 +81,7 @@ fn what_is_told_of_each_host_is_what_its_server_logged() {
         paths.sort();
         ends.extend(requests.iter().map(|request| request["outcome"].to_string()));
         assert!(of_method("-").all(|request| request["status"].is_null()), "{told}");
-        // A connection that is reset at once carries a request that its server never reads.
+        // If a connection is reset immediately, its server never reads the request.
         if internet.running.behaviour(host) != Behaviour::Reset {
             assert_eq!(paths, logged.get(host).cloned().unwrap_or_default(), "{host}: {told}");
         }
@@ -132,14 +134,14 @@ fn what_cannot_be_told_of_a_host_is_said() {
     assert!(none.stderr.contains("no host"), "{}", none.stderr);
 }
 
-/// The public files of requests.
+/// The public request files.
 fn public_files(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let prefix = manifest(site)["prefix"].as_str().unwrap().to_owned();
     let folder = site.join(prefix).join("requests");
     if folder.exists() { files(&folder) } else { BTreeMap::new() }
 }
 
-/// What a site owner finds: the lines of his host in the file that its hash names.
+/// Returns what a site owner finds: their host's lines in the file that its hash names.
 fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     let file = format!("{:02x}.tsv.gz", hostname_hash(host) >> 56);
     let mut text = String::new();
@@ -148,7 +150,7 @@ fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     text.lines().filter(is_his).map(str::to_owned).collect()
 }
 
-/// What the commands of bot.html print.
+/// Returns the output of the commands in bot.html.
 fn as_the_page_says(site: &Path, host: &str) -> Vec<String> {
     let page = std::fs::read_to_string(site.join("bot.html")).unwrap();
     let script = page.split("id=\"asked-lines\">").nth(1).unwrap().split("</code>").next().unwrap();
@@ -208,7 +210,7 @@ fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken
     assert_eq!((changed, without.len()), (1, 257));
     publish();
     assert!(public_files(&site) == without, "the takedown's bytes are those of publishing");
-    // A host that is blocked goes when the site is published again, with the option or without it.
+    // A blocked host is removed when the site is published again, with the option or without it.
     let other =
         internet.running.hosts().find(|host| !looked_up(&without, host).is_empty()).unwrap();
     run(database.owner(&["blocklist", "add", &other])).expect_code(0);

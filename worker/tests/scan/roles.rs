@@ -1,5 +1,4 @@
-//! Workers with roles: each performs only jobs of its roles' kinds, and together they finish a
-//! scan.
+//! Workers with roles: each performs only its roles' job kinds, and together they finish a scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,7 @@ use crate::{
     setup::{Running, published, run, wait_for},
 };
 
-/// The roles of a process, and the kinds of job that it then leases.
+/// A process's roles, and the job kinds that it leases.
 const MIX: [(&str, &[&str]); 4] = [
     ("publish", &["publish"]),
     ("icons", &["icon"]),
@@ -55,7 +54,7 @@ fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>
     kinds_of.iter().map(|(pid, kinds)| (*pid, names(kinds))).collect()
 }
 
-/// The kinds of the jobs that each process has completed.
+/// The kinds of jobs that each process has completed.
 fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
     let said = database
         .psql("select distinct split_part(worker_id, ':', 2), kind from everytab.job_results");

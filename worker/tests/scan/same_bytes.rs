@@ -1,5 +1,5 @@
-//! The bundles and search files depend on the crawl and the web's answers, not on the number of
-//! workers.
+//! The bundles and search files depend on the crawl and the web's responses, not on how many
+//! workers there are.
 
 use std::{fs, thread};
 

@@ -1,7 +1,7 @@
-//! Schemathesis sends a live service requests that it makes of the description, good and bad ones,
-//! with three keys: a valid one, one that was revoked, and one to which nothing belongs.
+//! Schemathesis sends a live service requests that it generates from the description, good and bad
+//! ones, with three keys: a valid one, a revoked one, and one that owns nothing.
 //!
-//! What it makes depends on chance and takes minutes: scripts/stress/schemathesis.sh runs it.
+//! The requests depend on chance and take minutes: scripts/stress/schemathesis.sh runs this.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,15 +18,15 @@ use crate::{
     setup::run,
 };
 
-/// What Schemathesis may report, by its number: a request that its schema allows was refused.
-/// That a text is a URL, a pattern, a cursor or a hostname, which fields exclude each other, and
-/// that an integer is not written as 6.0, no schema says.
+/// The number of the finding that Schemathesis may report: a request that its schema allows was
+/// rejected. No schema can express that a string is a URL, a pattern, a cursor or a hostname, which
+/// fields exclude each other, and that an integer is not written as 6.0.
 const NO_FAULTS: [&str; 1] = ["ST202"];
 /// Seconds for one answer: the longest that a request may wait, and some.
 const ANSWER_S: &str = "90";
 
-/// Sends requests for a while; returns those that were answered, as HAR has them. With an id it
-/// is that of each path.
+/// Sends requests for a while. Returns those with a response, in HAR form. If there is an id, every
+/// path uses it.
 fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value> {
     let program = std::env::var("SCHEMATHESIS").unwrap_or("schemathesis".to_owned());
     let seconds = std::env::var("SECONDS_A_KEY").unwrap_or("120".to_owned());
@@ -41,7 +41,7 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
     command.args(["--max-response-time", ANSWER_S, "--request-timeout", ANSWER_S]);
     command.args(["--suppress-health-check", "all", "--generation-database", "none"]);
     if id.is_some() {
-        // This id replaces the ids of the resources that the run creates.
+        // This id replaces the ids for resources that the run creates.
         command.args(["--exclude-checks", "ensure_resource_availability"]);
     }
     command.arg("--report-har-path").arg(har).arg("--no-color");
@@ -58,10 +58,10 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
     har["log"]["entries"].as_array().unwrap().clone()
 }
 
-/// Fails where the status of an answer to such a request is another one.
+/// Fails if a response to such a request has another status.
 fn expect(entries: &[Value], is_meant: impl Fn(&str) -> bool, is_right: impl Fn(u64) -> bool) {
     assert!(!entries.is_empty(), "no request was answered");
-    // OPTIONS needs no key: it lists the methods of a path.
+    // OPTIONS needs no key: it lists a path's methods.
     for entry in entries.iter().filter(|entry| entry["request"]["method"] != "OPTIONS") {
         let url = entry["request"]["url"].as_str().unwrap();
         let status = entry["response"]["status"].as_u64().unwrap();
@@ -90,11 +90,11 @@ fn no_key_gets_what_is_not_its_own_and_nothing_fails() {
     // Whatever is sent, the service does not fail.
     let entries = answered(&address, &own, &har("valid.har"), None);
     expect(&entries, |_| true, |status| status < 500);
-    // Nothing but what needs no key is answered with a success.
+    // Only requests that need no key succeed.
     let entries = answered(&address, &revoked, &har("revoked.har"), None);
     let needs_key = |url: &str| !url.ends_with("/healthz") && !url.ends_with("/readyz");
     expect(&entries, needs_key, |status| (400..500).contains(&status));
-    // What belongs to another key does not exist.
+    // Another key's resources do not exist.
     let entries = answered(&address, &foreign, &har("foreign.har"), Some(id));
     assert!(entries.iter().any(|entry| entry["request"]["url"].as_str().unwrap().contains(id)));
     expect(&entries, |url| url.contains(id), |status| (400..500).contains(&status));

@@ -1,4 +1,4 @@
-//! Reads a worker's metrics as Prometheus does, and the table of docs/metrics.md.
+//! Reads a worker's metrics like Prometheus, and the table in docs/metrics.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,10 +10,10 @@ use crate::{
     setup::{Running, wait_for},
 };
 
-/// The value of each series, by its name and labels as they are written.
+/// Each series' value, by its name and labels as they are written.
 pub(crate) type Series = BTreeMap<String, f64>;
 
-/// The address on which a running program serves its metrics.
+/// Returns the address at which a running program serves its metrics.
 pub(crate) fn address_of(running: &Running) -> String {
     wait_for("an address with metrics", || {
         let said = running.stderr_text();
@@ -22,7 +22,7 @@ pub(crate) fn address_of(running: &Running) -> String {
     })
 }
 
-/// The body of the answer to a GET request.
+/// Returns the body of the response to a GET request.
 pub(crate) fn get(internet: &Internet, url: &str) -> String {
     internet.runtime.block_on(async {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -40,7 +40,7 @@ pub(crate) fn scrape(internet: &Internet, address: &str) -> Series {
     series.collect()
 }
 
-/// The sum of a metric's series that have all of these labels.
+/// Returns the sum over a metric's series that have all these labels.
 pub(crate) fn sum(series: &Series, name: &str, labels: &[&str]) -> f64 {
     let of = |full: &str| full.split('{').next() == Some(name);
     let chosen = series.iter().filter(|(full, _)| of(full));
@@ -59,7 +59,7 @@ pub(crate) fn documented() -> BTreeMap<String, String> {
     names.collect()
 }
 
-/// The names of the metrics, without the suffixes of histograms.
+/// Returns the metrics' names, without histogram suffixes.
 pub(crate) fn names(series: &Series) -> BTreeSet<String> {
     let known: BTreeSet<String> = documented().into_values().collect();
     let plain = |full: &String| {

@@ -1,11 +1,11 @@
-//! From nothing to a captured page by the lines of README.md and of docs/api.md, as they stand
-//! there.
+//! From nothing to a captured page by the lines in docs/local.md and docs/api.md, exactly as
+//! printed.
 //!
-//! What differs from a reader's machine: the site is one of a small internet, which the environment
-//! names as a network of the operator's own. `apt-get install` says that Postgres is installed, and
-//! `sudo -u postgres` runs its command as the superuser of a cluster that the test has started. It
-//! asks for passwords over TCP, as Debian's does. The addresses 127.0.0.1:8088 and 127.0.0.1:5432
-//! are those of a network namespace.
+//! These differ from a reader's host: the site is in a small internet, which the environment
+//! declares as the operator's network. `apt-get install` prints that Postgres is installed, and
+//! `sudo -u postgres` runs its command as the superuser in a cluster that the test has started. It
+//! requires passwords over TCP, like Debian's. The addresses 127.0.0.1:8088 and 127.0.0.1:5432 are
+//! in a network namespace.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -19,10 +19,10 @@ use crate::{
     setup::{run, set_environment, worker},
 };
 
-/// What waits until the service answers, behind a line that starts it.
+/// Waits until the service responds, after a line that starts it.
 const UNTIL_READY: &str = "until curl -sf http://127.0.0.1:8088/readyz > /dev/null; do \
                            kill -0 $!; sleep 0.1; done\n";
-/// What ends the processes that were started, and waits for their exit code 4.
+/// Ends the processes that were started, and waits for their exit code 4.
 const STOP: &str = "for job in $(jobs -p); do kill $job; wait $job || test $? = 4; done\n";
 
 fn text(name: &str) -> String {
@@ -30,17 +30,17 @@ fn text(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Makes each command of a block a process that goes on; a command may have several lines.
+/// Makes each command in a block a background process; a command may have several lines.
 fn in_background(block: &str) -> String {
     let commands = block.replace("\\\n", " ");
     let started = commands.lines().filter(|line| !line.is_empty());
     started.map(|command| format!("{command} &\n")).collect::<String>() + UNTIL_READY
 }
 
-/// The lines of a section of README.md that are indented, block by block.
-fn readme_blocks(heading: &str) -> Vec<String> {
-    let readme = text("README.md");
-    let section = readme.split_once(&format!("## {heading}\n")).unwrap().1;
+/// Returns the indented lines in a section in docs/local.md, block by block.
+fn local_blocks(heading: &str) -> Vec<String> {
+    let document = text("docs/local.md");
+    let section = document.split_once(&format!("## {heading}\n")).unwrap().1;
     let section = section.split("\n## ").next().unwrap();
     let mut blocks = vec![String::new()];
     for line in section.lines() {
@@ -54,7 +54,7 @@ fn readme_blocks(heading: &str) -> Vec<String> {
     blocks
 }
 
-/// Returns a shell in a folder of a reader who has this internet as a network of their own.
+/// Returns a shell in the directory of a reader who has this internet as their network.
 pub(crate) fn reader(script: &str, folder: &Path, internet: &Internet) -> Command {
     let mut shell = Command::new("bash");
     shell.args(["-euo", "pipefail", "-c", script]).current_dir(folder);
@@ -73,7 +73,7 @@ pub(crate) fn reader(script: &str, folder: &Path, internet: &Internet) -> Comman
     shell
 }
 
-/// Runs a script as the reader, with the programs of `shims` before the system's.
+/// Runs a script as the reader, with the programs in `shims` before the system's.
 fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
     let mut shell = reader(script, folder, internet);
     if let Some(shims) = shims {
@@ -84,7 +84,7 @@ fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path
     run(shell).expect_code(0).stdout
 }
 
-/// Makes the programs `sudo` and `apt-get` of the test, for the cluster at this URL.
+/// Makes the test's programs `sudo` and `apt-get`, for the cluster at this URL.
 fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
     let socket = postgres.socket();
     let (host, port) = (socket.parent().unwrap().display(), 5432);
@@ -101,7 +101,7 @@ fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
     }
 }
 
-/// A cluster that asks for passwords over TCP, as that of Debian's package does.
+/// A cluster that requires passwords over TCP, like Debian's package.
 pub(crate) fn cluster(folder: &Path) -> PrivatePostgres {
     let listens = ("listen_addresses".to_owned(), "127.0.0.1".to_owned());
     let settings = PostgresSettings {
@@ -118,7 +118,7 @@ pub(crate) fn cluster(folder: &Path) -> PrivatePostgres {
 }
 
 #[test]
-fn the_lines_of_the_readme_lead_from_an_empty_folder_to_a_captured_page() {
+fn the_lines_for_one_machine_lead_from_an_empty_directory_to_a_captured_page() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -127,7 +127,7 @@ fn the_lines_of_the_readme_lead_from_an_empty_folder_to_a_captured_page() {
         let home = graph(&internet).url(graph(&internet).home(0));
         let empty = internet.folder.path().join("empty");
         fs::create_dir(&empty).unwrap();
-        let blocks = readme_blocks("A crawl service on one machine");
+        let blocks = local_blocks("A crawl service on one machine");
         let [start, curls] = blocks.as_slice() else { panic!("{blocks:?}") };
         let (exports, service) = start.split_once("everytab-worker").unwrap();
         let service = in_background(&format!("everytab-worker{service}"));

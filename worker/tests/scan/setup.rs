@@ -1,4 +1,5 @@
-//! Runs the program with a limit of time, makes folders for its files, and reads what it published.
+//! Runs the program with a time limit, makes directories for its files, and reads its published
+//! files.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +21,8 @@ use tempfile::TempDir;
 /// Pause between two looks whether a program has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A command that runs the program with `arguments`, without the environment variables of this
-/// process that the program reads.
+/// Returns a command that runs the program with `arguments`, without this process's environment
+/// variables that the program reads.
 pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
     set_environment(&mut command);
@@ -29,7 +30,7 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     command
 }
 
-/// Sets the environment of a command that is the program, or that runs it by its name.
+/// Sets the environment for a command that is the program, or that runs it by its name.
 pub(crate) fn set_environment(command: &mut Command) {
     let program = Path::new(env!("CARGO_BIN_EXE_everytab-worker"));
     let path = std::env::var("PATH").unwrap_or_default();
@@ -42,18 +43,18 @@ pub(crate) fn set_environment(command: &mut Command) {
             command.env_remove(&name);
         }
     }
-    // On an EC2 instance the tests must not read the metadata of that instance.
+    // On an EC2 instance the tests must not read that instance's metadata.
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
-    // The sources of tests are the tests' own; an option on the command line wins.
+    // Tests have their own sources; an option on the command line wins.
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
-    // Scans of tests ask the small internet; a test of the public one says so by an option.
+    // Scans in tests use the small internet; a test for the public one sets an option.
     command.env("EVERYTAB_INTERNET", "small");
     // The tests' servers have the same processors. If these are busy, more concurrent requests
-    // would exceed the time limit of a fetch.
+    // would exceed a fetch's time limit.
     command.env("EVERYTAB_IN_FLIGHT", "32");
 }
 
-/// Exit status and output of a program that has ended.
+/// A finished program's exit status and output.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -117,12 +118,12 @@ impl Running {
         assert!(sent.success(), "SIG{name} to {pid}");
     }
 
-    /// What the program has written to stderr so far.
+    /// Returns the program's stderr so far.
     pub(crate) fn stderr_text(&self) -> String {
         text(&self.stderr)
     }
 
-    /// What the program has written to stdout so far.
+    /// Returns the program's stdout so far.
     pub(crate) fn stdout_text(&self) -> String {
         text(&self.stdout)
     }
@@ -134,7 +135,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            // What it says shows that it goes on.
+            // Its output shows that it makes progress.
             let said = [&self.stdout, &self.stderr].map(|file| file.metadata().unwrap().len());
             wait.note((self.child.id(), said));
             thread::sleep(POLL);
@@ -156,7 +157,7 @@ impl Drop for Running {
     }
 }
 
-/// The content of a file. Does not move the file position, at which the program writes.
+/// Returns a file's content. Does not move the file position, at which the program writes.
 fn text(file: &File) -> String {
     let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
     let mut bytes = vec![0; length];
@@ -169,14 +170,14 @@ pub(crate) fn run(command: Command) -> Ended {
     Running::start(command).finish()
 }
 
-/// A folder that a Postgres of another user can enter.
+/// Returns a directory that another user's Postgres can enter.
 pub(crate) fn folder() -> TempDir {
     let folder = tempfile::Builder::new().prefix("everytab-scan-").tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     folder
 }
 
-/// The folder of the recorded sample. If there is none, prints that the test is skipped.
+/// Returns the recorded sample's directory. If there is none, prints that the test is skipped.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let dir = std::env::var_os("EVERYTAB_CORPUS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
@@ -226,7 +227,7 @@ pub(crate) fn manifest(site: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// The bundles and search files of the scan that a site's manifest names, by their path under the
+/// Returns the bundles and search files for the scan in a site's manifest, by their path under the
 /// scan's prefix.
 pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let manifest = manifest(site);
@@ -237,9 +238,9 @@ pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// All tabs of a site.
+/// Returns all tabs on a site.
 pub(crate) fn tabs(site: &Path) -> Vec<Value> {
-    // A bundle that was written again has its original name as well.
+    // A rewritten bundle also exists under its original name.
     let is_original = |name: &str| name.starts_with("tabs/") && !name.contains('-');
     let bundles = published(site).into_iter().filter(|(name, _)| is_original(name));
     let tabs = bundles.flat_map(|(_, bundle)| {
@@ -262,8 +263,8 @@ pub(crate) fn assert_same(
     assert!(differ.is_empty(), "{what}: these files differ: {differ:?}");
 }
 
-/// Starts an HTTP server of an API: to every request it gives the status and body of `answer`.
-/// Returns its endpoint. It ends with the test.
+/// Starts an HTTP server for an API that responds to every request with the status and body from
+/// `answer`. Returns its endpoint. It ends with the test.
 pub(crate) fn answering(answer: impl Fn() -> (&'static str, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Requests that are signed by Web Bot Auth: an independent verifier, behind a real server, accepts
-//! each of them; and the private key is nowhere but in its file.
+//! Requests signed by Web Bot Auth: an independent verifier, behind a real server, accepts each
+//! request, and the private key is only in its file.
 
 use std::{
     collections::BTreeSet,
@@ -34,7 +34,7 @@ use crate::{
 
 const SITE_URL: &str = "https://tabs.example/";
 
-/// Python with http-message-signatures. If there is none, prints that the test is skipped.
+/// Python with http-message-signatures. If it is missing, prints that the test is skipped.
 fn python() -> Option<String> {
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import http_message_signatures"]).output();
@@ -51,7 +51,7 @@ fn verifier(python: &str) -> Command {
     command
 }
 
-/// A server that answers signed requests, and tells of each request.
+/// A server that responds to signed requests, and reports each request.
 struct Verifier {
     child: Child,
     port: u16,
@@ -76,7 +76,7 @@ impl Verifier {
         Self { child, port, verdicts }
     }
 
-    /// What was asked so far, and what was wrong with it.
+    /// Returns the requests so far, and each one's fault.
     fn verdicts(&self) -> Vec<(String, Option<String>)> {
         let verdict = |line: Value| {
             let text = |name: &str| line[name].as_str().map(str::to_owned);
@@ -93,7 +93,7 @@ impl Drop for Verifier {
     }
 }
 
-/// A key in a file, and the key directory of a site with it.
+/// A key in a file, and a site's key directory that contains it.
 fn published_key(dir: &Path) -> (PathBuf, Value) {
     let (key, site) = (dir.join("month.pem"), format!("file://{}", dir.join("site").display()));
     let file = key.display().to_string();
@@ -153,7 +153,7 @@ fn a_key_is_made_once_published_beside_the_old_one_and_never_shown() {
     assert_eq!(keys[0]["kid"], said["key_id"]);
     assert!(keys.iter().all(|key| key.get("d").is_none()), "{keys:?}");
 
-    // Wrong files are named, and nothing of them is repeated.
+    // Invalid files are named, and nothing from them is repeated.
     let wrong = dir.join("wrong.pem");
     fs::write(&wrong, "a secret of mine").unwrap();
     let wrong = wrong.display().to_string();
@@ -247,7 +247,7 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     assert!(verdicts.len() >= 8, "{verdicts:?}");
     assert!(verdicts.iter().all(|verdict| verdict["fault"].is_null()), "{verdicts:?}");
 
-    // A signature of one site is none of another's.
+    // A signature for one site is not valid for another.
     let mut stolen = asked[0].clone();
     stolen.host = "other.example".to_owned();
     let verdicts = verdicts_of(&python, &directory(dir), &[stolen]);
@@ -260,7 +260,7 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     assert!(asked.len() > before && !asked[before..].iter().any(is_signed));
 }
 
-/// What the independent verifier says of each request.
+/// Returns the independent verifier's verdict about each request.
 fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec<Value> {
     let mut command = verifier(python);
     command.arg(directory).args(["https://tabs.example", "-"]);
@@ -276,8 +276,8 @@ fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec
     said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The forms in which a private key could lie somewhere: its line in the file, its bytes in hex and
-/// in both alphabets of base64.
+/// The forms in which a private key could be stored: its line in the file, its bytes in hex and in
+/// both base64 alphabets.
 fn secret_forms(key: &Path) -> Vec<String> {
     let pem = fs::read_to_string(key).unwrap();
     let line = pem.lines().nth(1).unwrap().to_owned();
@@ -298,7 +298,7 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let (key, said) = published_key(dir);
-    // Kept apart from what is searched.
+    // Stored outside the searched directories.
     let secrets = secret_forms(&key);
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     database
@@ -346,7 +346,8 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
     }
 }
 
-/// The content of a file of one or more gzip members; what does not inflate, as it is.
+/// Returns a file's content, inflated from one or more gzip members; unchanged if it does not
+/// inflate.
 fn inflated(bytes: &[u8]) -> Vec<u8> {
     let mut inflated = Vec::new();
     let mut decoder = flate2::read::MultiGzDecoder::new(bytes);

@@ -15,8 +15,8 @@ use crate::{
 const HALF_REQUESTS: usize = 300;
 const OPEN_FILES: u64 = 256;
 
-/// Starts a server, occupies it, and expects an answer to a whole request. `address` finds where it
-/// listens in what it says.
+/// Starts a server, occupies it, and expects a response to a whole request. `address` finds where
+/// it listens in its output.
 fn answers_in_spite_of_half_requests(
     mut command: Command,
     path: &str,
@@ -61,7 +61,7 @@ fn a_site_is_served_beside_300_half_requests() {
 
 #[test]
 fn metrics_are_served_beside_300_half_requests() {
-    // A database that is not there: the worker waits for it, and serves its metrics meanwhile.
+    // A missing database: the worker waits for it, and serves its metrics meanwhile.
     let nowhere = "postgres://x@127.0.0.1:1/x?sslmode=disable";
     let command = worker(["run", "--metrics", "127.0.0.1:0", "--database-url", nowhere]);
     answers_in_spite_of_half_requests(command, "/healthz", |server| {

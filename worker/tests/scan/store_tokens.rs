@@ -1,5 +1,5 @@
-//! Store tokens: a worker whose disk at a store's path is not the scan's writes nothing to it, and
-//! the tokens go where the scan goes.
+//! Store tokens: if a worker's disk at a store's path is not the scan's, the worker writes nothing
+//! to it, and the tokens accompany the scan.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ fn scan_id(database: &Database) -> String {
     database.psql("select max(scan_id::text) from everytab.scans").trim().to_owned()
 }
 
-/// Waits until `scan status` names a store, and returns what it says of it.
+/// Waits until `scan status` names a store, and returns its line.
 fn trouble_of(database: &Database, store: &str) -> String {
     wait_for(&format!("the {store} to be named"), || {
         let troubles = database.status()["troubles"].to_string();
@@ -45,7 +45,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
         let (here, away) = (dir.join(store), dir.join(format!("{store} elsewhere")));
         assert!(here.join(&token).exists());
         fs::rename(&here, &away).unwrap();
-        // The disk of this machine has the token of another scan.
+        // This machine's disk has another scan's token.
         let other = here.join(".everytab/01900000-0000-7000-8000-000000000001");
         fs::create_dir_all(other.parent().unwrap()).unwrap();
         fs::write(&other, "").unwrap();
@@ -73,7 +73,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
     assert!(!published(&dir.join("site")).is_empty());
 }
 
-/// The worker waited for the token of the first scan for as long as it ran.
+/// The worker waited for the first scan's token for as long as it ran.
 #[test]
 fn a_worker_with_a_wrong_store_for_one_scan_works_for_the_next_one() {
     let internet = internet(20, Mix::none());
@@ -164,7 +164,7 @@ fn a_machine_with_other_disks_backs_up_nothing_and_judges_no_requests() {
     let host = database.psql("select min(hostname) from everytab.pages");
     let requests = ["scan", "requests", host.trim()];
     run(database.owner(&requests)).expect_code(0);
-    // A scan that is done again has another row, and its backup is made again.
+    // If a scan is performed again, it has another row, and its backup is made again.
     run(database.owner(&["scan", "retry", "--kind", "publish"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     for store in ["archive", "site"] {

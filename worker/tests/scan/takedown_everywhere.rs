@@ -21,7 +21,7 @@ fn names(bytes: &[u8], host: &str) -> bool {
     marks.iter().any(|mark| text.contains(mark))
 }
 
-/// The decompressed records of an archive. Every byte of it belongs to a record.
+/// An archive's decompressed records. Each byte belongs to a record.
 fn records(archive: &[u8]) -> Vec<u8> {
     let records = Records::new(archive, Limits::default());
     let text = records.map(|(_, record)| {
@@ -45,7 +45,7 @@ fn assert_archive_without(folder: &Path, host: &str) {
     assert!(archives > 0);
 }
 
-/// Rows of all scans that name the host; the lists of what was taken down are none of these.
+/// Returns all scans' rows that name the host, without takedown lists.
 fn rows_of(database: &str, host: &str) -> u64 {
     let psql = |sql: &str| shared_for_tests().psql(database, sql).unwrap();
     let tables = psql(
@@ -63,7 +63,7 @@ fn rows_of(database: &str, host: &str) -> u64 {
 }
 
 impl Aws<'_> {
-    /// The bytes of every version of every object of the site.
+    /// Returns the bytes in every version of every object on the site.
     fn versions(&self) -> Vec<(String, Vec<u8>)> {
         let url = format!("{}/{SITE}", self.endpoint);
         let list = self.request("s3", self.client.get(format!("{url}?versions&max-keys=1000"))).1;
@@ -78,7 +78,7 @@ impl Aws<'_> {
         listed.collect()
     }
 
-    /// The icon of each tab in the bundles of a scan, by the tab's URL.
+    /// Returns each tab's icon in a scan's bundles, by the tab's URL.
     fn icons(&self, scan: &str) -> BTreeMap<String, String> {
         let url = format!("{}/{SITE}", self.endpoint);
         let list = format!("{url}?list-type=2&prefix=scans/{scan}/tabs/");
@@ -127,7 +127,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     back_up("again");
     let second = scan();
     let icons = aws.icons(&second);
-    // A host whose icon another host has too, as the same record, if there is one.
+    // A host whose icon another host shares, as the same record, if there is one.
     let host = database.psql(
         "select p.hostname || ' ' || count(o) from everytab.pages p
            join everytab.icons i using (scan, shard, host_no)
@@ -176,7 +176,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     let again = takedown(&["--backups", &backups]).expect_code(0);
     assert!(again.stdout.contains("\told versions\t0 of"), "{}", again.stdout);
 
-    // A backup that is made again at the same place has the archives as they are now.
+    // A backup that is made again at the same place contains the current archives.
     back_up("again");
     assert_archive_without(&dir.join("backups/again/archive"), host);
 
@@ -189,7 +189,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     let expected: BTreeMap<_, _> = icons.into_iter().filter(|(url, _)| !is_its(url)).collect();
     assert_eq!(aws.icons(&second), expected);
 
-    // The backup still holds the host; what is restored of it does not, however often.
+    // The backup still contains the host; a database restored from it does not, however often.
     let name = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&name, "postgres");
     let home = dir.join("restored");
@@ -209,7 +209,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     let blocked = shared_for_tests().psql(&name, &format!("{blocked}'{host}'")).unwrap();
     assert_eq!(blocked.trim(), "1");
 
-    // What runs keeps its rows until it has ended.
+    // A running scan keeps its rows until it has ended.
     database.start_scan(internet.crawl(), &[]);
     let refused = takedown(&[]).expect_code(1);
     assert!(refused.stderr.contains("scan exclude"), "{}", refused.stderr);

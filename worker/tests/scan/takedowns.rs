@@ -1,5 +1,5 @@
-//! A host that was taken down stays away: from a scan that was running, from a scan that is
-//! published again, from one whose jobs are performed again, and from older scans' objects.
+//! A removed host stays away: from a scan that was running, from a scan that is published again,
+//! from one whose jobs are performed again, and from older scans' objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use crate::{
     setup::{Running, files, manifest, run, tabs, wait_for},
 };
 
-/// The hostnames that the page shows: those of the bundles that the manifest names.
+/// Returns the hostnames that the page shows: those in the bundles that the manifest names.
 fn shown(site: &Path) -> BTreeSet<String> {
     let manifest = manifest(site);
     let prefix = site.join(manifest["prefix"].as_str().unwrap());
@@ -109,7 +109,7 @@ impl World {
         self.work_until("publish");
     }
 
-    /// Performs the stages before the one of a kind of job, but none of that kind.
+    /// Performs the stages before a job kind's, but no job with this kind.
     fn work_until(&self, kind: &str) {
         run(self.database.owner(&["scan", "pause", "--kind", kind])).expect_code(0);
         let mut worker = Running::start(self.database.worker(&[]));
@@ -123,8 +123,8 @@ impl World {
         run(self.database.owner(&["scan", "resume", "--kind", kind])).expect_code(0);
     }
 
-    /// Hosts with a title by the SHA-256 of their best icon: those with other icons to choose from,
-    /// and those without, of icons that no other host has.
+    /// Returns hosts with a title by the SHA-256 of their best icon: those with other icons to
+    /// choose from, and those without, whose icons no other host has.
     fn icons(&self, scan: i32) -> (Vec<[String; 2]>, Vec<[String; 2]>) {
         let lines = self.database.psql(&format!(
             "with used as (select host_no, shard, encode(sha256, 'hex') as sha256,
@@ -153,7 +153,7 @@ impl World {
     }
 }
 
-/// The icon of each tab that the page shows, by hostname.
+/// Returns the icon in each tab that the page shows, by hostname.
 fn icons_shown(site: &Path) -> BTreeMap<String, String> {
     let host = |tab: &Value| tab["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned();
     tabs(site).iter().map(|tab| (host(tab), tab["icon"].as_str().unwrap().to_owned())).collect()
@@ -254,7 +254,7 @@ fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
     let ([by_icon, sha256], [by_title, _]) = (&several[0], &single[0]);
     let title = "select title from everytab.pages where hostname";
     let title = world.database.psql(&format!("{title} = '{by_title}'"));
-    // What teardown leaves.
+    // The remains after a teardown.
     fs::remove_dir_all(world.internet.folder.path().join("archive")).unwrap();
     world.database.psql("drop schema everytab cascade");
     world.takedown_of(&["--sha256", sha256]);
@@ -368,7 +368,7 @@ fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_awa
     assert!(!now.contains(during) && !now.contains(blocked), "{now:?}");
     assert_gone(&world.site(), during);
 
-    // The published scan is the second; going back to the first brings back neither of both.
+    // The published scan is the second; returning to the first restores neither host.
     world.takedown(before_rollback);
     assert_gone(&world.site(), before_rollback);
     run(world.database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
@@ -400,7 +400,7 @@ fn a_host_taken_down_between_drawing_and_publishing_is_not_in_the_map() {
     world.work();
     let host = shown(&world.site()).pop_first().unwrap();
     let second = world.start();
-    // The tiles of its regions are drawn, and nothing says yet that it has a map.
+    // Its regions' tiles are drawn, and nothing says yet that it has a map.
     world.work_until_published();
     let prefix = world.site().join("scans").join(&second);
     assert!(prefix.join("map/0/0-0.jpg").exists() && !prefix.join("map/index.json").exists());

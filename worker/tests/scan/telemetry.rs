@@ -1,6 +1,6 @@
-//! Telemetry of a worker: metrics for Prometheus, metrics and traces for an OTLP collector, and log
-//! lines with job, shard and scan. The metrics of a real scan are scraped, and a collector decodes
-//! what it receives.
+//! A worker's telemetry: metrics for Prometheus, metrics and traces for an OTLP collector, and log
+//! lines with job, shard and scan. This scrapes a real scan's metrics, and a collector decodes what
+//! it receives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -104,7 +104,8 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     assert!(!names(&series).iter().any(|name| is_of_a_scan(name)), "a worker knows no scan");
     running.terminate();
     running.finish().expect_code(4);
-    // It stays while Postgres is away, and when the scan has ended, and says so.
+    // It keeps running while Postgres is unreachable, and after the scan has ended, and reports
+    // both.
     outlives_an_outage(&watching, &postgres);
     wait_for("metrics that say that no scan runs", || {
         let series = scrape(&internet, &in_scan);
@@ -122,8 +123,8 @@ fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.restore();
 }
 
-/// What a console publishes of the scan to CloudWatch (packaging/lib/publish-counts), by name. A
-/// stand-in of AWS's program prints its last argument.
+/// Returns what a console publishes about the scan to CloudWatch (packaging/lib/publish-counts), by
+/// name. A stand-in for AWS's program prints its last argument.
 fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
     let dir = dir.join("console");
     std::fs::create_dir_all(&dir).unwrap();
@@ -151,7 +152,7 @@ fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
     counts.as_array().unwrap().iter().map(pair).collect()
 }
 
-/// Makes `scan` commands log the line that names the address of the metrics.
+/// Makes `scan` commands log the line that names the metrics' address.
 trait WithLog {
     fn with_log(self) -> Self;
 }
@@ -250,7 +251,7 @@ fn a_collector_gets_the_metrics_and_a_trace_of_each_job() {
         assert_eq!(children, BTreeSet::from(["load", "perform", "complete"]), "{root:?}");
     }
 
-    // The last export comes at the end of the process, so it has every metric.
+    // The last export happens when the process ends, so it has every metric.
     let requests = collector.metrics.lock().unwrap();
     let last = requests.last().unwrap();
     let resource = last.resource_metrics[0].resource.as_ref().unwrap();

@@ -1,9 +1,9 @@
-//! What a person at a terminal sees of `local` and of `scan status --watch`: a frame that fits any
-//! width, follows a resize, lets log lines pass above it and leaves the terminal clean.
+//! The output of `local` and of `scan status --watch` on a terminal: a frame that fits any width,
+//! follows a resize, lets log lines pass above it and leaves the terminal clean.
 //!
 //! The program runs on a pseudo-terminal whose output a terminal emulator (vt100) reads. Unlike a
-//! desktop's terminal it does not rewrap lines when it is resized. Must not know: what the lines
-//! mean.
+//! desktop's terminal it does not rewrap lines when it is resized. This does not depend on what the
+//! lines mean.
 
 use std::{
     fs::File,
@@ -114,7 +114,7 @@ impl Session {
         true
     }
 
-    /// What Ctrl-C sends.
+    /// Sends Ctrl-C.
     fn interrupt(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
@@ -143,7 +143,7 @@ impl Session {
         lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// The rows on the screen that are wrapped into the next row.
+    /// Returns the screen rows that are wrapped into the next row.
     fn wrapped_rows(&self) -> Vec<String> {
         let screen = self.screen.screen();
         let rows = (0..ROWS).zip(screen.rows(0, screen.size().1));
@@ -169,7 +169,7 @@ fn assert_clean(screen: &vt100::Screen, shown: &str) {
     assert_eq!(screen.cursor_position().1, 0, "{shown}");
 }
 
-/// Has every session paint a new frame for each of the rates, which the frame shows.
+/// Makes every session paint a new frame for each rate, which the frame shows.
 fn repaint(database: &Database, sessions: &mut [Session], rates: std::ops::Range<u32>) {
     for rate in rates {
         run(database.owner(&["scan", "set", &format!("rate={rate}")])).expect_code(0);
@@ -198,7 +198,7 @@ fn the_display_of_local_fits_any_width_and_is_painted_over_itself() {
             assert_eq!(bars.count(), 1, "{columns} columns, {kind}:\n{shown}");
         }
         let wrapped = session.wrapped_rows();
-        // Only the path of the folder may be longer than the terminal is wide.
+        // Only the folder's path may be longer than the terminal is wide.
         assert!(wrapped.iter().all(|line| line.starts_with("site ")), "{columns}: {wrapped:?}");
     }
 }
@@ -279,18 +279,18 @@ fn log_lines_pass_above_the_frame() {
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
     let widths = [60, 200];
-    // The client of the coordinator logs at this level that a connection ended.
+    // The coordinator's client logs at this level that a connection ended.
     let log = "everytab_coordinator=debug";
     let mut sessions = widths.map(|columns| Session::watching(&database, columns, log));
     repaint(&database, &mut sessions, 1..2);
-    // One that ends in the middle of a query ends the display too.
+    // If a connection ends in the middle of a query, this ends the display, too.
     let end_connections = || {
         database.psql(
             "select pg_terminate_backend(pid) from pg_stat_activity
               where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'",
         )
     };
-    // The beginning of the line, which is all that the narrow terminal has in one row.
+    // The line's start, which is all that the narrow terminal has in one row.
     let said = "a connection to";
     for session in &mut sessions {
         assert!(session.show_until(|screen| {
@@ -312,7 +312,7 @@ fn log_lines_pass_above_the_frame() {
         let logged: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(said)).collect();
         assert!(!logged.is_empty(), "{columns} columns:\n{shown}");
         assert!(logged.iter().all(|at| *at < header), "{columns} columns:\n{shown}");
-        // Nothing of an earlier frame is left between the log lines.
+        // Nothing from an earlier frame is left between the log lines.
         let rest = lines[..header].iter().filter(|line| line.contains(['█', '░']));
         assert_eq!(rest.count(), 0, "{columns} columns:\n{shown}");
         assert_clean(session.screen.screen(), &shown);

@@ -1,5 +1,5 @@
-//! Stores that refuse or cannot be reached in mid-scan: jobs are given back uncounted and wait, and
-//! the bytes are those of a scan in fair weather.
+//! Stores that deny access or become unreachable in mid-scan: jobs are released uncounted and wait,
+//! and the bytes are those from a scan in fair weather.
 
 use std::{
     collections::BTreeMap,
@@ -21,21 +21,21 @@ use crate::{
     setup::{Running, answering, assert_same, published, run, wait_for},
 };
 
-/// How long each storm of [`the_weather_of_an_hour_is_waited_out`] rages, in seconds.
+/// Duration of each storm in [`the_weather_of_an_hour_is_waited_out`], in seconds.
 const STORM_SECONDS: &str = "STORM_SECONDS";
 
-/// No lease may run out here, even on a busy machine. If a storm spares some of a job's requests,
-/// the job is given back after it has made no progress for this long.
+/// No lease may expire here, even on a busy host. If a storm spares some of a job's requests, the
+/// job is released after it has made no progress for this long.
 const LEASE: &str = "10s";
 
-/// Hosts of most of these internets.
+/// Hosts in most of these internets.
 const HOSTS: u64 = 120;
 
 fn a_few_faults(hosts: u64) -> Internet {
     internet(hosts, Mix::none().with(Behaviour::NotFound, 100_000))
 }
 
-/// What a scan publishes in fair weather, and how many requests to the bucket that takes.
+/// The files that a scan publishes in fair weather, and how many requests to the bucket this takes.
 fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
     let dir = internet.folder.path().join("fair");
     let source = internet.running.client.bucket_url.clone();
@@ -48,12 +48,12 @@ fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
 }
 
 /// Runs a scan to its end with a storm that ends once `scan status` names the store and the worker
-/// has asked for it again, or after `lasting`.
+/// has tried it again, or after `lasting`.
 fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, lasting: Duration) {
     let what = format!("{storm:?}");
     weather.begin(storm);
     let worker = Running::start(database.worker(&["--exit-when-done"]));
-    // A store that answers now and then is asked less and less often before a job is given back.
+    // A store that responds occasionally is tried less and less often before a job is released.
     let mut wait = LongWait::new();
     loop {
         let status = database.status();
@@ -70,8 +70,8 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.contains("WAITING"), "{shown}");
     std::thread::sleep(lasting);
-    // A job that was refused before the end of the storm and asks for the canary after it is told
-    // that the store answers, and counts an attempt: in between no job is leased.
+    // A job that was denied before the storm ended and requests the canary after it learns that the
+    // store responds, and counts an attempt: no job is leased in between.
     run(database.owner(&["scan", "pause"])).expect_code(0);
     wait_for(&format!("all jobs given back, {what}"), || {
         let status = database.status();
@@ -91,7 +91,7 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{}", status["troubles"]);
 }
 
-/// Storms over the source, behind HTTP or in S3, each in the middle of reading the records.
+/// Storms over the source, behind HTTP or in S3, each while records are being read.
 fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Duration) {
     let internet = a_few_faults(HOSTS);
     let s3 = internet.s3();
@@ -109,7 +109,7 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
         };
         let database = Database::new(&internet, stores);
         database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
-        // The last requests are for the records of the hosts.
+        // The last requests are for the hosts' records.
         let storm = match storm.path.is_empty() {
             true => storm.clone().after(requests - HOSTS / 2),
             false => storm.clone(),
@@ -195,8 +195,8 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
     outcomes::assert_totals(&dir.join("out/site"));
 }
 
-/// The same rows in files of 28 writers' settings, each file in another one. With 120 hosts the
-/// two sites have different numbers of files, with 250 the same number.
+/// The same rows in files with 28 writers' settings, each file with another one. With 120 hosts the
+/// two sites have different file counts, with 250 the same.
 #[test]
 fn index_files_of_every_writer_give_the_same_bytes() {
     const WRITER: &str = concat!(

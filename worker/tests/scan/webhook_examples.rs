@@ -1,5 +1,6 @@
-//! The examples that verify webhooks, in curl, Python and TypeScript: they take what a worker sent
-//! for the real service, by either secret while it is changed, and nothing that is forged or old.
+//! The examples that verify webhooks, in curl, Python and TypeScript: they accept events that a
+//! worker sent for the real service, with either secret while it is changed, and reject forged or
+//! old ones.
 
 use std::{
     fs::File,
@@ -77,7 +78,7 @@ impl Webhook {
 
 /// An example that verifies webhooks by one secret.
 enum Verifier {
-    /// Verifies one that is given to it.
+    /// Verifies a webhook that is passed to it.
     Program(Box<dyn Fn() -> Command>),
     /// Listens at an address.
     Receiver(Running, String),
@@ -106,7 +107,8 @@ impl Verifier {
         Self::Receiver(running, address)
     }
 
-    /// Gives it a webhook. Returns the event that it prints, or `None` if it refuses it.
+    /// Passes a webhook to the example. Returns the event that it prints, or `None` if it rejects
+    /// it.
     fn verify(&self, webhook: &Webhook, folder: &Path) -> Option<Value> {
         match self {
             Self::Program(command) => {
@@ -147,7 +149,7 @@ impl Verifier {
     }
 }
 
-/// Changes of a webhook that nobody may take, each with its name.
+/// Changes to a webhook that every example must reject, each with its name.
 fn forged(webhook: &Webhook, secret: &str, folder: &Path) -> Vec<(&'static str, Webhook)> {
     let changed = |change: &dyn Fn(&mut Webhook)| {
         let mut webhook = webhook.clone();
@@ -189,7 +191,7 @@ fn each_receiver_takes_what_a_worker_sends_and_nothing_that_is_forged_or_old() {
     let wanted = json!({ "url": format!("http://{place}/"), "events": ["url.done"] });
     let hook = client.post("/v1/webhooks", &wanted);
     let worker = crawler(&internet, &database, &["--ports", &ports]);
-    // Others come too, in no certain order: one for the target of a redirect, say.
+    // Other events arrive, too, in no certain order: one for a redirect's target, for example.
     let received = |kind: &str, id: &Value| {
         wait_for(kind, || {
             let webhook = Webhook::receive(listener.accept().ok()?.0);

@@ -1,5 +1,5 @@
-//! A site is not replaced by a worse one in silence: one with fewer icons or tabs, or one whose
-//! manifest cannot be read.
+//! A site is not silently replaced by a worse one: one with fewer icons or tabs, or one whose
+//! manifest is unreadable.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ fn database(internet: &Internet) -> (Database, std::path::PathBuf) {
     (Database::new(internet, Stores::folders(internet, &out)), out.join("site"))
 }
 
-/// A worker of `database` in another internet.
+/// A worker for `database` in another internet.
 fn worker_in(internet: &Internet, database: &Database) -> Command {
     let mut command = worker(["run", "--exit-when-done"]);
     command.args(internet.running.client.arguments()).env("DATABASE_URL", &database.worker_url);
@@ -60,7 +60,7 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     assert!(framed > 0 && Some(framed) < before["titles"].as_u64(), "{before}");
     assert_eq!(before["entries_per_bundle"], 120);
     let counted = stats(&site);
-    // Each icon that was fetched is fresh for 60 days; those in the pages have no response.
+    // Each fetched icon is fresh for 60 days; those inside pages have no response.
     let fresh = counted["icons_fresh_for_30_days"].as_u64().unwrap();
     assert!(fresh > 100 && Some(fresh) <= counted["completed"].as_u64(), "{counted}");
     for field in ["icons_fresh_for_90_days", "icons_with_validator", "icons_compared"] {
@@ -94,12 +94,12 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     assert_eq!(worse["scan"], second.as_str());
     assert!(worse["with_icon"].as_u64().unwrap() * 5 < icons, "{worse}");
 
-    // Back to the first, and then a scan that is like it.
+    // Return to the first, and then publish a similar scan.
     run(database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_ne!(manifest(&site)["scan"], first.as_str());
-    // Publishing a scan again, by command or as a job, keeps the counts of the first time.
+    // Publishing a scan again, by command or as a job, keeps the first counts.
     let assert_counted = || {
         let counted = stats(&site);
         assert_eq!(counted["icons_compared"], icons, "{counted}");
@@ -139,7 +139,7 @@ fn a_published_scan_that_is_done_again_with_worse_results_leaves_its_site_alone(
         assert_same(&files(&site), &published, "the site");
     };
 
-    // The icons are fetched again, and most of their servers have lost them.
+    // The icons are fetched again, and most servers have lost them.
     retry("ok");
     run(worker_in(&gone, &database)).expect_code(3);
     let reason =
@@ -238,7 +238,7 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
     let damages = [
         (whole[..whole.len() / 2].to_vec(), reason),
         (b"null".to_vec(), reason),
-        // Of another version, and without fields.
+        // With another version, and without fields.
         (changed(|manifest| drop(manifest.insert("bundles".into(), "all".into()))), reason),
         (changed(|manifest| drop(manifest.remove("hosts"))), reason),
         (changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))), "a slash"),
@@ -248,7 +248,7 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
     };
     for (damaged, reason) in damages {
         fs::write(&path, &damaged).unwrap();
-        // The icons are fetched again, and all of their servers have lost them.
+        // The icons are fetched again, and all their servers have lost them.
         retry("--outcome", "ok");
         run(worker_in(&gone, &database)).expect_code(3);
         let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
@@ -278,7 +278,7 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
     assert_eq!(later["with_icon"], icons);
 }
 
-/// The icon lists of the published scan are only read to count unchanged icons.
+/// The published scan's icon lists are only read to count unchanged icons.
 #[test]
 fn a_damaged_icon_list_of_the_published_scan_does_not_keep_the_next_one_off_the_site() {
     let internet = internet(60, Mix::none());

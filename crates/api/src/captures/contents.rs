@@ -2,7 +2,7 @@
 //! and links.
 //!
 //! Invariant: a part that a limit cuts is marked as truncated, and a requested part that is missing
-//! has a reason. Does not depend on stores or requests.
+//! has a reason. This does not depend on stores or requests.
 
 use everytab_coordinator::ApiFetch;
 use everytab_markdown::{Markdown, PagePart, markdown};
@@ -18,8 +18,8 @@ use super::{
     record::ArchivedRecord,
 };
 
-/// Maximum length in bytes of each part: the HTML, the text, the Markdown, and all links together.
-/// For longer pages `/v1/crawled/html` returns the whole HTML.
+/// Maximum bytes in each part: the HTML, the text, the Markdown, and all links together. For longer
+/// pages `/v1/crawled/html` returns the whole HTML.
 pub(crate) const MAX_PART_BYTES: usize = 2 << 20;
 
 /// The parts that a request includes.
@@ -118,7 +118,7 @@ pub(crate) struct ContentLink {
     pub(crate) nofollow: bool,
 }
 
-/// The content of a page: the parts that `include` lists. Each has at most 2 MiB.
+/// A page's content: the parts that `include` lists. Each has at most 2 MiB.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Contents {
     /// The HTML, decoded.
@@ -139,7 +139,7 @@ pub(crate) struct Contents {
     /// Whether the Markdown was cut.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) markdown_truncated: bool,
-    /// The links of the page, in order: at most 5,000.
+    /// The page's links, in order: at most 5,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) links: Option<Vec<ContentLink>>,
     /// Whether the page has more links.
@@ -190,7 +190,7 @@ fn json_bytes(text: &str) -> usize {
 }
 
 impl ArchivedRecord {
-    /// Extracts the included parts of a capture.
+    /// Extracts a capture's included parts.
     pub(super) fn contents(self, fetch: &ApiFetch, include: Include) -> Contents {
         if !has_text(fetch.mime.as_deref()) {
             return Contents::missing(MissingWord::NotText);
@@ -270,7 +270,7 @@ fn content_links(found: &PageLinks) -> (Vec<ContentLink>, bool) {
     (links, found.left_out.over_limit > 0)
 }
 
-/// Cuts a string to the length of a part.
+/// Cuts a string to a part's length.
 fn cut(text: &str) -> (&str, bool) {
     let end = text.floor_char_boundary(MAX_PART_BYTES);
     (text.get(..end).unwrap_or_default(), end < text.len())

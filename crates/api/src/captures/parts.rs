@@ -2,7 +2,7 @@
 //! itself.
 //!
 //! Invariant: the content type is from a closed list, and no header of the archived server becomes
-//! a header of the response. Does not depend on stores or requests.
+//! a header of the response. This does not depend on stores or requests.
 
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
@@ -12,7 +12,7 @@ use everytab_webpage::{PageText, TextRequest, plain_text, understand, understand
 
 use super::record::ArchivedRecord;
 
-/// Maximum length in bytes of a capture's text or Markdown. Only books are longer.
+/// Maximum bytes in a capture's text or Markdown. Only books are longer.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
 /// Content types that are kept when a capture is served as it is. All others are served as bytes.
@@ -81,7 +81,7 @@ pub(crate) enum CaptureForm {
 }
 
 impl CaptureForm {
-    /// Values of the parameter `as`, in the order of the variants.
+    /// Values of the parameter `as`, in the variants' order.
     pub(crate) const WORDS: [&str; 5] = ["html", "markdown", "raw", "text", "warc"];
 
     /// Parses a value of the parameter `as`.
@@ -239,7 +239,7 @@ pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {
     fetch.mime.as_deref().is_none_or(is_html)
 }
 
-/// Returns the content type of a capture as it is. A capture without a type was parsed as HTML.
+/// Returns a capture's content type as it is. A capture without a type was parsed as HTML.
 fn content_type(fetch: &ApiFetch) -> String {
     let mime = fetch.mime.as_deref().unwrap_or("text/html");
     let Some(mime) = SERVED_TYPES.iter().find(|served| **served == mime) else {

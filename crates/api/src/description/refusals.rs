@@ -2,7 +2,7 @@
 //!
 //! Most codes follow from the parameters and body of an operation. An operation names its own codes
 //! in the extension `x-problem-codes`, which then gets all of them, so that clients can read them.
-//! Does not depend on single paths.
+//! This does not depend on single paths.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use utoipa::openapi::{
 
 use crate::problem::{PROBLEM_TYPE, ProblemCode};
 
-/// The extension of an operation with the codes of its problems.
+/// The extension of an operation with its problems' codes.
 const CODES: &str = "x-problem-codes";
 
 /// Adds the problem responses to every operation.
@@ -39,7 +39,7 @@ pub(super) fn describe(whole: &mut openapi::OpenApi) {
     whole.components.get_or_insert_default().responses.extend(responses);
 }
 
-/// Returns the operations of a path.
+/// Returns a path's operations.
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = path;
     [get, put, post, delete, patch].into_iter().flatten()

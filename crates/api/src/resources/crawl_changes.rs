@@ -24,7 +24,7 @@ use crate::{
     short_text::check_no_nul,
 };
 
-/// Maximum number of attempts, if other requests change the crawl at the same time.
+/// Maximum attempts, if other requests change the crawl at the same time.
 const TRIES: u32 = 5;
 
 /// Changes to a crawl. Missing fields keep their values.
@@ -75,7 +75,7 @@ impl CrawlChanges {
 #[openapi(paths(change))]
 pub(crate) struct CrawlChangesDescription;
 
-/// Change the patterns of a crawl
+/// Change a crawl's patterns
 ///
 /// Workers apply them within seconds, also to pending URLs: those that no longer match are left, as
 /// `excluded` or `not_included`. URLs that were left before remain so.

@@ -34,7 +34,7 @@ use crate::{
 
 /// Default number of hosts in a response.
 const DEFAULT_HOSTS: i32 = 100;
-/// Maximum number of hosts in a response. Postgres sorts them.
+/// Maximum hosts in a response. Postgres sorts them.
 const MAX_HOSTS: i32 = 1_000;
 
 /// The state of a crawl after it was paused, resumed or cancelled.
@@ -327,13 +327,13 @@ pub(crate) async fn hosts(
     Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect(), next }))
 }
 
-/// Parses the origins of a host. Skips those that cannot be read because a newer worker wrote them.
+/// Parses a host's origins. Skips those that cannot be read because a newer worker wrote them.
 fn origin_documents(origins: Value) -> Vec<OriginDocument> {
     let Value::Array(origins) = origins else { return Vec::new() };
     origins.into_iter().filter_map(|origin| serde_json::from_value(origin).ok()).collect()
 }
 
-/// Creates the document of a host, without the operator's fields.
+/// Creates a host's document, without the operator's fields.
 fn host_document(host: CrawlHost) -> HostDocument {
     HostDocument {
         hostname: host.hostname,

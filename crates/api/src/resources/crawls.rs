@@ -41,7 +41,7 @@ use crate::{
 
 /// Default number of crawls in a response.
 const DEFAULT_CRAWLS: i32 = 20;
-/// Maximum number of crawls in a response. The counters of each are in 256 rows.
+/// Maximum crawls in a response. The counters of each are in 256 rows.
 const MAX_CRAWLS: i32 = 100;
 
 /// A crawl to start.
@@ -53,7 +53,7 @@ pub(crate) struct CrawlSubmission {
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,
-    /// The settings of the crawl.
+    /// The crawl's settings.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
     /// Whether more URLs follow by POST `/v1/crawls/{id}/urls`. The crawl does not end until one of
@@ -70,7 +70,7 @@ pub(crate) struct CrawlSubmission {
 pub(crate) struct StartedCrawl {
     /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Name of the crawl, which is part of its archives' names.
+    /// Name of the crawl, which belongs to its archives' names.
     pub(crate) name: String,
     /// URLs that will be fetched. Empty if `only` was given: the feed has them.
     pub(crate) accepted: Vec<AcceptedUrl>,
@@ -94,7 +94,7 @@ pub(crate) struct CrawlDocument {
     pub(crate) ended_by: Option<String>,
     /// Whether more URLs may be added.
     pub(crate) seeding: bool,
-    /// The settings of the crawl.
+    /// The crawl's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
     /// When it was started.
@@ -108,7 +108,7 @@ pub(crate) struct CrawlDocument {
     pub(crate) budget_left: Option<i64>,
     /// Number of submitted URLs.
     pub(crate) seeds: i64,
-    /// Number of links that are not processed yet.
+    /// Links that are not processed yet.
     pub(crate) unread: i64,
     /// Number of URLs in the crawl.
     pub(crate) known: i64,
@@ -127,7 +127,7 @@ pub(crate) struct CrawlDocument {
     /// Number of URLs that were given up, by reason.
     #[schema(value_type = BTreeMap<LeftReason, i64>)]
     pub(crate) left: Value,
-    /// Number of links that were not added to the crawl, by reason.
+    /// Links that were not added to the crawl, by reason.
     #[schema(value_type = BTreeMap<LinkRefusal, i64>)]
     pub(crate) links_refused: Value,
     /// Bytes stored.
@@ -313,7 +313,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&CrawlList { crawls, next }))
 }
 
-/// Get the state of a crawl
+/// Get a crawl's state
 #[utoipa::path(
     get, path = "/v1/crawls/{id}", tag = "crawls",
     operation_id = "crawls_get",

@@ -1,4 +1,4 @@
-//! The feed of a crawl: each fetch once, in the order of recording.
+//! A crawl's feed: each fetch once, in the order of recording.
 //!
 //! A client keeps the cursor of the last page that it has processed. After any interruption it
 //! continues there: it gets what was recorded since, and nothing twice.
@@ -29,15 +29,15 @@ use crate::{
 
 /// Default number of fetches in a page.
 const DEFAULT_FETCHES: i32 = 100;
-/// Maximum number of fetches in a page: about a megabyte.
+/// Maximum fetches in a page: about a megabyte.
 const MAX_FETCHES: i32 = 1_000;
 
 /// Default number of fetches in a page with contents.
 const DEFAULT_WITH_CONTENTS: i32 = 20;
-/// Maximum number of fetches in a page with contents, because each is read from the store.
+/// Maximum fetches in a page with contents, because each is read from the store.
 const MAX_WITH_CONTENTS: i32 = 100;
 
-/// The parameters of a feed.
+/// A feed's parameters.
 const PARAMETERS: [&str; 8] =
     ["after", "newest", "limit", "wait", "outcome", "host", "status", "include"];
 

@@ -80,10 +80,10 @@ pub(crate) struct TriedUrl {
     pub(crate) error: Option<String>,
 }
 
-/// The decisions of a filter.
+/// A filter's decisions.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FilterTrialDocument {
-    /// The URLs, in the order of the request.
+    /// The URLs, in the request's order.
     pub(crate) urls: Vec<TriedUrl>,
     /// Imported lists in the filter that were not used: lists of addresses, because a URL has none,
     /// and lists that could not be read. A crawl may drop more URLs.
@@ -176,7 +176,7 @@ async fn lists_of(
     Ok(found.into_iter().map(|(name, list)| (name.to_owned(), list)).collect())
 }
 
-/// The filter of a test, before compilation.
+/// A test's filter, before compilation.
 enum TriedFilter {
     Given(Box<FilterBody>),
     Kept(Value),

@@ -1,4 +1,4 @@
-//! The filters of a key, which decide what its crawls fetch and keep.
+//! A key's filters, which decide what its crawls fetch and keep.
 //!
 //! Invariant: a stored filter can be compiled. A crawl keeps the version of its filter with which
 //! it was started.
@@ -78,7 +78,7 @@ impl FilterDocument {
     }
 }
 
-/// The filters of a key.
+/// A key's filters.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FilterDocuments {
     /// The filters, by name.
@@ -160,7 +160,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&FilterDocuments { filters, next }))
 }
 
-/// Get the current version of a filter
+/// Get a filter's current version
 #[utoipa::path(
     get, path = "/v1/url/filter/{id}", tag = "filters",
     operation_id = "filters_get",

@@ -1,4 +1,4 @@
-//! The activity of the installation: workers, slots, scans, and the pace of one crawl.
+//! The installation's activity: workers, slots, scans, and one crawl's pace.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,9 +20,9 @@ use crate::{
 /// The maximum speed of a crawl that its delays allow.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct PaceDocument {
-    /// Number of hosts with a due URL that may be requested now.
+    /// Hosts with a due URL that may be requested now.
     pub(crate) hosts: i64,
-    /// Number of hosts that are paused for longer than their delay, or have no due URL yet.
+    /// Hosts that are paused for longer than their delay, or have no due URL yet.
     pub(crate) resting_hosts: i64,
     /// Sum of 1 / (delay + response time in seconds) over the hosts that may be requested now.
     pub(crate) pages_per_second: f64,
@@ -55,7 +55,7 @@ pub(crate) struct StageDocument {
     pub(crate) outstanding: i64,
     /// Number of finished jobs.
     pub(crate) done: i64,
-    /// Number of jobs that were given up.
+    /// Jobs that were given up.
     pub(crate) discarded: i64,
     /// Whether the stage is paused.
     pub(crate) is_paused: bool,
@@ -82,24 +82,24 @@ pub(crate) struct ScanDocument {
     /// When the scan ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Number of workers that hold jobs of the scan.
+    /// Workers that hold jobs of the scan.
     pub(crate) workers: i64,
-    /// Number of jobs in the last five minutes that failed and are retried (retry), were given up
-    /// (discard), were released (release), or whose lease expired (expired).
+    /// Jobs in the last five minutes that failed and are retried (retry), were given up (discard),
+    /// were released (release), or whose lease expired (expired).
     #[schema(value_type = BTreeMap<JobEvent, i64>)]
     pub(crate) errors: BTreeMap<String, i64>,
     /// Stages of the scan, in the order in which they start.
     pub(crate) stages: Vec<StageDocument>,
 }
 
-/// The activity of the installation.
+/// The installation's activity.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OverviewDocument {
     /// Current time of the database.
     pub(crate) now: DateTime<Utc>,
-    /// Number of workers with the role crawl that were seen in the last 15 seconds.
+    /// Workers with the role crawl that were seen in the last 15 seconds.
     pub(crate) live_workers: i64,
-    /// Number of slots that workers hold.
+    /// Slots that workers hold.
     pub(crate) held_slots: i64,
     /// Number of all slots.
     pub(crate) slots: i64,

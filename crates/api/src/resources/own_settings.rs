@@ -1,4 +1,4 @@
-//! The limits and usage of a key, and the defaults of the service.
+//! The limits and usage of a key, and the service's defaults.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
 /// The operator's limits for a key, and its usage. A limit that is absent does not apply.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyDocument {
-    /// The public part of the key.
+    /// The key's public part.
     pub(crate) id: String,
     /// Name that the operator gave the key.
     pub(crate) name: String,
@@ -46,7 +46,7 @@ pub(crate) struct KeyDocument {
     pub(crate) max_bytes: Option<i64>,
     /// Bytes stored, as counted some seconds ago.
     pub(crate) bytes_kept: i64,
-    /// Maximum number of open crawls, without those of single URLs.
+    /// Maximum open crawls, without those of single URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_crawls: Option<i32>,
     /// Number of open crawls, as counted some seconds ago.
@@ -65,11 +65,11 @@ pub(crate) struct KeyDocument {
 pub(crate) struct RequestLimits {
     /// Maximum size of a body in bytes.
     pub(crate) body_bytes: usize,
-    /// Maximum number of URLs per request.
+    /// Maximum URLs per request.
     pub(crate) urls: usize,
     /// Maximum seconds that a request may wait.
     pub(crate) wait_s: u64,
-    /// Maximum number of waiting requests per key.
+    /// Maximum waiting requests per key.
     pub(crate) waiters: usize,
 }
 

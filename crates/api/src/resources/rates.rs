@@ -26,7 +26,7 @@ const MAX_RATE: f64 = 100_000.0;
 const MAX_LEAST_DELAY_MS: i32 = 3_600_000;
 
 /// New limits for one crawl, or for all crawls of the key together. A missing field keeps its
-/// value. null resets it to the operator's limit for the key and the settings of each crawl.
+/// value. null resets it to the operator's limit for the key and each crawl's settings.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateSubmission {

@@ -57,7 +57,7 @@ pub(crate) struct ScheduleSubmission {
     /// 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// The settings of each crawl.
+    /// Each crawl's settings.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
 }
@@ -93,7 +93,7 @@ pub(crate) struct ScheduleDocument {
     /// Weekdays for that time. Absent if it is every day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days: Option<Vec<DayWord>>,
-    /// The settings of its crawls.
+    /// Its crawls' settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
     /// Number of URLs with which its crawls start.
@@ -102,7 +102,7 @@ pub(crate) struct ScheduleDocument {
     pub(crate) created_at: DateTime<Utc>,
     /// When it starts its next crawl.
     pub(crate) next_at: DateTime<Utc>,
-    /// Number of crawls that it has started.
+    /// Crawls that it has started.
     pub(crate) fired: i64,
     /// Number of times it was skipped, because its last crawl had not ended or the key could not
     /// start one.
@@ -116,7 +116,7 @@ pub(crate) struct ScheduleDocument {
 }
 
 impl ScheduleDocument {
-    /// Creates the document of a schedule, without the operator's fields.
+    /// Creates a schedule's document, without the operator's fields.
     fn new(row: ScheduleRow) -> Self {
         let TimesInWords { every, at, days } =
             TimesInWords::show(row.every_s, row.at_s, row.weekdays);
@@ -142,7 +142,7 @@ impl ScheduleDocument {
     }
 }
 
-/// The schedules of a key.
+/// A key's schedules.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ScheduleList {
     /// The schedules, the next one first.
@@ -254,7 +254,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&ScheduleList { schedules, next }))
 }
 
-/// Get the next time and the results of a schedule
+/// Get the next time and a schedule's results
 #[utoipa::path(
     get, path = "/v1/url/schedule/{id}", tag = "schedules",
     operation_id = "schedules_get",

@@ -20,7 +20,7 @@ use crate::{
 
 /// Default number of pages in a response.
 const DEFAULT_FOUND: i32 = 10;
-/// Maximum number of pages in a response. Each snippet is cut from up to 16 KiB of text.
+/// Maximum pages in a response. Each snippet is cut from up to 16 KiB of text.
 const MAX_FOUND: i32 = 100;
 /// Maximum query length in bytes.
 const MAX_QUERY_BYTES: usize = 1_000;

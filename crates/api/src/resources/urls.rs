@@ -52,8 +52,8 @@ pub(crate) struct UrlSubmission {
     pub(crate) priority: Option<u8>,
     /// Which requisites of the page to keep. A value other than none opens a separate crawl.
     pub(crate) media: Option<MediaWord>,
-    /// Maximum number of links to follow from the URL, within its site. A value above 0 opens a
-    /// separate crawl.
+    /// Maximum links to follow from the URL, within its site. A value above 0 opens a separate
+    /// crawl.
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
     /// If this key has a capture of at most this many seconds, it is returned. Otherwise the URL is

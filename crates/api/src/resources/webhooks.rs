@@ -1,4 +1,4 @@
-//! The webhooks of a key, which receive events as in the Standard Webhooks specification.
+//! A key's webhooks, which receive events as in the Standard Webhooks specification.
 //!
 //! Invariant: a secret is only in the response to the request that created it. This process sends
 //! no events; workers do.
@@ -96,7 +96,7 @@ pub(crate) struct LastFailure {
     /// The outcome, such as connect_refused, first_byte_timeout, redirected or http_5xx.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
-    /// The status of the response. Absent if there was none.
+    /// The response's status. Absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<i16>,
 }
@@ -138,8 +138,8 @@ pub(crate) struct WebhookDocument {
     pub(crate) pending: i64,
     /// Number of delivered events.
     pub(crate) sent: i64,
-    /// Number of events that were given up: after a day, because the webhook was disabled, or
-    /// because more than 100,000 were pending.
+    /// Events that were given up: after a day, because the webhook was disabled, or because more
+    /// than 100,000 were pending.
     pub(crate) dropped: i64,
     /// The secret that signs events. Only in the response to the request that added the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,7 +160,7 @@ pub(crate) struct WebhookTestSent {
     pub(crate) id: String,
 }
 
-/// The webhooks of a key.
+/// A key's webhooks.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookList {
     /// The webhooks, oldest first.
@@ -274,7 +274,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&WebhookList { webhooks, next }))
 }
 
-/// Get the state of a webhook: pending events, failures, and why it is disabled
+/// Get a webhook's state: pending events, failures, and why it is disabled
 #[utoipa::path(
     get, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhooks_get",
     params(("id" = Uuid, Path, description = "The webhook's ID")),
@@ -348,7 +348,7 @@ pub(crate) async fn remove(
     Ok(answer::nothing())
 }
 
-/// Replace the secret of a webhook; the old one also signs for 24 hours
+/// Replace a webhook's secret; the old one also signs for 24 hours
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/rotate", tag = "webhooks", operation_id = "webhooks_rotate",
     params(("id" = Uuid, Path, description = "The webhook's ID")),

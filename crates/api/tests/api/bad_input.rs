@@ -1,4 +1,4 @@
-//! Input that no client of good will sends.
+//! Input that only broken or hostile clients send.
 
 use everytab_patience::in_time;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Captures as they are served: what is in the archive, and nothing else.
+//! Serving captures: only the archive's content.
 
 use std::{io::Read as _, path::Path, process::Command, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) struct Archived<'a> {
     pub(crate) url: &'a str,
     pub(crate) mime: Option<&'a str>,
     pub(crate) charset: Option<&'a str>,
-    /// The header fields of the archived answer.
+    /// The archived response's header fields.
     pub(crate) head: &'a str,
     pub(crate) body: &'a [u8],
     pub(crate) subset: &'a str,
@@ -158,7 +158,7 @@ async fn a_page_is_served_as_it_is_as_bytes_as_text_and_as_its_record() {
     assert_eq!((header("x-archived-status"), header("x-archived-crawl")), ("200", &*archive.crawl));
     assert_eq!(header("memento-datetime"), "Sat, 31 Jan 2026 12:00:00 GMT");
     assert_eq!(html.bytes, body);
-    // The URL as another spelling of the same key.
+    // The URL in another spelling with the same key.
     let same = archive.get("html", "HTTPS://A.TEST:443/x?b=1&utm_source=y#z", "&as=html").await;
     assert_eq!(same.bytes, body);
     let raw = archive.get("html", page.url, "&as=raw").await;
@@ -234,7 +234,7 @@ async fn a_record_that_is_not_the_one_that_was_recorded_is_never_served() {
     let three = Archived::page("https://a.test/3", b"three");
     let place = archive.put(&one);
     archive.record(&one, &place);
-    // Another URL's record, one beside it, and none at all.
+    // Another URL's record, the next one, and no record at all.
     archive.record(&two, &place);
     archive.record(&three, &(place.0.clone(), place.1 + 1, place.2));
     let absent = Archived::page("https://a.test/4", b"four");
@@ -300,14 +300,14 @@ async fn what_is_forgotten_is_served_no_more_and_what_comes_later_is() {
     let url = CanonicalUrl::parse("https://b.test/c", &ParameterList::default()).unwrap();
     let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
     let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
-    // Its hosts are none that a crawler asked, so none of its captures is counted.
+    // No crawler sent requests to its hosts, so its captures are not counted.
     assert_eq!(forget("site", "a.test", "1, null, 7::smallint"), "0");
     assert_eq!(forget("url", url.key(), &format!("{host}, {hash}, null")), "1");
     for url in of_site.into_iter().chain(["https://b.test/c"]) {
         assert_eq!(status(url).await, 404, "{url}");
     }
     assert_eq!(status("https://b.test/").await, 200);
-    // What is captured after it was forgotten is another capture.
+    // A capture after it was forgotten is another capture.
     archive.world.sql("update everytab.forgotten set forgotten_at = '2026-01-31T11:59:59Z'");
     for url in of_site.into_iter().chain(["https://b.test/c"]) {
         assert_eq!(status(url).await, 200, "{url}");
@@ -331,8 +331,8 @@ async fn the_store_of_a_slot_is_asked_where_a_crawls_stores_are_divided_by_slots
     assert_eq!(archive.get("html", page.url, "").await.text, "here");
 }
 
-/// Pages that try to run, to ask a host, or to look like something else. `HOST` is a server that
-/// must not be asked.
+/// Pages that try to run scripts, to contact a host, or to imitate something else. `HOST` is a
+/// server that must not get a request.
 const TRICKS: [(&str, &str, &str, &[u8]); 15] = [
     (
         "script",
@@ -424,8 +424,8 @@ const TRICKS: [(&str, &str, &str, &[u8]); 15] = [
     ),
 ];
 
-/// A real browser opens every answer of every path, as attachment and, as if a proxy had lost that
-/// header, in a window and in frames. Nothing runs, and no host is asked.
+/// A real browser opens every response from every path, as attachment and, as if a proxy had
+/// removed that header, in a window and in frames. Nothing runs, and no host is contacted.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_browser_runs_what_was_archived_or_asks_any_host_because_of_it() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/captures.mjs");
@@ -451,7 +451,7 @@ async fn no_browser_runs_what_was_archived_or_asks_any_host_because_of_it() {
         }
     }
     let names: Vec<&str> = TRICKS.iter().map(|(name, ..)| *name).collect();
-    // The test counts connections where the pages would have asked.
+    // The test counts connections where these pages would have sent requests.
     outside.set_nonblocking(true).unwrap();
     let mut command = Command::new("node");
     command.arg(script).args([&archive.world.base, &archive.key, &names.join(",")]);
@@ -459,8 +459,8 @@ async fn no_browser_runs_what_was_archived_or_asks_any_host_because_of_it() {
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     print!("{said}");
     assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-    // A `preconnect` is no request, and no policy forbids it: where a proxy has taken the header
-    // away, a browser may open a connection, through which it sends nothing.
+    // A `preconnect` is not a request, and no policy forbids it: if a proxy has removed the header,
+    // a browser may open a connection, through which it sends nothing.
     while let Ok((mut connection, from)) = outside.accept() {
         connection.set_nonblocking(false).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(1))).unwrap();

@@ -1,4 +1,4 @@
-//! What a client changes of a crawl that runs, and asks again of one that has ended.
+//! How a client changes a running crawl, and repeats an ended one.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn includes_and_excludes_of_a_running_crawl_change_by_versions() {
     let first = json!({ "exclude": ["*/drop/*"] });
     let changed = patch(&world, &key, &path, &first).await.expect(200);
     assert_eq!((&changed["version"], &changed["include"]), (&json!(2), &json!([])));
-    // What is not given stays, and what holds already is no change.
+    // A missing field keeps its value, and an equal value is not a change.
     let second = json!({ "include": ["a.test/*"] });
     let changed = patch(&world, &key, &path, &second).await.expect(200);
     assert_eq!((&changed["version"], &changed["exclude"]), (&json!(3), &json!(["*/drop/*"])));
@@ -50,7 +50,7 @@ async fn includes_and_excludes_of_a_running_crawl_change_by_versions() {
     patch(&world, &key, &path, &first).await.expect_problem(409, "crawl_ended");
 }
 
-/// Records fetches of a crawl: `number` with this outcome.
+/// Records `number` fetches in a crawl with this outcome.
 fn record(world: &World, crawl: &str, (outcome, from, number): (&str, usize, usize)) {
     world.sql(&format!(
         "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome, slot,
@@ -78,7 +78,7 @@ async fn what_failed_in_an_ended_crawl_is_asked_again_alone() {
     record(&world, &earlier, ("timeout", 1_000, 20));
     record(&world, &earlier, ("host_dead", 2_000, 5));
     record(&world, &earlier, ("http_5xx", 3_000, 11_000));
-    // Requisites are no pages.
+    // Requisites are not pages.
     world.sql("update everytab.fetches set is_no_page = true where url_hash between 1000 and 1004");
     let started = start(&key, &again).await.expect(201);
     assert_eq!(started["accepted"], json!([]));

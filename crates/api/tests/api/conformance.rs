@@ -1,5 +1,5 @@
-//! Compares each answer with the description: its status, its content type, its body, and the code
-//! of a problem.
+//! Compares each answer with the description: its status, its content type, its body, and a
+//! problem's code.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::schema::problems_of;
 static WHOLE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&everytab_api::description_json().unwrap()).unwrap());
 
-/// The operation of a request. `None` if no path has its method.
+/// A request's operation. `None` if no path has its method.
 fn operation_of(method: &str, path: &str) -> Option<&'static Value> {
     let parts = || path.split(['?', '#']).next().unwrap_or_default().split('/');
     let is_it = |template: &str| {

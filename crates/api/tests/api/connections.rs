@@ -1,4 +1,4 @@
-//! Manners of HTTP/1.1, on connections that are written byte by byte.
+//! HTTP/1.1 rules, on connections that are written byte by byte.
 
 use everytab_patience::in_time;
 use tokio::{
@@ -8,10 +8,10 @@ use tokio::{
 
 use crate::world::World;
 
-/// A connection of a client that may send parts of a request.
+/// A client's connection that may send parts of a request.
 struct Connection(TcpStream);
 
-/// The head of an answer, and its body.
+/// An answer's head, and its body.
 #[derive(Debug)]
 struct Answer {
     head: String,
@@ -43,7 +43,7 @@ impl Connection {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads the head of an answer, and its body as its length says.
+    /// Reads an answer's head, and its body as its length says.
     async fn answer(&mut self) -> Answer {
         in_time("an answer", async {
             let mut head = String::new();
@@ -59,10 +59,10 @@ impl Connection {
         .await
     }
 
-    /// Reads to the end of the connection.
+    /// Reads to the connection's end.
     async fn expect_end(&mut self) {
         let mut rest = Vec::new();
-        // The end may be a reset, as of a connection with bytes that were not read.
+        // The end may be a reset, if the connection has unread bytes.
         let _ = in_time("the end of the connection", self.0.read_to_end(&mut rest)).await;
         assert_eq!(String::from_utf8_lossy(&rest), "");
     }
@@ -96,7 +96,7 @@ async fn after_an_early_refusal_of_a_small_body_the_connection_serves_the_next_r
                      {authorization}content-length: {length}\r\n\r\n"
                 ))
                 .await;
-            // A part of its own, as clients send it that write head and body one after the other.
+            // A separate part, as from clients that write head and body one after the other.
             connection.send(&" ".repeat(length)).await;
             let refused = connection.answer().await;
             refused.expect_problem(status, code);

@@ -1,4 +1,4 @@
-//! Pages as Markdown, and pages that come together with their URLs: in the answer of a URL and in
+//! Pages as Markdown, and pages that are returned together with their URLs: for a single URL and in
 //! the feed.
 
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ impl Archive {
         format!("/v1/crawls/{}/feed?{query}", self.crawl)
     }
 
-    /// The fetches of the whole feed, page by page, and the number of pages.
+    /// Reads all fetches in the feed, page by page, and returns how many pages there were.
     async fn all(&self, query: &str) -> (Vec<Value>, usize) {
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = self.world.get(&self.key, &self.feed(&format!("{query}{after}"))).await;
-            // As much as an answer may have of contents, and one page more.
+            // The maximum contents in one response, and one page more.
             assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
             let page = page.expect(200);
             found.extend(page["fetches"].as_array().unwrap().iter().cloned());
@@ -71,7 +71,7 @@ async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
         let problem = problem.expect_problem(400, "invalid_parameter");
         assert_eq!(problem["errors"][0]["field"], field, "{query}");
     }
-    // Text without markup is a block of code, and a picture has none.
+    // Text without markup becomes a code block, and a picture has no text.
     let plain = Archived {
         mime: Some("text/plain"),
         head: "content-type: text/plain\r\n",
@@ -86,7 +86,7 @@ async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
     archive.keep(&picture);
     let refused = archive.get("html", picture.url, "&as=markdown").await;
     assert_eq!(refused.expect_problem(400, "invalid_parameter")["errors"][0]["field"], "as");
-    // One that is nested deeper than a stack is high.
+    // A page that is nested deeper than the stack allows.
     let deep = "<blockquote><ul><li>".repeat(20_000) + "a";
     let deep = Archived::page("https://a.test/deep", deep.as_bytes());
     archive.keep(&deep);
@@ -159,7 +159,7 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
         ..Archived::page("https://a.test/plain", b"<b> *c*")
     };
     archive.keep(&plain);
-    // The same body as another URL: its own record has none.
+    // Another URL has this body: its own record has none.
     let again = Archived { body: b"<p>here", ..page("https://a.test/again") };
     archive.keep(&again);
     archive.world.sql(
@@ -203,7 +203,7 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
     ] {
         assert_eq!(*contents(url), json!({ "missing": missing }), "{url}");
     }
-    // What is due.
+    // A due URL.
     let submitted = json!({ "url": "https://due.test/", "crawl": archive.crawl });
     let due = archive.world.post(&archive.key, "/v1/url", &submitted).await.expect(202);
     let path = format!("/v1/url/{}?include=html", due["id"].as_str().unwrap());
@@ -215,7 +215,7 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
 async fn a_feed_of_long_pages_comes_in_parts_and_each_page_once() {
     let archive = Archive::new().await;
     let long = |number: u32| {
-        // Each byte of it is two in JSON.
+        // Each byte takes two in JSON.
         let body = format!("<p>{number}{}", "\n\"".repeat(700_000));
         (format!("https://a.test/{number}"), body)
     };
@@ -230,7 +230,7 @@ async fn a_feed_of_long_pages_comes_in_parts_and_each_page_once() {
         let page = archive.world.get(&archive.key, &path).await;
         assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
         let page = page.expect(200);
-        // What is recorded while the feed is read comes too.
+        // Fetches that are recorded while the feed is read are returned, too.
         if after.is_empty() {
             assert_eq!(page["has_more"], true);
             (14..16).for_each(keep);
@@ -249,7 +249,7 @@ async fn a_feed_of_long_pages_comes_in_parts_and_each_page_once() {
         let digits = url_of(fetch).len() - "https://a.test/".len();
         assert_eq!(fetch["contents"]["html"].as_str().unwrap().len(), 1_400_003 + digits);
     }
-    // A page that is longer than a part may be is cut, and says so.
+    // A page above a part's limit is truncated, and marked as such.
     let huge = format!("<p>{}<a href=/>", "\u{e9}".repeat(2 << 20));
     archive.keep(&Archived::page("https://a.test/huge", huge.as_bytes()));
     let path = archive.feed(&format!("include=html,text,markdown{after}"));

@@ -30,7 +30,7 @@ async fn a_crawl_is_started_with_its_settings_and_stands_where_it_says() {
     }
     let id = started["accepted"][1]["id"].as_str().unwrap();
     assert_eq!(world.get(&key, &format!("/v1/url/{id}")).await.expect(200)["state"], "due");
-    // The sites of the list are those of the seeds.
+    // The scope `list` means the seeds' sites.
     let sites = "select jsonb_array_length(settings->'list_sites') from everytab.crawls";
     assert_eq!(world.sql(sites), "2");
 }
@@ -98,7 +98,7 @@ async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
         both.expect_problem(400, "invalid_parameter");
     }
     assert_eq!(found, expected);
-    // A cursor of another key is none.
+    // Another key's cursor is invalid.
     let page = world.get(&other, "/v1/crawls?limit=2").await.expect(200);
     let foreign = format!("/v1/crawls?before={}", page["next"].as_str().unwrap());
     world.get(&key, &foreign).await.expect_problem(400, "invalid_cursor");
@@ -163,7 +163,7 @@ async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
     assert_ne!(send("two", body.clone()).await.expect(201)["id"], first["id"]);
     send(&"x".repeat(256), body).await.expect_problem(400, "invalid_parameter");
     assert_eq!(world.sql("select count(*) from everytab.crawls"), "2");
-    // What it was asked with may be gone meanwhile.
+    // The original request's filter may have been removed meanwhile.
     let filter = json!({ "name": "brief", "filter": {} });
     let filter = world.post(&key, "/v1/url/filter", &filter).await.expect(201);
     let filtered = json!({ "urls": ["a.test"], "settings": { "filter": "brief" } });
@@ -178,7 +178,7 @@ async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
     assert_eq!(world.send("POST", "/v1/url", &headers, deep).await.expect(202), one);
 }
 
-/// A request takes from the bucket once: what it costs may be all that the bucket holds.
+/// A request takes from the bucket once: its cost may be the bucket's whole capacity.
 #[tokio::test]
 async fn a_key_with_the_smallest_bucket_starts_a_crawl() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! The description of the service: it is committed, true, and its examples work.
+//! The service's description: it is committed, true, and its examples work.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -52,7 +52,7 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
     let operations = operations(&whole);
     assert!(operations.len() >= 30, "{}", operations.len());
     for (path, method, operation) in operations {
-        // Who has no key gets no further than that, unless the path takes none.
+        // A client without a key fails here, unless the path needs no key.
         let is_open = operation["security"] == json!([{}]);
         let path = path.replace("{id}", "x");
         let answer = world.send(&method, &path, &[("content-type", "application/json")], "").await;
@@ -61,7 +61,7 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
     }
 }
 
-/// What the last word of an operation's id may be; before it is what it is done to.
+/// The verbs at the end of an operation's id; before it is the object.
 const VERBS: [&str; 17] = [
     "add", "cancel", "change", "check", "get", "list", "pause", "remove", "replace", "resume",
     "rotate", "search", "set", "start", "stop", "submit", "test",
@@ -103,7 +103,7 @@ fn each_operation_lists_its_refusals_and_codes_that_exist() {
     }
 }
 
-/// The words in quotes, or between braces, of what Postgres prints.
+/// Returns the words in quotes, or in braces, that Postgres prints.
 fn words(text: &str) -> BTreeSet<String> {
     let quoted = text.split('\'').skip(1).step_by(2).map(str::to_owned);
     match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
@@ -142,7 +142,7 @@ async fn closed_lists_are_those_of_the_database() {
     let events = events["propertyNames"]["enum"].as_array().unwrap().iter();
     let events = events.map(|event| event.as_str().unwrap().to_owned());
     assert_eq!(events.collect::<BTreeSet<_>>(), words(&overview));
-    // Each outcome is of the state in which Postgres has URLs that ended so.
+    // Each outcome belongs to the state that Postgres gives such URLs.
     let counts = &whole["components"]["schemas"]["CrawlDocument"]["properties"];
     for (field, state) in [("failures", "failed"), ("refused", "refused"), ("left", "left")] {
         let ends = listed("CrawlEnd");
@@ -155,7 +155,7 @@ async fn closed_lists_are_those_of_the_database() {
     }
 }
 
-/// The id of a thing of its own for an example, which may end it.
+/// Creates a separate resource for an example, which may end it, and returns its id.
 async fn id_for(world: &World, key: &str, path: &str) -> String {
     let (made_at, body) = match path {
         "/v1/url/schedule/{id}" => {
@@ -184,7 +184,7 @@ async fn each_example_is_answered_as_the_description_says() {
     let whole = description();
     let mut sent = 0;
     for (path, method, operation) in operations(&whole) {
-        // What is kept is asked for by URL; `captures.rs` does that.
+        // Captures are requested by URL; `captures.rs` does this.
         if path.starts_with("/v1/crawled/") {
             continue;
         }

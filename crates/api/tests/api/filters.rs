@@ -1,4 +1,4 @@
-//! Filters of keys, and the crawls that name them.
+//! Keys' filters, and the crawls that name them.
 
 use everytab_coordinator::{NewApiKey, NewFilterList};
 use everytab_filters::{ListFileKind, NameListBuilder};
@@ -56,7 +56,7 @@ async fn a_filter_is_kept_shown_written_anew_and_removed() {
     let list = world.get(&key, PATH).await.expect(200);
     let names = list["filters"].as_array().unwrap().iter().map(|one| one["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "no-shops"]);
-    // What they say is large: each is asked for alone.
+    // Their bodies are large, so each is requested alone.
     assert_eq!(list["filters"][1].get("filter"), None);
     assert_eq!(world.delete(&key, &place).await.expect(204), Value::Null);
     world.delete(&key, &place).await.expect_problem(404, "not_found");
@@ -203,11 +203,11 @@ async fn a_test_says_which_part_of_a_filter_decides_each_url() {
     assert_eq!(found["urls"][1]["key"], "https://a.test/shop/bad");
     assert_eq!(found["urls"][1]["url"], urls[1]);
     assert!(found["urls"][5]["error"].is_string(), "{found}");
-    // One that is kept is tested by its name.
+    // A stored filter is tested by its name.
     world.post(&key, PATH, &json!({ "name": "f", "filter": filter })).await.expect(201);
     let by_name = json!({ "name": "f", "urls": urls });
     assert_eq!(world.post(&key, &path, &by_name).await.expect(200), found);
-    // Seeds are exempt from what keeps others only.
+    // Seeds are exempt from lists that only keep others.
     let keep = json!({ "countries": { "keep": ["FR"] } });
     let verdict = async |seeds: bool| {
         let tried = json!({ "filter": keep, "urls": ["https://a.de/"], "seeds": seeds });
@@ -254,7 +254,7 @@ async fn a_crawl_and_a_schedule_have_the_filter_that_they_name_as_it_was_then() 
     assert_eq!(crawl["settings"]["filter"], "clean");
     assert!(!crawl.to_string().contains("file:///lists"), "{crawl}");
     assert_eq!(world.get(&key, "/v1/settings").await.expect(200)["lists"], json!(["ut1"]));
-    // A list that is not there, or has no such category.
+    // A list that does not exist, or lacks this category.
     for filter in [
         json!({ "lists": [{ "name": "other", "mode": "drop" }] }),
         json!({ "lists": [{ "name": "ut1", "mode": "drop", "categories": ["games"] }] }),
@@ -319,7 +319,7 @@ async fn a_test_costs_what_its_urls_cost() {
 async fn a_test_answers_every_url_whatever_its_rules_and_however_long_the_urls() {
     let world = World::new().await;
     let key = world.key().await;
-    // An engine that follows all states of it at once takes 0.1 s a URL.
+    // An engine that follows all its states in parallel takes 0.1 s per URL.
     let filter = json!({ "rules": [
         { "pattern": "re:(?:.?){3000}[^a-z0-9/.:_?=-]", "verdict": "drop" },
         { "pattern": "*/b", "verdict": "nofollow" },
@@ -371,7 +371,7 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
     assert_eq!(verdicts().await, (json!(["keep", "keep"]), json!(["ut1"])));
     std::fs::write(folder.path().join("1.list"), &object).unwrap();
     assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
-    // It is kept, whatever becomes of the object; a newer version is another object.
+    // It is kept, even if the object is gone; a newer version is another object.
     std::fs::remove_file(folder.path().join("1.list")).unwrap();
     assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
     let object = import("2.list", "b.test").await;
@@ -379,7 +379,7 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
     assert_eq!(verdicts().await, (json!(["keep", "drop"]), json!([])));
 }
 
-/// Two requests that waited for lists of a slow store kept all others from being tested.
+/// Two requests that waited for lists from a slow store kept all others from being tested.
 #[tokio::test]
 async fn filters_are_tested_while_others_wait_for_their_lists() {
     let world = World::new().await;

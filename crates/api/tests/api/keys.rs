@@ -1,4 +1,4 @@
-//! Who may ask, and how much.
+//! Who may send requests, and how many.
 
 use everytab_coordinator::NewApiKey;
 use everytab_patience::{eventually, until};
@@ -29,7 +29,7 @@ async fn without_a_valid_key_there_is_nothing_and_every_wrong_key_is_as_wrong() 
         answer.expect_problem(401, "unauthorized");
     }
     world.send("GET", "/v1/settings", &[], "").await.expect_problem(401, "unauthorized");
-    // A forged id without a valid key tells nothing of ids.
+    // A forged id without a valid key reveals nothing about ids.
     let headers = [("authorization", &*swapped(20))];
     world.send("GET", "/v1/url/x", &headers, "").await.expect_problem(401, "unauthorized");
     world.send("GET", "/v1/crawls/x", &headers, "").await.expect_problem(401, "unauthorized");
@@ -62,7 +62,7 @@ async fn a_key_that_asks_too_fast_is_told_when_to_come_again() {
     assert!((1..=30).contains(&seconds), "{seconds}");
     late.expect_problem(429, "throttled");
     answers.remove(0).expect(200);
-    // What is refused for another reason is throttled too: guesses are not free.
+    // Requests that fail for another reason are throttled, too, so that guesses are not free.
     world.get(&key, "/v1/url/x").await.expect_problem(429, "throttled");
     world.get(&key, "/v1/crawls/x").await.expect_problem(429, "throttled");
 }
@@ -74,7 +74,7 @@ async fn a_key_whose_bucket_is_full_is_refused_without_a_call_until_there_is_roo
     let key = world.key_with(with(0.001, 1)).await;
     world.get(&key, "/v1/url/filter").await.expect(200);
     world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
-    // What Postgres would say now shows that it is not asked.
+    // Postgres would now respond differently, which shows that it is not called.
     world.sql("update everytab.api_usage set level = 0");
     world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
     // Later there is room.
@@ -82,7 +82,7 @@ async fn a_key_whose_bucket_is_full_is_refused_without_a_call_until_there_is_roo
     for _ in 0..3 {
         until("room", async || world.get(&key, "/v1/url/filter").await.status == 200).await;
     }
-    // A request that costs more than there is room for keeps none from those that cost less.
+    // A request that costs more than the bucket's level does not block cheaper ones.
     let many = json!({ "urls": (0..150).map(|host| format!("h{host}.test")).collect::<Vec<_>>() });
     let key = world.key_with(with(0.001, 2)).await;
     world.get(&key, "/v1/url/filter").await.expect(200);

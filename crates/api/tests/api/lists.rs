@@ -1,4 +1,4 @@
-//! Lists in pages: each item once, by the cursor of the page before.
+//! Lists in pages: each item once, by the previous page's cursor.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
     for hours in [5, 3, 1, 4, 2] {
         schedule(format!("every {hours}"), &format!("{hours}h")).await;
     }
-    // Before what is read, and behind it.
+    // Before and after the position that was read.
     let found = walk(&world, &key, ("/v1/url/filter", "filters"), async |number| {
         filter(format!("A{number}")).await;
         filter(format!("z{number}")).await;
@@ -64,7 +64,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
         site(format!("a{number}.test")).await;
     });
     let found = found.await;
-    // The one for every host comes first.
+    // The one for every host is first.
     assert_eq!(found[0].get("site"), None);
     assert_eq!(names(&found[1..], "site"), ["b.test", "d.test", "f.test", "h.test", "j.test"]);
     let found = walk(&world, &key, ("/v1/url/schedule", "schedules"), async |number| {
@@ -74,7 +74,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
     assert_eq!(names(&found.await, "name"), expected);
 
     for path in ["/v1/url/filter", "/v1/url/robots", "/v1/url/schedule"] {
-        // As before, all come where no limit is given.
+        // As before, all are returned if there is no limit.
         let all = world.get(&key, path).await.expect(200);
         assert_eq!(all.get("next"), None, "{path}");
         let page = world.get(&key, &format!("{path}?limit=1")).await.expect(200);
@@ -103,7 +103,7 @@ async fn the_hosts_of_a_crawl_come_page_by_page() {
     for (number, host) in hosts.iter().enumerate() {
         // As Postgres holds hashes: in their order as signed numbers.
         let hash = (everytab_frontier::site_hash(host) ^ (1 << 63)).cast_signed();
-        // Three of one time each.
+        // Three with the same time each.
         world.sql(&format!(
             "with crawl as (select crawl from everytab.crawls where id = '{crawl}'),
              host as (insert into everytab.frontier_hosts (slot, host_hash, site_hash, hostname,

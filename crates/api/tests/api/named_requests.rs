@@ -45,7 +45,7 @@ async fn each_door_for_urls_performs_a_named_request_once() {
         assert_eq!(submitted(&world), expected.to_string(), "{path}");
     }
     let (path, body, ..) = &doors[0];
-    // The name of one request is not that of another path's.
+    // An idempotency key for one path is not valid for another.
     send(&world, &key, "request 1", path, body).await.expect_problem(409, "idempotency_mismatch");
     send(&world, &key, "", path, body).await.expect_problem(400, "invalid_parameter");
     let other_key = world.key().await;

@@ -1,4 +1,4 @@
-//! The page at `/`: its files, as they are served, and what it asks for.
+//! The page at `/`: its files, as they are served, and its requests.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// The page is there at once, also over a slow line, and stays small enough to be read.
+/// The page loads immediately, even over a slow line, and stays small enough to read.
 const MOST_BYTES: usize = 40 * 1024;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -33,8 +33,8 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
         };
         assert_eq!(answer.headers["content-type"], kind);
         assert_eq!(answer.headers["content-security-policy"], POLICY);
-        // The policy would refuse what is written into the page, and no address but its own is
-        // in it: the namespaces of SVG are no addresses.
+        // The policy would block inline code, and the page contains only its own address: SVG
+        // namespaces are not addresses.
         let own = answer.text.replace("http://www.w3.org/2000/svg", "");
         for foreign in ["<style", " style=", " onclick=", "innerHTML", "http://", "eval("] {
             assert!(!own.contains(foreign), "{path} has {foreign}");

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::world::{World, generous};
 
 const GOOD: &str = "http://a.test:8081/";
-/// A port of no list, one of the usual list that this key lacks, and one that belongs to mail.
+/// A port on no list, one on the usual list that this key lacks, and one that belongs to mail.
 const BAD: [&str; 3] = ["http://a.test:9000/", "http://a.test/", "https://a.test:25/"];
 
-/// The lines of an answer that were refused for their port.
+/// Returns the lines in a response that were rejected for their port.
 fn refused(answer: &Value) -> Vec<u64> {
     let refused = answer["refused"].as_array().unwrap().iter();
     refused
@@ -47,7 +47,8 @@ async fn a_port_that_a_key_may_not_name_is_refused_at_every_door() {
 
     let settings = world.get(&key, "/v1/settings").await.expect(200);
     assert_eq!(settings["key"]["ports"], json!([443, 8081]));
-    // Each crawl of the key follows links to these ports alone, whoever holds its slots.
+    // Each of the key's crawls follows links to these ports alone, whichever worker holds its
+    // slots.
     let ports = world.sql("select distinct settings -> 'ports' from everytab.crawls");
     assert_eq!(ports, "[443, 8081]");
 }
@@ -63,7 +64,7 @@ async fn a_key_may_name_the_ports_of_web_servers_unless_it_has_others() {
         let answer = world.post(&key, "/v1/url", &json!({ "url": GOOD })).await;
         answer.expect_problem(400, "port_not_allowed");
     }
-    // Whose key is not valid learns nothing of ports.
+    // A client with an invalid key learns nothing about ports.
     let other = world.key_with(NewApiKey { ports: vec![8081], ..generous() }).await;
     world.post(&other, "/v1/url", &json!({ "url": GOOD })).await.expect(202);
     let forged = format!("{}{}", &other[..other.len() - 4], "aaaa");

@@ -1,4 +1,4 @@
-//! How often the hosts of a key's crawls are asked.
+//! How often the hosts in a key's crawls get requests.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ async fn a_rate_is_that_of_all_crawls_of_the_key_or_of_one() {
     let one = json!({ "crawl": id, "min_delay_ms": 500 });
     world.post(&key, PATH, &one).await.expect(200);
     assert_eq!(of_crawl(&world), "0.5 500");
-    // What is null is as before.
+    // null resets the value.
     let answer = world.post(&key, PATH, &json!({ "crawl": id, "rate": null })).await.expect(200);
     assert_eq!(answer, json!({ "crawl": id, "rate": null }));
     world.post(&key, PATH, &json!({ "min_delay_ms": null })).await.expect(200);

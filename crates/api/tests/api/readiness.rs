@@ -1,4 +1,4 @@
-//! What `/readyz` tells of the store.
+//! What `/readyz` reports about the store.
 
 use everytab_patience::until;
 

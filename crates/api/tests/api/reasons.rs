@@ -1,4 +1,4 @@
-//! Why the URLs of a crawl failed, and how a client finds them.
+//! Why a crawl's URLs failed, and how a client finds them.
 
 use everytab_frontier::site_hash;
 use serde_json::{Value, json};
@@ -44,8 +44,8 @@ async fn a_crawl_says_why_its_urls_failed_and_the_feed_which_and_what_led_to_the
     let [first, second] = [&page["fetches"][0], &page["fetches"][1]];
     assert_eq!((&first["via"], first.get("certificate")), (&json!("https://a.test/1"), None));
     assert_eq!((second.get("via"), &second["certificate"]), (None, &json!("expired")));
-    // A page looks at so many rows, and the next one goes on there. The last one finds that nothing
-    // has come since the first.
+    // A page reads this many rows, and the next one continues there. The last one finds that
+    // nothing was added since the first.
     let (mut found, mut pages, mut query) = (0, 0, String::new());
     loop {
         let page = world.get(&key, &format!("{feed}?status=404&limit=1000{query}")).await;

@@ -1,4 +1,4 @@
-//! What refusals cost.
+//! The cost of rejected requests.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::world::{World, generous};
 
-/// Requests of each kind.
+/// Requests per kind.
 const REPEATS: usize = 20;
 
 /// The sessions that the service has in Postgres.

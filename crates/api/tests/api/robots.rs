@@ -1,4 +1,4 @@
-//! What keys obey beside robots.txt.
+//! Rules that keys obey in addition to robots.txt.
 
 use serde_json::{Value, json};
 

@@ -35,7 +35,7 @@ async fn a_schedule_is_added_shown_and_removed() {
     for operators in ["store", "owner", "links", "weekdays"] {
         assert_eq!(shown.get(operators), None, "{operators}");
     }
-    // The sites of the list are those of the seeds.
+    // The scope `list` means the seeds' sites.
     let sites = "select jsonb_array_length(settings->'list_sites') from everytab.schedules";
     assert_eq!(world.sql(sites), "2");
     // Without a name it has its id.
@@ -99,7 +99,7 @@ async fn the_same_request_adds_one_schedule_however_often_it_is_sent() {
     assert_eq!(send("two", &nameless).await.expect(200), second);
     send("three", &daily()).await.expect_problem(409, "name_taken");
     assert_eq!(world.sql("select count(*) from everytab.schedules"), "2");
-    // The name of a request is one for all that it may make.
+    // A request's name is one for all that it may make.
     let headers = [("authorization", bearer.as_str()), ("idempotency-key", "one")];
     let body = json!({ "urls": ["a.test"] }).to_string();
     let crawl = world.send("POST", "/v1/crawls", &headers, body).await;

@@ -1,13 +1,13 @@
-//! Compares a value with a schema of the description. It knows the words of JSON Schema that the
+//! Compares a value with a schema in the description. This knows the JSON Schema keywords that the
 //! description uses, and fails on any other.
 
 use serde_json::Value;
 
-/// Words that say nothing of a value.
+/// Keywords that do not restrict a value.
 const REMARKS: [&str; 7] =
     ["description", "example", "examples", "title", "format", "deprecated", "default"];
 
-/// What of a value is not as a schema says, each with its place.
+/// Returns the parts of a value that do not match a schema, each with its location.
 pub(crate) fn problems_of(whole: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(whole, schema, value, "$", &mut found);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Makes a searched crawl with pages of these hosts, titles and texts; returns its id.
+/// Makes a searched crawl with pages with these hosts, titles and texts; returns its id.
 async fn searched(world: &World, key: &str, pages: &[(&str, &str, &str)]) -> String {
     let body = json!({ "urls": ["https://seed.test/"], "settings": { "search": "on" } });
     let started = world.post(key, "/v1/crawls", &body).await.expect(201);
@@ -63,7 +63,7 @@ async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
     assert_eq!(urls(&get("q=%22lazy+dog%22").await), ["https://c.test:8443/2"]);
     assert_eq!(urls(&get("q=fox+-quick+-long").await), ["https://b.test:8443/1"]);
     assert_eq!(urls(&get("q=dog+or+quick").await).len(), 2);
-    // A query that is no words finds nothing, whatever it has.
+    // A query without words finds nothing.
     for nothing in ["-", "!!!", "%26%7C%3A*()", "'", "%00", "%22"] {
         assert_eq!(urls(&get(&format!("q={nothing}")).await).len(), 0, "{nothing}");
     }

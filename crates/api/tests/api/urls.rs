@@ -1,4 +1,4 @@
-//! Single URLs and lists of them.
+//! Single URLs and URL lists.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn a_url_is_accepted_with_an_id_that_says_how_it_stands() {
     assert_eq!(found["crawl"], accepted["crawl"]);
     let again = world.post(&key, "/v1/url", &body).await.expect(202);
     assert_eq!(again["id"], accepted["id"], "the same URL of the same crawl has the same id");
-    // Its key's standing crawl asks for what was submitted alone.
+    // Its key's standing crawl fetches only submitted URLs.
     let crawl = accepted["crawl"].as_str().unwrap();
     let crawl = world.get(&key, &format!("/v1/crawls/{crawl}")).await.expect(200);
     assert_eq!(crawl["settings"]["scope"], "page");

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::world::{Answer, World};
 
-/// Requests of one key that may wait.
+/// Maximum requests that one key may have waiting.
 const SEATS: usize = 32;
 
 /// Sends one request more than may wait, each for as long as the service allows. Returns those that
@@ -48,7 +48,7 @@ async fn who_waits_for_a_url_a_crawl_or_its_feed_hears_of_its_end() {
     assert_eq!(state.expect(200)["state"], "ended");
     let feed = feed.expect(200);
     assert_eq!((&feed["crawl_state"], &feed["fetches"]), (&json!("ended"), &json!([])));
-    // What has ended is no reason to wait.
+    // An ended crawl is not a reason to wait.
     for path in &paths {
         world.get(&key, path).await.expect(200);
     }
@@ -76,7 +76,7 @@ async fn who_submits_a_url_may_wait_for_its_end_in_the_same_request() {
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let settled = in_time("the answer", waiting).await.expect(200);
     assert_eq!((&settled["state"], &settled["crawl"]), (&json!("left"), &json!(crawl)));
-    // What is due when the time is over is accepted all the same.
+    // A URL that is still due when the time is over is accepted anyway.
     let due = world.post(&key, "/v1/url?wait=0.1", &json!({ "url": "b.test" })).await.expect(202);
     assert_eq!(due["state"], "due");
     let wrong = world.post(&key, "/v1/url?wait=61", &json!({ "url": "b.test" })).await;

@@ -144,8 +144,7 @@ async fn a_key_has_ten_webhooks() {
     assert_eq!(refused["detail"], "the limit is 10");
 }
 
-/// What Postgres writes is what the description says, and the id of a URL is that of its
-/// submission.
+/// The events that Postgres writes match the description, and a URL's id is that in its submission.
 #[tokio::test]
 async fn each_event_is_as_the_description_says() {
     let world = World::new().await;

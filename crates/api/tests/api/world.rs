@@ -26,12 +26,12 @@ pub(crate) struct World {
     _folder: Option<TempDir>,
 }
 
-/// An answer of the service.
+/// The service's response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// The body, as far as it is UTF-8.
+    /// The body, if it is UTF-8.
     pub text: String,
     pub bytes: Vec<u8>,
 }
@@ -61,7 +61,7 @@ impl Answer {
     }
 }
 
-/// What a key of a test may do.
+/// A test key's permissions.
 pub(crate) fn generous() -> NewApiKey {
     NewApiKey {
         key: String::new(),
@@ -106,7 +106,7 @@ impl World {
         Self { _folder: Some(folder), ..Self::with_store(&store).await }
     }
 
-    /// As [`Self::new`], with the store of the keys' crawls.
+    /// Like [`Self::new`], with the store for the keys' crawls.
     pub(crate) async fn with_store(store: &str) -> Self {
         let server = shared_for_tests();
         let database = server.fresh_database(Some(&template()));
@@ -151,7 +151,7 @@ impl World {
         self.key_with(generous()).await
     }
 
-    /// Runs a statement as the owner of the database; returns its rows, a line each.
+    /// Runs a statement as the database's owner; returns its rows, a line each.
     pub(crate) fn sql(&self, statement: &str) -> String {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
@@ -210,7 +210,7 @@ impl World {
         self.send("POST", path, &headers, lines).await
     }
 
-    /// Starts a crawl of one page that no worker fetches; returns its id.
+    /// Starts a crawl with one page that no worker fetches; returns its id.
     pub(crate) async fn crawl(&self, key: &str) -> String {
         let body = serde_json::json!({ "urls": ["https://a.test/"] });
         let started = self.post(key, "/v1/crawls", &body).await.expect(201);

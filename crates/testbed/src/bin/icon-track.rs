@@ -1,4 +1,4 @@
-//! The program `icon-track`: lists the URLs of a track, or serves it until SIGTERM.
+//! The program `icon-track`: lists a track's URLs, or serves it until SIGTERM.
 
 use std::{io::Write, process::ExitCode};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Many hosts on loopback for measuring fetchers: names on 127.0.0.1:53, the web on every
-/// 127.x.y.z:80 and :443. For a network namespace of its own.
+/// 127.x.y.z:80 and :443. Run it in a separate network namespace.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -32,9 +32,9 @@ struct Arguments {
 enum Command {
     /// Print every URL, a line each.
     List,
-    /// Print what the URLs do, as JSON.
+    /// Print how the URLs behave, as JSON.
     Expect,
-    /// Serve until SIGTERM, then print what was asked, as JSON.
+    /// Serve until SIGTERM, then print the requests, as JSON.
     Serve,
 }
 

@@ -1,5 +1,5 @@
-//! The files that list crawls and their files: `crawl-data/CRAWL/*.paths.gz`, and the directory of
-//! crawl indexes.
+//! The files that list crawls and their files: `crawl-data/CRAWL/*.paths.gz`, and the directory
+//! with crawl indexes.
 
 use std::{
     fs::{self, File},

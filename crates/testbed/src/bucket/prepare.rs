@@ -18,9 +18,9 @@ use crate::{
     generate::{self, World},
 };
 
-/// The directory of the index tables of all crawls, in a bucket.
+/// The directory with all crawls' index tables, in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
-/// Directories of a recorded crawl that the bucket does not serve.
+/// A recorded crawl's directories that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
 /// The bucket's directory and its newest crawl.
@@ -48,7 +48,7 @@ pub(crate) fn empty(scratch: &Path) -> Result<Prepared, TestbedError> {
     Ok(Prepared { bucket, crawl: String::new() })
 }
 
-/// Creates a bucket with hard links to the files of a recorded crawl.
+/// Creates a bucket with hard links to a recorded crawl's files.
 pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedError> {
     let dir = dir.canonicalize().map_err(TestbedError::file(dir))?;
     let tables = dir.join("index").join(TABLES);

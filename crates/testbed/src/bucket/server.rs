@@ -1,4 +1,4 @@
-//! Serves the bucket over HTTP: GET, HEAD and byte ranges of the files in its directory.
+//! Serves the bucket over HTTP: GET, HEAD and byte ranges for the files in its directory.
 
 use std::{
     convert::Infallible,
@@ -37,14 +37,14 @@ use crate::{
 
 /// Bytes that are read and sent in one piece.
 const CHUNK_BYTES: usize = 64 * 1_024;
-/// Maximum number of open connections; more wait in the backlog.
+/// Maximum open connections; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
 /// Time in which a client must send a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = BoxBody<Bytes, std::io::Error>;
 
-/// A directory behind an HTTP address of 127.0.0.1.
+/// A directory behind an HTTP address on 127.0.0.1.
 pub(crate) struct BucketServer {
     listener: TcpListener,
     port: u16,
@@ -194,7 +194,7 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The part of a file that a Range header requests.
+/// The byte range that a Range header requests.
 #[derive(Debug, Eq, PartialEq)]
 enum RequestedRange {
     Everything,

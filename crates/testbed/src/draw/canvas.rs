@@ -8,12 +8,12 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns the bytes red, green, blue, alpha of every pixel.
+    /// Returns every pixel's bytes: red, green, blue, alpha.
     pub(super) fn rgba(&self) -> Vec<u8> {
         self.pixels.as_flattened().to_vec()
     }
 
-    /// Iterates over the rows of pixels, from the top.
+    /// Iterates over the pixel rows, from the top.
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, [u8; 4]> {
         // A canvas is at least 16 pixels wide, so a row is never empty.
         self.pixels.chunks_exact(self.size.max(1) as usize)
@@ -32,7 +32,7 @@ impl Canvas {
         Self { size: self.size, pixels: self.pixels.iter().map(over).collect() }
     }
 
-    /// Returns the index of the nearest colour in the palette for each pixel.
+    /// Returns each pixel's nearest colour in the palette, by index.
     pub(super) fn indexed(&self, palette: &[[u8; 3]]) -> Vec<u8> {
         let mut last = ([0_u8; 4], None);
         let nearest = |pixel: &[u8; 4]| match last {

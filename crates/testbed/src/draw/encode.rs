@@ -85,7 +85,7 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     colours
 }
 
-/// Packs indexes of `bits` bits, the first in the high bits. Each row starts with a new byte.
+/// Packs indexes with `bits` bits, the first in the high bits. Each row starts with a new byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();
@@ -104,7 +104,7 @@ fn opaque(canvas: &Canvas) -> Vec<u8> {
     canvas.pixels.iter().flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 
-/// Returns the luma of BT.601, in integer arithmetic.
+/// Returns the BT.601 luma, in integer arithmetic.
 fn grey(pixel: &[u8; 4]) -> u8 {
     let [red, green, blue, _] = pixel.map(u32::from);
     ((red * 299 + green * 587 + blue * 114) / 1_000) as u8

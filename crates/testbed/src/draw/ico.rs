@@ -1,6 +1,6 @@
-//! ICO files: a directory of bitmaps (1 to 32 bits with masks) and PNGs.
+//! ICO files: a directory with bitmaps (1 to 32 bits with masks) and PNGs.
 //!
-//! The layout is ICONDIR and ICONDIRENTRY of the Win32 resource format. A bitmap is a
+//! The layout is ICONDIR and ICONDIRENTRY from the Win32 resource format. A bitmap is a
 //! BITMAPINFOHEADER with twice the height, colour rows from the bottom, then the AND mask.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Sets of sizes in icon files, with weights.
+/// Size sets in icon files, with weights.
 const SIZES: [(&[u32], u32); 6] = [
     (&[16], 30),
     (&[32], 20),
@@ -33,7 +33,7 @@ pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
         let png = if *size >= 256 || all_png { plain_png(motif, *size) } else { None };
         let bits = if png.is_some() { 32 } else { bits };
         let image = png.unwrap_or_else(|| bitmap(motif, *size, bits));
-        // A side of 256 is written as 0.
+        // A 256 pixel side is written as 0.
         let side = *size as u8;
         let colours = if bits < 8 { 1_u8 << bits } else { 0 };
         bytes.extend_from_slice(&[side, side, colours, 0, 1, 0]);

@@ -1,5 +1,5 @@
-//! The motif of a host's icons: a background shape, a figure and two colours. Integer arithmetic
-//! only.
+//! The motif in a host's icons: a background shape, a figure and two colours. This uses integer
+//! arithmetic only.
 
 use std::fmt::Write;
 
@@ -25,11 +25,11 @@ enum Figure {
     Diamond,
     Bars,
     Cross,
-    /// Five columns of five cells, mirrored: bit `row * 3 + column` of the left three columns.
+    /// Five columns with five cells, mirrored: bit `row * 3 + column` for the left three columns.
     Cells(u16),
 }
 
-/// The motif of one host.
+/// One host's motif.
 #[derive(Clone, Debug)]
 pub(super) struct Motif {
     background: Background,
@@ -103,7 +103,7 @@ impl Motif {
         Canvas { size, pixels }
     }
 
-    /// Returns the colour at a point. `None` outside of background and figure.
+    /// Returns the colour at a point. `None` outside background and figure.
     fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
         let colour = if self.figure_covers(x, y) {
             self.front
@@ -217,7 +217,7 @@ fn cells_svg(bits: u16) -> String {
     text
 }
 
-/// Turns the premultiplied sums of samples into a straight colour.
+/// Turns premultiplied sample sums into a straight colour.
 fn average(sum: [i64; 4], samples: i64) -> [u8; 4] {
     let hits = sum[3] / 255;
     if hits == 0 {

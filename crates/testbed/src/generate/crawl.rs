@@ -1,4 +1,4 @@
-//! Writes the crawl's files into a directory with the layout of the public bucket.
+//! Writes the crawl's files into a directory with the public bucket's layout.
 //!
 //! A part is a range of hosts that are adjacent in the index. Parts are written concurrently, each
 //! by one thread that keeps little more than one host in memory.
@@ -21,13 +21,13 @@ use super::{
 };
 use crate::{bucket::layout, dice::Dice, error::TestbedError};
 
-/// Number of lines in a crawl's list of index files, as in CC-MAIN-2026-34.
+/// Lines in a crawl's list of index files, as in CC-MAIN-2026-34.
 const LISTED_PATHS: usize = 901;
-/// Maximum number of hosts in a part.
+/// Maximum hosts per part.
 const PART_HOSTS: u64 = 10_000;
-/// Number of WARC files in a part.
+/// WARC files per part.
 const WARC_FILES: u64 = 2;
-/// Minimum number of parts, so that a small crawl also has several.
+/// Minimum parts, so that a small crawl also has several.
 const LEAST_PARTS: u64 = 3;
 
 /// Writes every file of the crawl below `bucket`, which must be an empty directory.
@@ -71,8 +71,8 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     layout::write_collections(bucket, &[CRAWL.to_owned()])
 }
 
-/// Extends the list to the length of Common Crawl's lists, which have 300 lines for each subset and
-/// one odd line. Here several lines are not paths of index files.
+/// Extends the list to the length of Common Crawl's lists, which have 300 lines per subset and one
+/// odd line. Here several lines are not paths of index files.
 fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
     let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
     lines.insert(0, format!("{folder}/"));
@@ -111,7 +111,7 @@ fn warc_name(subset: Subset, part: u64, file: u64) -> String {
     )
 }
 
-/// The files of one subset of a part.
+/// One subset's files in a part.
 struct SubsetFiles {
     index: IndexFileWriter,
     warcs: Vec<WarcFile>,
@@ -144,7 +144,7 @@ impl SubsetFiles {
     ) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
-        // `file` is below the number of files, which is at least one.
+        // `file` is below the file count, which is at least one.
         let Some(warc) = self.warcs.get_mut(file as usize) else { return Ok(()) };
         let written = warc.response(capture)?;
         self.index.row(capture, &written, &warc.name, segment)
@@ -181,7 +181,7 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// Returns the first host of a part, an even number, so that twins are in the same part.
+/// Returns a part's first host, an even number, so that twins are in the same part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {
         return world.hosts();

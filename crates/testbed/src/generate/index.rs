@@ -1,8 +1,7 @@
-//! The columnar index: one parquet file for each part and subset, with the columns of
-//! cc-index-table.
+//! The columnar index: one Parquet file for each part and subset, with cc-index-table's columns.
 //!
-//! The low-level writer of the parquet crate writes one column chunk after the other. Its arrow
-//! feature would compile a dozen more crates for the same bytes.
+//! The parquet crate's low-level writer writes one column chunk after the other. Its arrow feature
+//! would compile a dozen more crates for the same bytes.
 
 use std::{
     fs::File,
@@ -24,9 +23,9 @@ use parquet::{
 use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
-/// Number of rows in a row group: few, so that a file has several groups.
+/// Rows per row group: few, so that a file has several groups.
 const ROW_GROUP_ROWS: usize = 16_384;
-/// The definition level of a present value in an optional column.
+/// The definition level for a present value in an optional column.
 const PRESENT: i16 = 1;
 
 /// An index file that is being written.
@@ -37,7 +36,7 @@ pub(super) struct IndexFileWriter {
     rows: usize,
 }
 
-/// The columns in the order of the real schema: name, kind, and whether it is required.
+/// The columns in the real schema's order: name, kind, and whether it is required.
 const COLUMNS: [(&str, ColumnKind, bool); 31] = [
     ("url_surtkey", ColumnKind::String, true),
     ("url", ColumnKind::String, true),
@@ -72,7 +71,7 @@ const COLUMNS: [(&str, ColumnKind, bool); 31] = [
     ("warc_segment", ColumnKind::String, true),
 ];
 
-/// The type of a column in cc-index-table's schema.
+/// A column's type in cc-index-table's schema.
 #[derive(Clone, Copy)]
 enum ColumnKind {
     String,
@@ -103,7 +102,7 @@ impl ColumnKind {
     }
 }
 
-/// The value of one column in one row.
+/// One column's value in one row.
 enum Cell<'a> {
     Null,
     Bytes(&'a [u8]),
@@ -123,7 +122,7 @@ impl<'a> From<Option<&'a str>> for Cell<'a> {
     }
 }
 
-/// The values of one column in the current row group, and which rows have one.
+/// One column's values in the current row group, and which rows have one.
 struct ColumnChunkWriter {
     values: ChunkValues,
     /// One definition level per row. `None` if the column is required.
@@ -156,7 +155,7 @@ impl ColumnChunkWriter {
             }
             (ChunkValues::Int32(values), Cell::Int32(value)) => values.push(*value),
             (ChunkValues::Int64(values), Cell::Int64(value)) => values.push(*value),
-            // `cells` gives each column its kind; a missing row is an error of the writer.
+            // `cells` gives each column its kind; a missing row is an error in the writer.
             _ => {}
         }
     }
@@ -192,7 +191,7 @@ impl IndexFileWriter {
         Ok(Self { path: path.to_owned(), writer, columns: empty_columns(), rows: 0 })
     }
 
-    /// Adds the row of a capture. Rows must be sorted by `url_surtkey`.
+    /// Adds a capture's row. Rows must be sorted by `url_surtkey`.
     pub(super) fn row(
         &mut self,
         capture: &GeneratedCapture,

@@ -1,13 +1,13 @@
 //! Hostnames as a function of their number, and back.
 //!
-//! Names of rising numbers are in the order of `url_surtkey`, so that a sorted index of any size
-//! can be written without sorting. The number can be computed from a name, so that the name server
+//! Names with rising numbers are ordered by `url_surtkey`, so that a sorted index with any size can
+//! be written without sorting. The number can be computed from a name, so that the name server
 //! needs no list. All names are under `.example`, which is reserved (RFC 2606).
 
 use crate::dice::Dice;
 
-/// Suffixes in the order of their reversed labels, with their share of 1,000 hosts. None may be the
-/// parent of another: see the test.
+/// Suffixes ordered by their reversed labels, with their share in 1,000 hosts. No suffix may be
+/// another's parent: see the test.
 pub(super) const SUFFIXES: [(&str, u64); 20] = [
     ("com.au.example", 20),
     ("com.br.example", 30),
@@ -35,9 +35,9 @@ const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
 const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
-/// Number of letters in the part of a name that encodes its number.
+/// Letters in the part of a name that encodes its number.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// Number of such parts.
+/// How many such parts a name has.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
 /// Labels before a name, with weights.
@@ -52,11 +52,11 @@ const PREFIXES: [(&str, u32); 8] = [
     ("xn--bcher-kva.", 10),
 ];
 
-/// Endings of a name.
+/// A name's endings.
 const TAILS: [&str; 12] =
     ["", "", "", "", "-shop", "-garden", "-hotel", "-media", "-24", "-blog", "-online", "-studio"];
 
-/// The hosts of a generated internet.
+/// A generated internet's hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(super) seed: u64,
@@ -64,7 +64,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world with at most 3,276,800,000 hosts, which is the number of names.
+    /// Creates a world with at most 3,276,800,000 hosts, which is how many names there are.
     pub(crate) fn new(seed: u64, hosts: u64) -> Self {
         Self { seed, hosts: hosts.min(SPACE) }
     }
@@ -73,7 +73,7 @@ impl World {
         self.hosts
     }
 
-    /// Returns the hostname with this number, which must be below the number of hosts.
+    /// Returns the hostname with this number, which must be below the host count.
     pub(crate) fn name(&self, index: u64) -> String {
         if index % 2 == 1 && self.are_twins(index - 1) {
             return format!("www.{}", self.name(index - 1));
@@ -87,7 +87,7 @@ impl World {
         format!("{prefix}{letters}{tail}.{}", self.suffix(index))
     }
 
-    /// Returns the number of a hostname. `None` if it is not a host of this world.
+    /// Returns a hostname's number. `None` if it is not a host in this world.
     pub(crate) fn index_of(&self, host: &str) -> Option<u64> {
         let (front, _) = SUFFIXES
             .iter()
@@ -102,7 +102,7 @@ impl World {
             .find(|index| *index < self.hosts && self.name(*index) == host)
     }
 
-    /// Returns the suffix of the host with this number.
+    /// Returns the suffix for the host with this number.
     pub(super) fn suffix(&self, index: u64) -> &'static str {
         let total: u64 = SUFFIXES.iter().map(|(_, share)| share).sum();
         let reached = u128::from(index) * u128::from(total) / u128::from(self.hosts.max(1));

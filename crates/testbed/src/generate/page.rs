@@ -14,12 +14,12 @@ pub(super) struct GeneratedPage {
     /// Other header fields.
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
-    /// The name of the charset in the index.
+    /// The charset's name in the index.
     pub(super) charset: &'static str,
     pub(super) language: &'static str,
 }
 
-/// Returns the page of a host, chosen by the dice.
+/// Returns a host's page, chosen by the dice.
 pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     let script = text::of_suffix(suffix, dice);
     let charset = text::charset(script, dice);
@@ -114,7 +114,7 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// Returns the longest label of the hostname, except common prefixes, as the site's name.
+/// Returns the hostname's longest label, except common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))

@@ -1,14 +1,14 @@
-//! The captures of a host: its home page, once or several times, and rows that are not home pages.
+//! A host's captures: its home page, once or several times, and rows that are not home pages.
 
 use super::{names::World, page, surt};
 use crate::dice::Dice;
 
-/// Seconds since 1970 at the start of the crawl: 2026-01-12T00:00:00Z.
+/// The crawl's start: 2026-01-12T00:00:00Z, in seconds since 1970.
 const CRAWL_START: u64 = 1_768_176_000;
-/// The duration of the crawl: 11 days.
+/// The crawl's duration: 11 days.
 const CRAWL_SECONDS: u64 = 11 * 86_400;
 
-/// The subset of the crawl to which a capture belongs.
+/// The crawl subset to which a capture belongs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Subset {
     CrawlDiagnostics,
@@ -38,7 +38,7 @@ pub(super) struct GeneratedCapture {
     pub(super) port: Option<u16>,
     pub(super) path: String,
     pub(super) query: Option<String>,
-    /// Time of the capture, in seconds since the start of the crawl.
+    /// The capture's time, in seconds since the crawl's start.
     pub(super) second: u64,
     pub(super) status: u16,
     pub(super) redirect: Option<String>,
@@ -58,20 +58,19 @@ impl GeneratedCapture {
         format!("{scheme}://{}{port}{}{query}", self.host, self.path)
     }
 
-    /// Returns the time of the capture in microseconds since 1970.
+    /// Returns the capture's time in microseconds since 1970.
     pub(super) fn fetch_time_us(&self) -> i64 {
         ((CRAWL_START + self.second) * 1_000_000) as i64
     }
 
-    /// Returns the time of the capture, such as `2026-01-12T00:00:00Z`. The whole crawl is in one
-    /// month.
+    /// Returns the capture's time, such as `2026-01-12T00:00:00Z`. The whole crawl is in one month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
-/// Formats a second of the crawl as `20260112000000`.
+/// Formats a second in the crawl as `20260112000000`.
 pub(super) fn stamp(second: u64) -> String {
     let [day, hour, minute, second] = clock(second);
     format!("202601{day:02}{hour:02}{minute:02}{second:02}")
@@ -81,8 +80,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// Returns all captures of the host with this number (of both hosts, if it is the even number of
-/// twins), in the order of the index: by key, then by time.
+/// Returns all captures for the host with this number (for both hosts, if it is the twins' even
+/// number), in index order: by key, then by time.
 pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -92,9 +91,9 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     found
 }
 
-/// Share of hosts whose home page redirects to [`HOME_BELOW`] on the live web, in thousandths.
+/// How many hosts in a thousand redirect their home page to [`HOME_BELOW`] on the live web.
 const HOME_REDIRECTS: u64 = 60;
-/// Path of such a home page.
+/// Path for such a home page.
 const HOME_BELOW: &str = "/home/";
 
 /// Live response for a home page: the page that the crawl captured, or a redirect to it.

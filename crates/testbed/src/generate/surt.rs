@@ -1,14 +1,14 @@
 //! SURT keys (sort-friendly URI reordering transform) as in the index: host labels reversed, `www.`
 //! removed, path and query in lower case.
 
-/// Returns the key of a host: `com,example` for `www.example.com`.
+/// Returns a host's key: `com,example` for `www.example.com`.
 pub(super) fn of_host(host: &str) -> String {
     let bare = host.strip_prefix("www.").unwrap_or(host);
     let labels: Vec<_> = bare.rsplit('.').collect();
     labels.join(",")
 }
 
-/// Returns the key of a URL: `com,example)/path?query`.
+/// Returns a URL's key: `com,example)/path?query`.
 pub(super) fn of_url(host: &str, path: &str, query: Option<&str>) -> String {
     let path = match path.strip_suffix('/') {
         Some("") | None => path,

@@ -4,7 +4,7 @@ use encoding_rs::Encoding;
 
 use crate::dice::Dice;
 
-/// A script: words, the charsets that can encode them, and the language code of the index.
+/// A script: words, the charsets that can encode them, and the index's language code.
 pub(super) struct Script {
     pub(super) language: &'static str,
     pub(super) words: &'static [&'static str],
@@ -190,7 +190,7 @@ const MANY: Script = Script {
     space: " ",
 };
 
-/// Returns the script of a site with this suffix.
+/// Returns the script for a site with this suffix.
 pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
     match suffix {
         "de.example" => &GERMAN,
@@ -209,7 +209,7 @@ pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
 }
 
 impl Script {
-    /// Returns a text of `count` words.
+    /// Returns a text with `count` words.
     pub(super) fn words(&self, count: u64, dice: &mut Dice) -> String {
         let mut text = String::new();
         for at in 0..count {
@@ -233,7 +233,7 @@ pub(super) enum Declared {
     Nowhere,
 }
 
-/// The charset of a page: label, encoding, and where it is declared.
+/// A page's charset: label, encoding, and where it is declared.
 pub(super) struct PageCharset {
     pub(super) label: &'static str,
     pub(super) encoding: &'static Encoding,

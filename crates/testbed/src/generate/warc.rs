@@ -24,12 +24,12 @@ pub(super) struct WarcFile {
     offset: u64,
 }
 
-/// The index columns of a record.
+/// A record's index columns.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenRecord {
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// The SHA-1 of the payload, in base 32.
+    /// The payload's SHA-1, in base 32.
     pub(super) digest: String,
     pub(super) record_id: [u8; 16],
 }
@@ -53,7 +53,7 @@ impl WarcFile {
         Ok(warc)
     }
 
-    /// Writes the `response` record of a capture.
+    /// Writes a capture's `response` record.
     pub(super) fn response(
         &mut self,
         capture: &GeneratedCapture,
@@ -140,7 +140,7 @@ fn record_id(labels: &[&str]) -> [u8; 16] {
     let digest = hash.finalize();
     let mut id = [0; 16];
     id.copy_from_slice(&digest[..16]);
-    // A UUID of version 8 (custom, RFC 9562), made from a hash.
+    // A version 8 UUID (custom, RFC 9562), made from a hash.
     id[6] = (id[6] & 0x0f) | 0x80;
     id[8] = (id[8] & 0x3f) | 0x80;
     id
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn digests_are_written_as_in_the_index() {
-        // The SHA-1 of an empty payload, as in many rows of the real index.
+        // An empty payload's SHA-1, as in many rows in the real index.
         assert_eq!(base32(&Sha1::digest(b"")), "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
     }
 }

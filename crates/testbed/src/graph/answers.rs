@@ -1,6 +1,6 @@
-//! The response to a request to a host of the graph.
+//! The response to a request to a host in the graph.
 //!
-//! Does not depend on connections, or on names that are not a host's.
+//! This does not depend on connections, or on names that are not a host's.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Size of the robots.txt that is a trap, in bytes.
+/// Size in bytes of the robots.txt that is a trap.
 const HUGE_ROBOTS_BYTES: usize = 30 << 20;
-/// Labels that separate the draws of responses from others.
+/// Labels that separate draws for responses from other draws.
 const TIME_DRAW: u64 = 50;
 const STATUS_DRAW: u64 = 51;
 
@@ -66,8 +66,7 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
 }
 
 impl SiteGraph {
-    /// Returns the response of a page. For a page that is 503 at first, this is the second
-    /// response.
+    /// Returns a page's response. For a page that is 503 at first, this is the second response.
     pub(super) fn content(&self, page: GraphPage, day: u32) -> GraphAnswer {
         if let Some(to) = self.redirect(page) {
             let mut dice = Dice::of_numbers([self.seed, STATUS_DRAW, page.host, page.page]);
@@ -149,8 +148,8 @@ impl SiteGraph {
         named.into_iter().chain(entries).collect()
     }
 
-    /// Returns the response time for a target: 0.75 to 1.25 times the host's mean, within the
-    /// bounds of slow hosts.
+    /// Returns a target's response time: 0.75 to 1.25 times the host's mean, within the bounds for
+    /// slow hosts.
     fn time_of_answer(&self, host: u64, target: &str) -> Duration {
         let mean = self.response_time(host).as_millis() as u64;
         if mean == 0 {
@@ -172,7 +171,7 @@ fn seconds(ms: u128) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns comments up to the size of a huge robots.txt.
+/// Returns comments up to a huge robots.txt's size.
 fn comments() -> &'static [u8] {
     static COMMENTS: OnceLock<Vec<u8>> = OnceLock::new();
     COMMENTS.get_or_init(|| {

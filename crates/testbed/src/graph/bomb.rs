@@ -1,15 +1,15 @@
 //! A gzip bomb: a GiB that is compressed to one MB.
 //!
-//! Does not depend on the content of the bomb.
+//! This does not depend on the bomb's content.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// Size in bytes of the piece that a gzip bomb repeats, and the number of repetitions.
+/// The piece that a gzip bomb repeats: its size in bytes, and how often.
 const BOMB_PIECE_BYTES: usize = 1 << 20;
 const BOMB_PIECES: usize = 1 << 10;
 
-/// Returns a gzip member of [`BOMB_PIECES`] equal pieces of these bytes and spaces, compressed
+/// Returns a gzip member with [`BOMB_PIECES`] equal pieces of these bytes and spaces, compressed
 /// once.
 pub(super) fn bomb_of(start: &[u8]) -> Bytes {
     let mut piece = start.to_vec();

@@ -1,8 +1,8 @@
 //! Pages whose bodies end early or whose codings do not match their heads, as on real servers:
 //! `/broken/KIND/SIZE`.
 //!
-//! Each page has a title, and near its start a link to a page to which nothing else links. Does not
-//! depend on how a response is written to the wire.
+//! Each page has a title, and near its start a link to a page to which nothing else links. This
+//! does not depend on how a response is written to the wire.
 
 use std::io::Write;
 
@@ -15,13 +15,13 @@ use flate2::{
 use super::reply::{BodyEnd, GraphAnswer};
 use crate::dice::Dice;
 
-/// Label that separates the draws of these pages from others.
+/// Label that separates draws for these pages from other draws.
 const BROKEN_BODY_DRAW: u64 = 61;
 
-/// The first bytes of Brotli with a dictionary.
+/// The first bytes in Brotli with a dictionary.
 const DICTIONARY_START: &[u8] = b"\xff\x44\x43\x42";
 
-/// The part of a body that a client can decode.
+/// How much of a body a client can decode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BodyLeft {
     /// The whole page.
@@ -39,22 +39,22 @@ macro_rules! broken_bodies {
         pub enum BrokenBody { $($(#[$doc])* $variant,)+ }
 
         impl BrokenBody {
-            /// Every kind, in the order of declaration.
+            /// Every kind, in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// Returns the stable name, which is a segment of its URLs.
+            /// Returns the stable name, which is a segment in its URLs.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the value of `Content-Encoding`. Empty if there is none.
+            /// Returns the value for `Content-Encoding`. Empty if there is none.
             #[must_use]
             pub fn coding(self) -> &'static str {
                 match self { $(Self::$variant => $coding,)+ }
             }
 
-            /// Returns the part of the body that a client can decode.
+            /// Returns how much of the body a client can decode.
             #[must_use]
             pub fn left(self) -> BodyLeft {
                 match self { $(Self::$variant => BodyLeft::$left,)+ }
@@ -67,23 +67,23 @@ macro_rules! broken_bodies {
     };
 }
 
-// The columns: name, Content-Encoding, decodable part, end of the body on the wire.
+// The columns: name, Content-Encoding, decodable part, how the body ends on the wire.
 broken_bodies! {
     /// Correct gzip.
     Gzip "gzip" "gzip" Whole Whole;
     /// gzip without its trailer.
     NoTrailer "no-trailer" "gzip" Whole Whole;
-    /// gzip with half of its trailer.
+    /// gzip with half its trailer.
     HalfTrailer "half-trailer" "gzip" Whole Whole;
     /// gzip with a wrong checksum.
     WrongSum "wrong-sum" "gzip" Whole Whole;
     /// gzip with a wrong length.
     WrongLength "wrong-length" "gzip" Whole Whole;
-    /// gzip of two members.
+    /// gzip with two members.
     TwoMembers "two-members" "gzip" Whole Whole;
     /// gzip inside gzip.
     Twice "twice" "gzip, gzip" Whole Whole;
-    /// The first half of gzip.
+    /// The first half of a gzip file.
     HalfGzip "half-gzip" "gzip" Start Whole;
     /// `deflate` as in the standard.
     Zlib "zlib" "deflate" Whole Whole;
@@ -99,21 +99,21 @@ broken_bodies! {
     Unended "unended" "" Whole Unended;
     /// gzip with a Content-Length that is too large.
     GzipTooShort "gzip-too-short" "gzip" Whole LengthTooLong;
-    /// The first half of gzip, after which the connection ends.
+    /// The first half of a gzip file, after which the connection ends.
     HalfUnended "half-unended" "gzip" Start Unended;
     /// A page that is not encoded.
     NotGzip "not-gzip" "gzip" Coded Whole;
     /// A coding that needs a dictionary.
     Dictionary "dictionary" "dcb" Coded Whole;
-    /// The header of gzip, after which the connection ends.
+    /// A gzip header, after which the connection ends.
     HeadOfGzip "head-of-gzip" "gzip" Coded Unended;
 }
 
 impl BrokenBody {
-    /// The approximate sizes of pages in bytes.
+    /// Approximate page sizes in bytes.
     pub const SIZES: [usize; 3] = [3_000, 60_000, 300_000];
 
-    /// Returns the target of a page.
+    /// Returns a page's target.
     #[must_use]
     pub fn target(self, size: usize) -> String {
         format!("/broken/{}/{size}", self.as_str())
@@ -152,7 +152,7 @@ impl BrokenBody {
         .into_bytes()
     }
 
-    /// Returns the bytes of the body on the wire.
+    /// Returns the body's bytes on the wire.
     #[must_use]
     pub fn wire(self, size: usize) -> Vec<u8> {
         let page = self.page(size);
@@ -188,7 +188,7 @@ impl BrokenBody {
     }
 }
 
-/// Returns the response for a target below `/broken/`. `None` if there is no such page.
+/// Returns the response for a target below `/broken/`. `None` if this page does not exist.
 pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     let page = |title: &str, links: &[String]| {
         let links: String =

@@ -10,15 +10,15 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Bytes of the text from which pages take pieces.
+/// Bytes in the text from which pages take pieces.
 const TEXT_BYTES: usize = 1 << 16;
-/// Maximum number of bytes in a paragraph.
+/// Maximum bytes in a paragraph.
 const PARAGRAPH_BYTES: usize = 600;
-/// Label that separates the draws of spellings and text from others.
+/// Label that separates draws for spellings and text from other draws.
 const HTML_DRAW: u64 = 40;
 
 impl SiteGraph {
-    /// Returns the bytes of a page.
+    /// Returns a page's bytes.
     pub(super) fn html(&self, page: GraphPage, day: u32) -> String {
         let mut dice = Dice::of_numbers([self.seed, HTML_DRAW, page.host, page.page]);
         let mean = self.settings.page_bytes;
@@ -59,7 +59,7 @@ impl SiteGraph {
         html
     }
 
-    /// Returns the URLs of a host's trap to which its home page links.
+    /// Returns the URLs in a host's trap to which its home page links.
     pub(super) fn trap_entries(&self, host: u64) -> Vec<String> {
         match self.trap(host) {
             Some(Trap::LinkFarm) => {
@@ -93,7 +93,7 @@ impl SiteGraph {
         };
     }
 
-    /// Returns the origin of a host, sometimes with its default port.
+    /// Returns a host's origin, sometimes with its default port.
     fn origin_with_port(&self, host: u64, dice: &mut Dice) -> String {
         let port = match self.has_https(host) {
             _ if !dice.permille(u64::from(self.settings.variants)) => "",
@@ -104,7 +104,7 @@ impl SiteGraph {
     }
 }
 
-/// Returns a target in another spelling of the same key.
+/// Returns a target in another spelling with the same key.
 fn other_spelling(target: &str, dice: &mut Dice) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let session = dice.next();

@@ -1,11 +1,11 @@
-//! The links of a page: first those of the trees that make all pages reachable, then random ones.
+//! A page's links: first those in the trees that make all pages reachable, then random ones.
 //!
-//! Does not depend on how a link is written.
+//! This does not depend on how a link is written.
 
 use super::world::{CHILDREN_OF_A_HOME, GraphPage, PageKind, SiteGraph};
 use crate::dice::Dice;
 
-/// Labels that separate the draws of links from others.
+/// Labels that separate draws for links from other draws.
 const LINK_DRAW: u64 = 30;
 const REDIRECT_DRAW: u64 = 31;
 
@@ -16,11 +16,11 @@ pub(super) enum GraphLinkKind {
     Anchor,
     /// A link with `rel=nofollow`.
     NofollowAnchor,
-    /// An image of the page.
+    /// An image on the page.
     Picture,
 }
 
-/// A link of a page.
+/// A link on a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct GraphLink {
     pub(super) to: GraphPage,
@@ -28,7 +28,7 @@ pub(super) struct GraphLink {
 }
 
 impl SiteGraph {
-    /// Returns the links of a page, in order. Only HTML pages have any.
+    /// Returns a page's links, in order. Only HTML pages have any.
     pub(super) fn links(&self, page: GraphPage) -> Vec<GraphLink> {
         let anchor = |to| GraphLink { to, kind: GraphLinkKind::Anchor };
         let mut links: Vec<GraphLink> = self
@@ -80,8 +80,8 @@ impl SiteGraph {
         hosts.map(move |number| first + number).chain(sites.map(|site| self.first_host(site)))
     }
 
-    /// Returns a page to which any page may link: usually of the same host, otherwise of its site
-    /// or of any.
+    /// Returns a page to which any page may link: usually on the same host, otherwise on its site
+    /// or on any.
     fn random_page(&self, host: u64, dice: &mut Dice) -> GraphPage {
         let host = match dice.below(10) {
             0..8 => host,

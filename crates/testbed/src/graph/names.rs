@@ -1,24 +1,24 @@
 //! Hosts and sites by number, and their names.
 //!
-//! Hosts are numbered site by site. The name of a site's first host is the site's name, optionally
-//! with `www.`; the others have the prefix `h` and their number. So the number can be computed from
-//! a name, and the name server needs no list. The label of a site identifies it as a testbed's, so
-//! that no name of a world exists in the real internet by chance.
+//! Hosts are numbered site by site. A site's first host has the site's name, optionally with
+//! `www.`; the others have the prefix `h` and their number. So the number can be computed from a
+//! name, and the name server needs no list. A site's label identifies it as a testbed's, so that no
+//! name in a world exists in the real internet by chance.
 
 use crate::dice::Dice;
 
-/// The words in names of sites and paths.
+/// Words for site names and paths.
 pub(super) const WORDS: [&str; 16] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "ocean", "pines",
 ];
-/// The suffix of each site's label.
+/// Suffix for each site's label.
 const LABEL_END: &str = "-everytab-testbed";
-/// Labels that separate the draws of names from others.
+/// Labels that separate draws for names from other draws.
 const NAME_DRAW: u64 = 1;
 const WWW_DRAW: u64 = 2;
 
-/// The hosts and sites of a world.
+/// A world's hosts and sites.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     seed: u64,
@@ -40,15 +40,15 @@ impl Names {
         Self { seed, hosts, sites, suffixes }
     }
 
-    /// Returns the first host of a site, or the number of hosts for the site after the last one. A
-    /// site has one host, and a share of the other hosts that grows with its number.
+    /// Returns a site's first host, or the host count for the site after the last one. A site has
+    /// one host, and a share of the other hosts that grows with its number.
     pub(super) fn first_host(&self, site: u64) -> u64 {
         let (site, sites) = (u128::from(site), u128::from(self.sites));
         let more = u128::from(self.hosts - self.sites);
         (site + more * site * site / (sites * sites)) as u64
     }
 
-    /// Returns the site of a host.
+    /// Returns a host's site.
     pub(super) fn site_of(&self, host: u64) -> u64 {
         let (mut low, mut high) = (0, self.sites);
         while high - low > 1 {
@@ -62,7 +62,7 @@ impl Names {
         low
     }
 
-    /// Returns the name of a site: a label and a public suffix.
+    /// Returns a site's name: a label and a public suffix.
     pub(super) fn site_name(&self, site: u64) -> String {
         let mut dice = Dice::of_numbers([self.seed, NAME_DRAW, site]);
         let word = dice.pick(&WORDS);
@@ -71,7 +71,7 @@ impl Names {
         format!("{word}{site}{LABEL_END}.{suffix}")
     }
 
-    /// Returns the name of a host.
+    /// Returns a host's name.
     pub(super) fn host_name(&self, host: u64) -> String {
         let site = self.site_of(host);
         let name = self.site_name(site);

@@ -59,20 +59,20 @@ use crate::behaviour::Behaviour;
 /// The links that a crawl follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleScope {
-    /// No links: only the seeds and the targets of their redirects.
+    /// No links: only the seeds and their redirects' targets.
     Page,
-    /// Links to the host of the page.
+    /// Links to the page's host.
     Host,
-    /// Links to the site of the page.
+    /// Links to the page's site.
     Site,
-    /// Links to the sites of the seeds.
+    /// Links to the seeds' sites.
     List,
     /// All links.
     Any,
 }
 
 impl OracleScope {
-    /// Parses the name of a scope.
+    /// Parses a scope's name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
@@ -89,7 +89,7 @@ impl OracleScope {
 /// The sitemaps that a crawl reads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleSitemaps {
-    /// None.
+    /// No sitemap.
     Off,
     /// Those named by robots.txt.
     Robots,
@@ -106,13 +106,13 @@ pub struct ClosedCrawl {
     pub scope: OracleScope,
     /// Maximum depth. 0 means only the seeds.
     pub depth: u16,
-    /// Whether the images of pages are kept.
+    /// Whether pages' images are kept.
     pub keeps_images: bool,
     /// Whether nofollow is ignored.
     pub ignores_nofollow: bool,
     /// The sitemaps that are read.
     pub sitemaps: OracleSitemaps,
-    /// The day of the crawl.
+    /// The crawl's day.
     pub day: u32,
 }
 
@@ -127,7 +127,7 @@ impl ClosedCrawl {
     }
 }
 
-/// The total of a crawl that counts a record.
+/// The crawl total that counts a record.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ExpectedEnding {
     /// Fetched, and its record was kept.
@@ -140,7 +140,7 @@ pub enum ExpectedEnding {
     Left,
 }
 
-/// The record of one URL that a crawl must have.
+/// One URL's record that a crawl must have.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct ExpectedFetch {
     /// The normalized URL.
@@ -149,7 +149,7 @@ pub struct ExpectedFetch {
     pub ending: ExpectedEnding,
     /// The outcome's name.
     pub outcome: &'static str,
-    /// SHA-256 of the body without codings. `None` if there is no response with a body.
+    /// The body's SHA-256 without codings. `None` if there is no response with a body.
     pub sha256: Option<[u8; 32]>,
     /// The minimum depth at which the URL is reached.
     pub depth: u16,
@@ -170,12 +170,12 @@ struct Reached {
 enum Due {
     Page(Reached),
     Sitemap(GraphSitemap, u16),
-    /// The URL that sets the cookie of a page.
+    /// The URL that sets a page's cookie.
     Check(GraphPage, u16),
 }
 
-/// Iterates over the records that a crawl must have, each URL once, by depth. Takes one bit for
-/// each page of each reached host.
+/// Iterates over the records that a crawl must have, each URL once, by depth. Takes one bit per
+/// page on each reached host.
 pub struct Oracle<'a> {
     graph: &'a SiteGraph,
     crawl: ClosedCrawl,
@@ -208,7 +208,7 @@ impl SiteGraph {
         oracle
     }
 
-    /// Returns the trap of a normalized URL. `None` if it belongs to no trap.
+    /// Returns a normalized URL's trap. `None` if it belongs to no trap.
     #[must_use]
     pub fn trap_of_url(&self, url: &str) -> Option<Trap> {
         let (_, rest) = url.split_once("://")?;
@@ -221,7 +221,7 @@ impl SiteGraph {
         is_of_it.then_some(trap)
     }
 
-    /// Returns the result of every URL of a host, if it is the same for all.
+    /// Returns the result for every URL on a host, if it is the same for all.
     fn ending_of_host(&self, host: u64) -> Option<(ExpectedEnding, &'static str)> {
         match self.host_behaviour(host) {
             Behaviour::Fine => {}
@@ -236,7 +236,7 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the result of a page.
+    /// Returns a page's result.
     fn ending(&self, page: GraphPage) -> (ExpectedEnding, &'static str) {
         if let Some(ending) = self.ending_of_host(page.host) {
             return ending;
@@ -265,7 +265,7 @@ impl Oracle<'_> {
             return;
         }
         *word |= bit;
-        // URLs with the depth of the page that led to them come before deeper ones.
+        // URLs with the same depth as the page that led to them are before deeper ones.
         if is_redirect {
             self.due.push_front(Due::Page(reached));
         } else {
@@ -279,7 +279,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Adds the sitemaps of a page's host when the page is processed.
+    /// Adds the sitemaps on a page's host when the page is processed.
     fn tell_sitemaps(&mut self, from: Reached) {
         let host = from.page.host;
         let is_read = self.crawl.sitemaps != OracleSitemaps::Off
@@ -299,7 +299,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Adds the entries of a sitemap, and returns its record.
+    /// Adds a sitemap's entries, and returns its record.
     fn read_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) -> ExpectedFetch {
         let (graph, url) = (self.graph, self.graph.sitemap_url(sitemap));
         let expected = |(ending, outcome), sha256| ExpectedFetch {
@@ -331,7 +331,7 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
-    /// Returns the record of the existing URL that sets the cookie of a page.
+    /// Returns the record for the existing URL that sets a page's cookie.
     fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
         let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
         let body = GraphAnswer::redirect(302, String::new()).body;

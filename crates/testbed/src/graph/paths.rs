@@ -1,31 +1,31 @@
 //! Converts between pages and their targets (path and query).
 //!
-//! Each page has exactly one target in the normal form of a crawler's key. A target in another
-//! spelling of the same key refers to the same page; any other target refers to none.
+//! Each page has exactly one target in the normal form for a crawler's key. A target in another
+//! spelling with the same key refers to the same page; any other target refers to no page.
 
 use super::{
     names::WORDS,
     world::{GraphPage, PageKind, SiteGraph},
 };
 
-/// Parameters that are not part of a page's target: sessions and campaigns.
+/// Parameters that do not belong to a page's target: sessions and campaigns.
 const IGNORED: [&str; 4] = ["phpsessid", "jsessionid", "gclid", "fbclid"];
 
 impl SiteGraph {
-    /// Returns the normalized URL of a page, which is a crawler's key for it.
+    /// Returns a page's normalized URL, which is a crawler's key for it.
     #[must_use]
     pub fn url(&self, page: GraphPage) -> String {
         format!("{}{}", self.origin(page.host), self.target(page))
     }
 
-    /// Returns scheme and name of a host, without a final slash.
+    /// Returns a host's scheme and name, without a final slash.
     #[must_use]
     pub fn origin(&self, host: u64) -> String {
         let scheme = if self.has_https(host) { "https" } else { "http" };
         format!("{scheme}://{}", self.host_name(host))
     }
 
-    /// Returns the normalized path and query of a page.
+    /// Returns a page's normalized path and query.
     pub(super) fn target(&self, page: GraphPage) -> String {
         let number = page.page;
         let word = |number: u64| WORDS[(number % WORDS.len() as u64) as usize];
@@ -54,8 +54,8 @@ impl SiteGraph {
         (number < self.pages_of(host) && self.target(page) == target).then_some(page)
     }
 
-    /// Returns the page that a URL refers to, in any spelling that has its key: with the scheme of
-    /// its host, and without dot segments and fragment, which clients remove before they send a
+    /// Returns the page to which a URL refers, in any spelling that has its key: with its host's
+    /// scheme, and without dot segments and fragment, which clients remove before they send a
     /// request.
     #[must_use]
     pub fn page_of_url(&self, url: &str) -> Option<GraphPage> {
@@ -71,7 +71,7 @@ impl SiteGraph {
     }
 }
 
-/// Returns the number in the last run of digits, such as a page's.
+/// Returns the number in the last digits, such as a page's.
 fn last_number(target: &str) -> Option<u64> {
     let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
     let digits = target.get(..end)?;

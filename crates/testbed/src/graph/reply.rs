@@ -1,4 +1,4 @@
-//! A response of a graph of sites, before it is written to the wire.
+//! A response from a graph of sites, before it is written to the wire.
 
 use std::time::Duration;
 

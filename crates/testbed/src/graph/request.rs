@@ -1,8 +1,8 @@
-//! The parts of a request to a graph of sites on which its response depends.
+//! The parts in a request to a graph of sites on which its response depends.
 
 use super::world::GraphPage;
 
-/// A request to a host of the graph, or of one of its link farms.
+/// A request to a host in the graph, or in one of its link farms.
 pub(crate) struct GraphRequest<'a> {
     /// The hostname in lower case.
     pub(crate) host: &'a str,

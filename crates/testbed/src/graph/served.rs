@@ -1,8 +1,8 @@
 //! A world that is served: the day, and the pages that were refused once.
 //!
 //! This is the only state. It decides whether a page that is 503 at first is refused again, but
-//! never the content of a page. So the result of a crawl that requests such a page twice does not
-//! depend on it.
+//! never a page's content. So the result of a crawl that requests such a page twice does not depend
+//! on it.
 
 use std::{
     collections::HashSet,
@@ -18,10 +18,10 @@ use super::{
     world::{GraphPage, SiteGraph},
 };
 
-/// Maximum number of remembered pages; further ones are not refused at all.
+/// Maximum remembered pages; further ones are not refused at all.
 const MAX_REFUSED: usize = 1 << 20;
 
-/// A world and the state of serving it.
+/// A world and its serving state.
 #[derive(Debug)]
 pub(crate) struct ServedGraph {
     pub(crate) graph: SiteGraph,

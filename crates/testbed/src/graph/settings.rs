@@ -1,9 +1,9 @@
-//! The settings of a graph of sites. Shares are in thousandths.
+//! The settings for a graph of sites. Shares are in thousandths.
 
 use super::traps::Trap;
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// Distribution of the pages over the hosts.
+/// How pages are distributed over the hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PageSpread {
     /// Every host has the same number, except for the remainder.
@@ -11,39 +11,38 @@ pub enum PageSpread {
     /// Every number from 1 to twice the mean is equally likely; the sum is about the requested
     /// number.
     Uniform,
-    /// The n-th host has one n-th of the first one's pages (Zipf's law), at least one; the sum is
+    /// The n-th host has one n-th of the first one's pages (Zipf's law), at least one; their sum is
     /// about the requested number.
     Zipf,
 }
 
-/// All settings of a graph of sites except the seed.
+/// All settings for a graph of sites except the seed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GraphSettings {
-    /// Number of hosts, at least the number of sites.
+    /// Host count, at least the site count.
     pub hosts: u64,
-    /// Number of sites, at least 1. The first ones have one host, the last ones the most.
+    /// Site count, at least 1. The first ones have one host, the last ones the most.
     pub sites: u64,
-    /// Total number of pages, at least the number of hosts.
+    /// Total page count, at least the host count.
     pub pages: u64,
-    /// Distribution of the pages over the hosts.
+    /// How pages are distributed over the hosts.
     pub spread: PageSpread,
-    /// Number of links in a page, at least 1. Home pages have up to 8 more.
+    /// Links per page, at least 1. Home pages have up to 8 more.
     pub links: u64,
-    /// Mean size of a page in bytes. A page has 0.5 to 1.5 times this, or the size of its links.
+    /// Mean page size in bytes. A page has 0.5 to 1.5 times this, or its links' size.
     pub page_bytes: u64,
-    /// Public suffixes of the sites. A crawler recognizes these sites only if its own list of
-    /// suffixes contains them; the default ones are in the Public Suffix List, two of them in its
-    /// private section.
+    /// The sites' public suffixes. A crawler recognizes these sites only if its own suffix list
+    /// contains them; the default ones are in the Public Suffix List, two in its private section.
     pub suffixes: Vec<String>,
     /// Share of hosts with https; the others have http. Links always use the host's own scheme.
     pub https: u32,
     /// Share of dead hosts, among the hosts on which no other depends.
     pub dead: u32,
-    /// The ways in which hosts are dead, from [`GraphSettings::DEATHS`].
+    /// How hosts can be dead, from [`GraphSettings::DEATHS`].
     pub dead_as: Vec<Behaviour>,
     /// Share of slow hosts; the others respond immediately.
     pub slow: u32,
-    /// Minimum and maximum response time of a slow host, in milliseconds.
+    /// A slow host's minimum and maximum response time, in milliseconds.
     pub slow_ms: (u64, u64),
     /// Share of hosts whose robots.txt has a Crawl-delay.
     pub crawl_delay: u32,
@@ -53,10 +52,10 @@ pub struct GraphSettings {
     pub no_robots: u32,
     /// Share of hosts with sitemaps, which also list hidden pages.
     pub sitemaps: u32,
-    /// Share of leaf pages that redirect to a page of their host. A page is a leaf if it has no
+    /// Share of leaf pages that redirect to a page on their host. A page is a leaf if it has no
     /// children in its host's tree; if pages have many links, nearly all are leaves.
     pub redirect: u32,
-    /// Share of leaf pages that redirect to a page of another host.
+    /// Share of leaf pages that redirect to a page on another host.
     pub redirect_away: u32,
     /// Share of leaf pages that are 404.
     pub not_found: u32,
@@ -68,21 +67,21 @@ pub struct GraphSettings {
     pub nofollow: u32,
     /// Share of leaf pages to which only links with `rel=nofollow` lead.
     pub hidden: u32,
-    /// Share of leaf pages that are media: half are images of the page above them, a quarter are
+    /// Share of leaf pages that are media: half are images on the page above them, a quarter are
     /// linked images, a quarter are PDF files.
     pub media: u32,
-    /// Share of PDF files that are identical to others of their site.
+    /// Share of PDF files that are identical to others on their site.
     pub copies: u32,
     /// Share of leaf pages that forbid keeping a copy: half by a header, half by a meta element.
     pub noarchive: u32,
     /// Share of leaf pages behind a cookie wall.
     pub walled: u32,
-    /// Share of links in another spelling of the same normalized key: with a session, campaign
+    /// Share of links in another spelling with the same normalized key: with a session, campaign
     /// parameters, a fragment, a port, dot segments, escapes.
     pub variants: u32,
     /// Share of pages whose content depends on the day.
     pub changing: u32,
-    /// The traps of the world.
+    /// The world's traps.
     pub traps: Vec<Trap>,
     /// Share of hosts with a trap, taken from `traps` by the host's number.
     pub trap_hosts: u32,
@@ -129,7 +128,7 @@ impl Default for GraphSettings {
 }
 
 impl GraphSettings {
-    /// The ways in which a host of a graph can be dead.
+    /// How a host in a graph can be dead.
     pub const DEATHS: [Behaviour; 5] = [
         Behaviour::DnsNxdomain,
         Behaviour::DnsServfail,
@@ -138,7 +137,7 @@ impl GraphSettings {
         Behaviour::Reset,
     ];
 
-    /// Returns a world whose pages are all fine, without variants of links.
+    /// Returns a world whose pages are all fine, without link variants.
     #[must_use]
     pub fn plain(hosts: u64, sites: u64, pages: u64) -> Self {
         Self {
@@ -160,7 +159,7 @@ impl GraphSettings {
         }
     }
 
-    /// Returns the shares of leaf pages, in the order in which they are drawn.
+    /// Returns the leaf pages' shares, in the order in which they are drawn.
     pub(super) fn leaf_shares(&self) -> [u32; 10] {
         [
             self.redirect,
@@ -207,11 +206,11 @@ impl GraphSettings {
     }
 }
 
-/// Maximum number of pages: enough for the whole web, while products of numbers fit into 64 bits.
+/// Maximum pages: enough for the whole web, while number products fit into 64 bits.
 const MAX_PAGES: u64 = 1 << 40;
-/// Maximum number of links in a page: crawlers read 5,000, and a page has a few more than these.
+/// Maximum links per page: crawlers read 5,000, and a page has a few more than these.
 const MAX_LINKS: u64 = 4_000;
-/// Maximum mean size of a page in bytes.
+/// Maximum mean page size in bytes.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The sitemaps of hosts: which a host has, their locations, and their entries.
+//! Hosts' sitemaps: which a host has, their locations, and their entries.
 //!
-//! They list hidden pages, to which no followed link leads, and some of the others. Does not depend
+//! They list hidden pages, to which no followed link leads, and some others. This does not depend
 //! on traps, which have separate sitemaps.
 
 use std::fmt::Write;
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Number of pages of a host that may be in its sitemaps: the first ones.
+/// How many of a host's pages may be in its sitemaps: the first ones.
 const LISTED_PAGES: u64 = 10_000;
-/// Labels that separate the draws of sitemaps from others.
+/// Labels that separate draws for sitemaps from other draws.
 const SITEMAP_DRAW: u64 = 70;
 const KIND_DRAW: u64 = 71;
 
@@ -26,15 +26,15 @@ const KIND_DRAW: u64 = 71;
 pub enum SitemapKind {
     /// robots.txt names a list in XML.
     Urlset,
-    /// robots.txt names an index of two lists, one of which is gzipped.
+    /// robots.txt names an index with two lists, one gzipped.
     Index,
     /// robots.txt names a list in text.
     Text,
-    /// robots.txt names a list in XML, in which half of the pages are alternates of others.
+    /// robots.txt names a list in XML, in which half the pages are others' alternates.
     Alternates,
     /// `/sitemap.xml` exists, but robots.txt does not name it.
     WellKnown,
-    /// robots.txt names a list on the first host of the site.
+    /// robots.txt names a list on the site's first host.
     Elsewhere,
     /// robots.txt names a URL that redirects to a list in XML.
     Moved,
@@ -61,7 +61,7 @@ pub(super) struct GraphSitemap {
     pub(super) file: SitemapFile,
 }
 
-/// The file of a sitemap.
+/// A sitemap's file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum SitemapFile {
     /// `/sitemap.xml`, which a crawler may request although nothing names it.
@@ -73,9 +73,9 @@ pub(super) enum SitemapFile {
     Packed,
     Text,
     Alternates,
-    /// The sitemap of another host of the site.
+    /// The sitemap on another host of this site.
     Of(u64),
-    /// The source and the target of a redirect.
+    /// A redirect's source and target.
     Old,
     New,
 }
@@ -127,7 +127,7 @@ impl SiteGraph {
         Some(GraphSitemap { at: host, file })
     }
 
-    /// Returns the URL of a sitemap.
+    /// Returns a sitemap's URL.
     pub(super) fn sitemap_url(&self, sitemap: GraphSitemap) -> String {
         format!("{}{}", self.origin(sitemap.at), sitemap.file.target())
     }
@@ -161,8 +161,8 @@ impl SiteGraph {
         files.iter().map(|file| GraphSitemap { at, file: *file }).collect()
     }
 
-    /// Returns the pages that a sitemap lists. Lists in XML also contain the home page of the next
-    /// host, which a crawler must not follow out of its scope.
+    /// Returns the pages that a sitemap lists. Lists in XML also contain the next host's home page,
+    /// which a crawler must not follow outside its scope.
     pub(super) fn pages_in(&self, sitemap: GraphSitemap) -> Vec<GraphPage> {
         let GraphSitemap { at, file } = sitemap;
         let host = match file {
@@ -172,7 +172,7 @@ impl SiteGraph {
         };
         let is_listed = |page: &GraphPage| match self.kind(*page) {
             PageKind::Hidden => true,
-            // It can be an image of a page or a page itself, depending on which is found first.
+            // This can be an image on a page or a page itself, depending on which is found first.
             PageKind::Image => false,
             _ => page.page.is_multiple_of(3),
         };
@@ -189,7 +189,7 @@ impl SiteGraph {
         pages
     }
 
-    /// Returns the response of the sitemap at a target. `None` if there is none.
+    /// Returns the response for the sitemap at a target. `None` if it does not exist.
     pub(super) fn sitemap_at(&self, host: u64, target: &str) -> Option<GraphAnswer> {
         let of_host = || {
             let number = target.strip_prefix("/sitemaps/of/")?.strip_suffix(".xml")?;
@@ -251,7 +251,7 @@ pub(super) fn urlset<T: AsRef<str>>(pages: &[T]) -> String {
     xml
 }
 
-/// Returns an index of sitemaps.
+/// Returns a sitemap index.
 pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     let mut xml = format!(
         "{DECLARATION}<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"

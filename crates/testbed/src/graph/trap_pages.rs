@@ -1,6 +1,6 @@
-//! The responses of the URLs of traps.
+//! Responses for URLs in traps.
 //!
-//! Does not depend on robots.txt, which is part of a host's responses.
+//! This does not depend on robots.txt, which belongs to a host's responses.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,24 +18,24 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Number of links in the page with many.
+/// Links on the page with many.
 const MANY_LINKS: u64 = 12_000;
-/// Number of items in a shop, of which each choice shows one in three.
+/// Items in a shop. Each choice shows one in three.
 const ITEMS: u64 = 60;
-/// Number of values for each filter of a shop.
+/// Values for each filter in a shop.
 const FILTER_VALUES: usize = 6;
-/// Number of hosts to which a host of a link farm links.
+/// Hosts to which a link farm's host links.
 const FARM_LINKS: u64 = 20;
-/// Number of hosts of a link farm.
+/// Hosts per link farm.
 const FARM_HOSTS: u64 = 1_000_000_000;
-/// Number of redirects, or of refreshing pages, after which the loop returns to the first one.
+/// Redirects, or refreshing pages, after which the loop returns to the first one.
 const LOOP_LENGTH: u64 = 3;
 /// Size in bytes of the piece that an endless body repeats.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
-/// Label that separates the draws of traps from others.
+/// Label that separates draws for traps from other draws.
 const TRAP_PAGE_DRAW: u64 = 60;
 
-/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
+/// Returns the response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
@@ -93,7 +93,7 @@ pub(super) fn answer(
     })
 }
 
-/// Returns the response of a host of a link farm.
+/// Returns the response from a link farm's host.
 pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
     if target == "/robots.txt" {
         return GraphAnswer::page(404, "Not Found");
@@ -145,7 +145,7 @@ fn endless_query(rest: &str) -> GraphAnswer {
 }
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    // The session of a page depends on its whole path, so each page has different ones.
+    // A page's session depends on its whole path, so each page has different ones.
     let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
@@ -167,7 +167,7 @@ fn folders(rest: &str) -> GraphAnswer {
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
 }
 
-/// Returns the items of a choice, with links that change each of its filters.
+/// Returns a choice's items, with links that change each filter.
 fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     let chosen = rest.strip_prefix('?').unwrap_or_default();
     let mut dice = trap_dice(graph, host, rest);
@@ -200,7 +200,7 @@ fn trap_dice(graph: &SiteGraph, host: u64, text: &str) -> Dice {
     Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed])
 }
 
-/// Counts the requests of a client by a cookie.
+/// Counts a client's requests by a cookie.
 fn counter(request: &GraphRequest<'_>) -> GraphAnswer {
     let pairs = request.cookie.into_iter().flat_map(|cookie| cookie.split(';'));
     let count = pairs.filter_map(|pair| pair.trim().strip_prefix("count=")?.parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! The responses of the sitemaps of traps.
+//! Responses for sitemaps that are traps.
 //!
-//! Does not depend on the sitemaps of other hosts.
+//! This does not depend on other hosts' sitemaps.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -14,16 +14,16 @@ use super::{
     world::SiteGraph,
 };
 
-/// Number of sitemaps in a loop.
+/// Sitemaps in a loop.
 const LOOP_LENGTH: u64 = 3;
-/// Number of sitemaps in each index of a tree.
+/// Sitemaps in each index in a tree.
 const TREE_WIDTH: u64 = 20;
-/// Number of entries in a sitemap with many: four times the protocol's limit.
+/// Entries in a sitemap with many: four times the protocol's limit.
 const MANY_ENTRIES: u64 = 200_000;
 
-/// Number of sitemaps in a flood.
+/// Sitemaps in a flood.
 const FLOOD_LISTS: u64 = 21;
-/// Number of entries in each: the protocol's limit.
+/// Entries in each: the protocol's limit.
 const FLOOD_ENTRIES: u64 = 50_000;
 
 /// URLs with addresses outside the public internet.
@@ -38,7 +38,7 @@ const SPECIAL: [&str; 8] = [
     "http://0x7f.1/",
 ];
 
-/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
+/// Returns the response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Option<GraphAnswer> {
     let url = |rest: &str| format!("{}{}{rest}", graph.origin(host), trap.prefix());
     let xml = |body: String| GraphAnswer::new(200, "application/xml", body);
@@ -114,13 +114,13 @@ fn entities(page: &str) -> String {
     xml
 }
 
-/// Returns a list whose first element is followed by a GiB of spaces.
+/// Returns a list whose first element precedes a GiB of spaces.
 fn bomb() -> Bytes {
     static BOMB: OnceLock<Bytes> = OnceLock::new();
     BOMB.get_or_init(|| bomb_of(b"<urlset>")).clone()
 }
 
-/// Returns a compact list of pages with these numbers.
+/// Returns a compact list with these page numbers.
 fn list(page: &str, numbers: std::ops::Range<u64>) -> String {
     let mut xml = format!("{DECLARATION}<urlset>");
     for number in numbers {

@@ -1,17 +1,17 @@
 //! The closed list of traps: parts of a host with endless URLs, bytes or waits.
 //!
 //! A host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
-//! them if they are sitemaps; a trap of robots.txt has none. Does not depend on the pages of a
-//! trap.
+//! them if they are sitemaps; a trap in robots.txt has no entries. This does not depend on a trap's
+//! pages.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
-        /// A kind of trap. The names are stable.
+        /// A trap kind. The names are stable.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         pub enum Trap { $($(#[$doc])* $variant,)+ }
 
         impl Trap {
-            /// Every trap, in the order of declaration.
+            /// Every trap, in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
             /// Returns the stable name, in snake case.
@@ -20,7 +20,7 @@ macro_rules! traps {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the common prefix of the targets of the trap's URLs. Empty if it has none.
+            /// Returns the common prefix in the trap's targets. Empty if there is none.
             #[must_use]
             pub fn prefix(self) -> &'static str {
                 match self { $(Self::$variant => $prefix,)+ }
@@ -36,7 +36,7 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, prefix of its targets, targets that the home page or robots.txt names.
+// The columns: name, its targets' prefix, targets that the home page or robots.txt names.
 traps! {
     /// A calendar: each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
@@ -66,22 +66,22 @@ traps! {
     EndlessBody "endless_body" "/endless" ["/endless"];
     /// Pages whose bodies end early or whose codings are broken.
     BrokenBodies "broken_bodies" "/broken/" ["/broken/"];
-    /// A page of 1 GiB that gzip compresses to one MB.
+    /// A 1 GiB page that gzip compresses to one MB.
     GzipBomb "gzip_bomb" "/bomb" ["/bomb"];
-    /// robots.txt has 30 MB, of which the first bytes are its rules.
+    /// robots.txt has 30 MB. Its rules are in the first bytes.
     RobotsHuge "robots_huge" "" [];
     /// robots.txt is the home page.
     RobotsHtml "robots_html" "" [];
     /// robots.txt is 503 forever.
     RobotsUnavailable "robots_unavailable" "" [];
-    /// robots.txt has a Crawl-delay of 1e9 seconds.
+    /// robots.txt has a Crawl-delay with 1e9 seconds.
     RobotsDelay "robots_delay" "" [];
     /// Responses whose Content-Type does not match their bytes.
     LyingTypes "lying_types" "/lying/"
         ["/lying/html-as-png" "/lying/png-as-html" "/lying/zip-as-text" "/lying/no-type"];
     /// Pages in UTF-16, with and without a byte order mark.
     Utf16 "utf16" "/utf16/" ["/utf16/le-bom" "/utf16/be-bom" "/utf16/le-header"];
-    /// Endless pages of words, no two with the same shape.
+    /// Endless pages with words, no two with the same shape.
     EndlessWords "endless_words" "/words/" ["/words/amber"];
     /// Each page links to one in an additional directory with another name.
     DeepFolders "deep_folders" "/folder/" ["/folder/"];
@@ -91,16 +91,16 @@ traps! {
     Facets "facets" "/shop/" ["/shop/"];
     /// Missing pages that say so with status 200, each with links to others.
     SoftNotFound "soft_not_found" "/missing/" ["/missing/1"];
-    /// Indexes of sitemaps that refer to themselves and each other.
+    /// Sitemap indexes that refer to themselves and each other.
     SitemapLoop "sitemap_loop" "/sitemap-loop/" ["/sitemap-loop/0.xml"];
-    /// Endless indexes of indexes.
+    /// Endless indexes that list indexes.
     SitemapTree "sitemap_tree" "/sitemap-tree/" ["/sitemap-tree/0.xml"];
     /// Sitemaps that list other hosts, and addresses outside the public internet.
     SitemapForeign "sitemap_foreign" "/sitemap-foreign/"
         ["/sitemap-foreign/index.xml" "/sitemap-foreign/pages.xml"];
     /// A sitemap with a document type whose entities are a billion words, a file and a URL.
     SitemapEntities "sitemap_entities" "/sitemap-entities/" ["/sitemap-entities/list.xml"];
-    /// A sitemap of 1 GiB that gzip compresses to one MB.
+    /// A 1 GiB sitemap that gzip compresses to one MB.
     SitemapBomb "sitemap_bomb" "/sitemap-bomb/" ["/sitemap-bomb/list.xml.gz"];
     /// HTML that is declared as a sitemap.
     SitemapLying "sitemap_lying" "/sitemap-lying/" ["/sitemap-lying/list.xml"];
@@ -111,7 +111,7 @@ traps! {
 }
 
 impl Trap {
-    /// Parses the name of a trap.
+    /// Parses a trap's name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trap| trap.as_str() == name)
@@ -123,7 +123,7 @@ impl Trap {
         self.as_str().starts_with("sitemap_")
     }
 
-    /// Returns true if the trap closes every page of its host to crawlers.
+    /// Returns true if the trap closes every page on its host to crawlers.
     #[must_use]
     pub fn closes_host(self) -> bool {
         matches!(self, Self::RobotsUnavailable | Self::RobotsDelay)

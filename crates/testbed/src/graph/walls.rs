@@ -1,5 +1,5 @@
 //! Pages behind a cookie wall: a client that does not send the page's cookie is redirected to the
-//! URL that sets it, and from there back to the page. Half of the walls set the cookie with a
+//! URL that sets it, and from there back to the page. Half of these walls set the cookie with a
 //! redirect to the page itself.
 
 use super::{
@@ -16,8 +16,7 @@ impl SiteGraph {
         has_check.then(|| format!("/check/{}.html", page.page))
     }
 
-    /// Returns the redirect of a cookie wall. `None` if the target has none, or the cookie was
-    /// sent.
+    /// Returns a cookie wall's redirect. `None` if the target has none, or if the cookie was sent.
     pub(super) fn wall(&self, host: u64, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
         let cookie = |page: GraphPage| format!("wall{}=1", page.page);
         let opened = |page: GraphPage| {

@@ -1,6 +1,6 @@
-//! The world: the kind of each host and page. All are functions of numbers.
+//! The world: each host's and page's kind. All are functions of numbers.
 //!
-//! Does not depend on the names of pages, or on their content.
+//! This does not depend on pages' names, or on their content.
 
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Number of hosts to which a home page links in its site's tree, and of sites in the tree of
-/// sites.
+/// Hosts to which a home page links in its site's tree, and sites in the tree of sites.
 pub(super) const CHILDREN_OF_A_HOME: u64 = 4;
 
 // Labels that separate the draws for one number from each other.
@@ -27,23 +26,23 @@ const TRAP_DRAW: u64 = 17;
 const CHANGE_DRAW: u64 = 18;
 const COPY_DRAW: u64 = 19;
 
-/// A page of a world: its host's number and its number in the host. Page 0 is the home page.
+/// A page in a world: its host's number and its number on the host. Page 0 is the home page.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct GraphPage {
-    /// Number of the host, from 0.
+    /// The host's number, from 0.
     pub host: u64,
-    /// Number of the page in its host, from 0.
+    /// The page's number on its host, from 0.
     pub page: u64,
 }
 
-/// The kind of a page.
+/// A page's kind.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum PageKind {
     /// A page with links.
     Plain,
-    /// A redirect to a plain page of its host.
+    /// A redirect to a plain page on its host.
     Redirect,
-    /// A redirect to a plain page of another host, if there is one.
+    /// A redirect to a plain page on another host, if there is one.
     RedirectAway,
     /// 404.
     NotFound,
@@ -75,7 +74,7 @@ pub struct SiteGraph {
     pub(super) seed: u64,
     pub(super) settings: GraphSettings,
     names: Names,
-    /// The sum of 1/n for every host, for Zipf's law.
+    /// The sum of 1/n over every host, for Zipf's law.
     harmonic: f64,
 }
 
@@ -95,38 +94,38 @@ impl SiteGraph {
         Ok(Self { seed, settings, names, harmonic })
     }
 
-    /// Returns the settings of the world.
+    /// Returns the world's settings.
     #[must_use]
     pub fn settings(&self) -> &GraphSettings {
         &self.settings
     }
 
-    /// Returns the number of hosts, without those of link farms.
+    /// Returns the host count, without link farms.
     #[must_use]
     pub fn hosts(&self) -> u64 {
         self.settings.hosts
     }
 
-    /// Returns the number of sites.
+    /// Returns the site count.
     #[must_use]
     pub fn sites(&self) -> u64 {
         self.settings.sites
     }
 
-    /// Returns the name of a host.
+    /// Returns a host's name.
     #[must_use]
     pub fn host_name(&self, host: u64) -> String {
         self.names.host_name(host)
     }
 
     /// Returns the number of the host with this name, in lower case and without a final dot. `None`
-    /// for hosts of link farms.
+    /// for hosts in link farms.
     #[must_use]
     pub fn host_of_name(&self, name: &str) -> Option<u64> {
         self.named(name).filter(|named| named.farm.is_none()).map(|named| named.host)
     }
 
-    /// Returns the host, or the host of a link farm, that a name refers to.
+    /// Returns the host, or the link farm's host, to which a name refers.
     pub(crate) fn named(&self, name: &str) -> Option<NamedHost> {
         let has_farm = |named: &NamedHost| self.trap(named.host) == Some(Trap::LinkFarm);
         self.names.find(name).filter(|named| named.farm.is_none() || has_farm(named))
@@ -138,27 +137,27 @@ impl SiteGraph {
         self.names.site_of(host)
     }
 
-    /// Returns the name of a site: its registered domain, if the crawler has the world's suffixes.
+    /// Returns a site's name: its registered domain, if the crawler has the world's suffixes.
     #[must_use]
     pub fn site_name(&self, site: u64) -> String {
         self.names.site_name(site)
     }
 
-    /// Returns the first host of a site, or the number of hosts for the site after the last one.
+    /// Returns a site's first host, or the host count for the site after the last one.
     #[must_use]
     pub fn first_host(&self, site: u64) -> u64 {
         self.names.first_host(site)
     }
 
-    /// Returns the home page of a host. Every page of the world can be reached from host 0's home
-    /// page in the scope `any`, every page of a site from its first host's in the scope `site`, and
-    /// every page of a host from its own in the scope `host`, except hidden pages and closed hosts.
+    /// Returns a host's home page. Every page in the world can be reached from host 0's home page
+    /// in the scope `any`, every page on a site from its first host's in the scope `site`, and
+    /// every page on a host from its own in the scope `host`, except hidden pages and closed hosts.
     #[must_use]
     pub fn home(&self, host: u64) -> GraphPage {
         GraphPage { host, page: 0 }
     }
 
-    /// Returns the number of a host's pages, at least 1.
+    /// Returns how many pages a host has, at least 1.
     #[must_use]
     pub fn pages_of(&self, host: u64) -> u64 {
         let GraphSettings { hosts, pages, spread, .. } = self.settings;
@@ -173,13 +172,13 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the total number of pages. Takes time proportional to the number of hosts.
+    /// Returns the total page count. Takes time proportional to the host count.
     #[must_use]
     pub fn pages(&self) -> u64 {
         (0..self.hosts()).map(|host| self.pages_of(host)).sum()
     }
 
-    /// Returns the children of a page in its host's tree.
+    /// Returns a page's children in its host's tree.
     pub(super) fn children(&self, page: GraphPage) -> std::ops::Range<u64> {
         let width = self.tree_width();
         let first = page.page.saturating_mul(width).saturating_add(1);
@@ -187,8 +186,8 @@ impl SiteGraph {
         first.min(pages)..first.saturating_add(width).min(pages)
     }
 
-    /// Returns the parent of a page in its host's tree, which is a plain page. The home page is its
-    /// own parent.
+    /// Returns a page's parent in its host's tree, which is a plain page. The home page is its own
+    /// parent.
     pub(super) fn parent(&self, page: GraphPage) -> GraphPage {
         GraphPage { page: page.page.saturating_sub(1) / self.tree_width(), ..page }
     }
@@ -197,7 +196,7 @@ impl SiteGraph {
         self.settings.links.div_ceil(2)
     }
 
-    /// Returns the kind of a page.
+    /// Returns a page's kind.
     #[must_use]
     pub fn kind(&self, page: GraphPage) -> PageKind {
         if page.page == 0 || !self.children(page).is_empty() {
@@ -230,14 +229,14 @@ impl SiteGraph {
         PageKind::Plain
     }
 
-    /// Returns true if the content of a page depends on the day.
+    /// Returns true if a page's content depends on the day.
     #[must_use]
     pub fn changes(&self, page: GraphPage) -> bool {
         let mut dice = Dice::of_numbers([self.seed, CHANGE_DRAW, page.host, page.page]);
         dice.permille(u64::from(self.settings.changing))
     }
 
-    /// Returns true if a page is a PDF file that is identical to others of its site.
+    /// Returns true if a page is a PDF file that is identical to others on its site.
     #[must_use]
     pub fn is_copy(&self, page: GraphPage) -> bool {
         let mut dice = Dice::of_numbers([self.seed, COPY_DRAW, page.host, page.page]);
@@ -265,7 +264,7 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the behaviour of a host: fine, or one of [`GraphSettings::DEATHS`].
+    /// Returns a host's behaviour: fine, or one of [`GraphSettings::DEATHS`].
     #[must_use]
     pub fn host_behaviour(&self, host: u64) -> Behaviour {
         if self.is_leaf(host) && self.host_has(DEAD_DRAW, host, self.settings.dead) {
@@ -275,8 +274,8 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the trap of a host. `None` if it has none. Dead hosts have none, and traps that
-    /// close their host are only on hosts on which no other depends.
+    /// Returns a host's trap. `None` if it has none. Dead hosts have none, and traps that close
+    /// their host are only on hosts on which no other depends.
     #[must_use]
     pub fn trap(&self, host: u64) -> Option<Trap> {
         if !self.host_has(TRAP_DRAW, host, self.settings.trap_hosts) {
@@ -303,8 +302,8 @@ impl SiteGraph {
         self.trap(host).is_some_and(Trap::closes_host)
     }
 
-    /// Returns the mean response time of a host: zero, or the time of a slow host, in which every
-    /// order of magnitude is equally likely.
+    /// Returns a host's mean response time: zero, or a slow host's time, in which every magnitude
+    /// is equally likely.
     #[must_use]
     pub fn response_time(&self, host: u64) -> Duration {
         if !self.host_has(SLOW_DRAW, host, self.settings.slow) {
@@ -312,7 +311,7 @@ impl SiteGraph {
         }
         let (least, most) = self.settings.slow_ms;
         let mut dice = self.host_dice(SLOW_DRAW + 100, host);
-        // Choose an order of magnitude between the bounds, then a number within it.
+        // Choose a magnitude between the bounds, then a number within it.
         let halves = (most / least.max(1)).max(1).ilog2();
         let top = most >> dice.below(u64::from(halves) + 1);
         Duration::from_millis(dice.between((top / 2).max(least), top.max(least)))

@@ -1,5 +1,5 @@
-//! The servers and workers of a chaos test (a small internet, Postgres, S3, a name server), with a
-//! proxy before each server, and the loop that injects faults while a scan or a crawl runs.
+//! A chaos test's servers and workers (a small internet, Postgres, S3, a name server), with a proxy
+//! in front of each server, and the loop that injects faults while a scan or a crawl runs.
 
 use std::{
     collections::BTreeMap,
@@ -48,21 +48,21 @@ impl SeededRandom {
     }
 }
 
-/// How the servers and workers of a chaos test are set up.
+/// A chaos test's setup: its servers and workers.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaosSettings {
     pub(crate) workers: u8,
     pub(crate) lease: Duration,
     pub(crate) seed: u64,
-    /// The limit of open files of a worker that is started with few.
+    /// The open file limit for a worker that is started with few.
     pub(crate) few_files: u64,
     /// Size of the file system for each worker's temporary files.
     pub(crate) temporary_bytes: u64,
-    /// More options of each worker.
+    /// Further options for each worker.
     pub(crate) arguments: Vec<String>,
 }
 
-/// All servers and workers of a chaos test.
+/// All servers and workers in a chaos test.
 pub(crate) struct ChaosEnvironment {
     pub(crate) workers: Vec<ChaosWorker>,
     pub(crate) s3: FaultProxy,
@@ -71,7 +71,7 @@ pub(crate) struct ChaosEnvironment {
     pub(crate) lease: Duration,
     pub(crate) few_files: u64,
     pub(crate) fault_counts: BTreeMap<Fault, usize>,
-    /// Losses of the failovers of Postgres.
+    /// Commits lost in Postgres failovers.
     pub(crate) lost: LostCommits,
     options: WorkerOptions,
     stores: Stores,
@@ -167,7 +167,7 @@ impl ChaosEnvironment {
         run(command).expect_code(0);
     }
 
-    /// Starts a crawl of a graph of sites. Returns its id.
+    /// Starts crawling a graph of sites. Returns the crawl's id.
     pub(crate) fn start_crawl(&mut self, internet: &Internet, delay: &str) -> String {
         let id = start_crawl_to("s3://everytab/crawls", internet, self, delay);
         self.crawl = Some(id.clone());
@@ -237,7 +237,8 @@ impl ChaosEnvironment {
         }
     }
 
-    /// Begins a fault of one of the kinds injected least often so far, on a target that has none.
+    /// Starts a fault with one of the kinds injected least often so far, on a target without a
+    /// fault.
     fn begin_fault(&mut self, active: &[ActiveFault]) -> Option<ActiveFault> {
         let worker_index = self.random.below(self.workers.len());
         let is_free = |target: &Target| active.iter().all(|one| one.target != *target);
@@ -279,8 +280,8 @@ impl ChaosEnvironment {
         self.workers.get(worker_index).and_then(|worker| worker.network.as_ref()).unwrap()
     }
 
-    /// What the last crawl or scan has done so far, after "over" if it has ended. None while
-    /// Postgres does not answer.
+    /// Returns the last crawl's or scan's progress so far, after "over" if it has ended. `None`
+    /// while Postgres is unreachable.
     fn state(&self) -> Option<String> {
         let sql = match &self.crawl {
             Some(_) => {
@@ -299,7 +300,7 @@ impl ChaosEnvironment {
         self.postgres().psql(&self.options.database, sql).ok()
     }
 
-    /// The logs of all workers that have ended, each with how it ended.
+    /// Returns the logs of all workers that have ended, each with its exit status.
     pub(crate) fn ended_logs(&self) -> impl Iterator<Item = &(String, String)> {
         self.workers.iter().flat_map(|worker| &worker.ended_logs)
     }

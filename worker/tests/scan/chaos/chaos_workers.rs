@@ -1,5 +1,5 @@
-//! The workers of a chaos test: one process each, behind proxies of its own, restarted when it ends
-//! before the scan does.
+//! A chaos test's workers: one process each, behind separate proxies, restarted if it exits before
+//! the scan ends.
 
 use std::{
     fs::{self, File},
@@ -18,10 +18,10 @@ use crate::{
 /// The file that fills a worker's disk.
 const FILL_FILE: &str = "fill";
 
-/// The options that all workers of a chaos test are started with.
+/// Options with which all workers in a chaos test are started.
 #[derive(Debug)]
 pub(crate) struct WorkerOptions {
-    /// Options of `run`.
+    /// Options for `run`.
     pub(crate) arguments: Vec<String>,
     /// The database's name.
     pub(crate) database: String,
@@ -29,18 +29,18 @@ pub(crate) struct WorkerOptions {
     pub(crate) s3: String,
 }
 
-/// A worker process, and what its next start needs.
+/// A worker process, and everything that its next start needs.
 #[derive(Debug)]
 pub(crate) struct ChaosWorker {
     /// The proxy between this worker and Postgres.
     pub(crate) database: FaultProxy,
     /// The worker's network namespace, if the kernel allows one.
     pub(crate) network: Option<WorkerNetwork>,
-    /// The folder of its temporary files.
+    /// The directory for its temporary files.
     pub(crate) temporary: PathBuf,
-    /// Whether that folder is a small file system of its own.
+    /// Whether this directory is a separate small file system.
     pub(crate) is_small: bool,
-    /// The limit of open files from the next start on.
+    /// The open file limit from the next start on.
     pub(crate) files: Option<u64>,
     running: Option<Running>,
     start_at: Instant,

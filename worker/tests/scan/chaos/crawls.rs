@@ -1,5 +1,5 @@
-//! Chaos tests of live crawls. With faults of every kind, a crawl records what its graph of sites
-//! holds, each URL once, and its sums add up after every transaction.
+//! Chaos tests for live crawls. With every kind of fault, a crawl records the content of its graph
+//! of sites, each URL once, and its sums add up after every transaction.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ use crate::{
 /// Requests that are logged.
 const MAX_LINES: usize = 4_000_000;
 
-/// Refuses every transaction after which the sums of a slot do not add up.
+/// Rejects every transaction after which a slot's sums do not add up.
 const ADDS_UP: &str = r#"
     create function everytab.sum_of(jsonb) returns numeric language sql immutable as
         'select coalesce(sum(value::numeric), 0) from jsonb_each_text($1)';
@@ -138,7 +138,7 @@ fn two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early() {
     for worker in &mut environment.workers {
         worker.kill(Duration::ZERO);
     }
-    // What was asked last is answered.
+    // The last request has its response.
     thread::sleep(Duration::from_secs(6));
     let requests = internet.running.access_lines();
     let graph = graph(&internet);

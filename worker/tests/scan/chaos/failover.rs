@@ -1,5 +1,5 @@
-//! Failovers of Postgres that lose commits: counts the commits that clients saw succeed and that
-//! the promoted standby lacks.
+//! Postgres failovers that lose commits: counts the commits that clients saw succeed and that the
+//! promoted standby lacks.
 
 use std::{
     thread,
@@ -17,7 +17,7 @@ const MARK_INTERVAL: Duration = Duration::from_millis(100);
 /// Commits that clients saw succeed, and that the promoted standbys lacked.
 #[derive(Debug, Default)]
 pub(crate) struct LostCommits {
-    /// Commits of this test, one per row of a table.
+    /// This test's commits, one per table row.
     pub(crate) marks: usize,
     /// Leases that workers were given, jobs that they completed and fetches that they recorded.
     pub(crate) of_workers: usize,
@@ -47,13 +47,13 @@ impl LostCommits {
         assert_eq!(marks(&postgres), before, "commits that the promoted standby has");
         assert!(confirmed > before, "no commit was lost");
         self.marks += confirmed - before;
-        // A scan that was dropped takes its rows with it.
+        // Dropping a scan drops its rows.
         self.of_workers += work_done.saturating_sub(work_before);
         postgres
     }
 }
 
-/// Commits one more row to a table. Returns the number of rows.
+/// Commits one more row to a table. Returns how many rows there are.
 fn mark(postgres: &PrivatePostgres) -> usize {
     let sql = "create table if not exists marks (made timestamptz default clock_timestamp());
                insert into marks default values;
@@ -65,7 +65,7 @@ fn marks(postgres: &PrivatePostgres) -> usize {
     postgres.psql("postgres", "select count(*) from marks").unwrap().parse().unwrap()
 }
 
-/// The sum of what workers have committed so far.
+/// Returns how much workers have committed so far.
 fn work(postgres: &PrivatePostgres, database: &str) -> usize {
     let sql = "select (select coalesce(sum(lease_number), 0) from everytab.jobs)
                     + (select count(*) from everytab.job_results)

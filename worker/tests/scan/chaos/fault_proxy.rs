@@ -20,7 +20,7 @@ use tokio::{
     sync::watch,
 };
 
-/// What a proxy does with the bytes between client and server.
+/// How a proxy handles the bytes between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mode {
     /// Forwards them.
@@ -29,7 +29,7 @@ pub(crate) enum Mode {
     Silent,
     /// Breaks connections, old and new.
     Broken,
-    /// Answers two of three HTTP requests with this status and an error document of S3.
+    /// Responds to two of three HTTP requests with this status and an S3 error document.
     Refuse(u16),
     /// Answers the next PUT with 507 Insufficient Storage, once.
     NoRoom,
@@ -44,7 +44,7 @@ pub(crate) enum Upstream {
     Unix(PathBuf),
 }
 
-/// A proxy on a port of 127.0.0.1.
+/// A proxy on a port on 127.0.0.1.
 #[derive(Debug)]
 pub(crate) struct FaultProxy {
     pub(crate) address: SocketAddr,
@@ -101,12 +101,12 @@ impl FaultProxy {
         self.trapped() > 0
     }
 
-    /// The number of pieces held back so far.
+    /// Returns how many pieces were held back so far.
     pub(crate) fn trapped(&self) -> u64 {
         self.shared.trapped.load(Ordering::SeqCst)
     }
 
-    /// Forwards what was held back, and holds back nothing more.
+    /// Forwards everything that was held back, and holds back nothing more.
     pub(crate) fn release(&self) {
         self.shared.trap.send_replace(None);
     }
@@ -157,7 +157,7 @@ async fn exchange(
                 let mut to_client = to_client.lock().await;
                 to_client.write_all(refusal(status).as_bytes()).await?;
                 to_client.shutdown().await?;
-                // Closing with unread bytes would send a reset instead of the answer.
+                // Closing with unread bytes would send a reset instead of the response.
                 let mut nowhere = tokio::io::sink();
                 let drained = tokio::io::copy(&mut from_client, &mut nowhere);
                 let _ = tokio::time::timeout(Duration::from_secs(1), drained).await;
@@ -235,7 +235,7 @@ fn refusal(status: u16) -> String {
     )
 }
 
-/// A proxy before a name server, on a UDP port of 127.0.0.1. In [`Mode::Broken`] the port is
+/// A proxy in front of a name server, on a UDP port on 127.0.0.1. In [`Mode::Broken`] the port is
 /// closed.
 #[derive(Debug)]
 pub(crate) struct DnsProxy {

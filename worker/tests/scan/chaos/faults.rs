@@ -1,4 +1,4 @@
-//! The faults of a chaos test: what each does, to which target, and how it ends.
+//! A chaos test's faults: their effects, their targets, and how they end.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::netns::WorkerNetwork;
 /// One kind of fault.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Fault {
-    /// kill -9 of a worker.
+    /// kill -9 to a worker.
     Kill,
     /// SIGSTOP for longer than a lease lasts, then SIGCONT.
     FreezePastLease,
@@ -24,13 +24,13 @@ pub(crate) enum Fault {
     BackendsTerminated,
     /// No byte passes between one worker and Postgres, and no error is reported.
     PostgresSilent,
-    /// Connections of one worker to Postgres break, and so do new ones.
+    /// One worker's connections to Postgres break, and so do new ones.
     PostgresBroken,
-    /// The link of one worker is cut: it reaches no server at all.
+    /// One worker's link is cut: it reaches no server at all.
     LinkCut,
     /// One worker has no route to the web.
     NoRoute,
-    /// All packets of one worker to the web are dropped.
+    /// All packets from one worker to the web are dropped.
     WebSwallowed,
     /// S3 answers 500.
     S3Errors,
@@ -40,19 +40,19 @@ pub(crate) enum Fault {
     S3Slow,
     /// S3 breaks connections.
     S3Resets,
-    /// The temporary folder of one worker is full.
+    /// One worker's temporary folder is full.
     DiskFull,
     /// The store has no room, once.
     StoreFull,
-    /// The port of the resolver is closed.
+    /// The resolver's port is closed.
     ResolverKilled,
     /// The resolver does not answer.
     ResolverSilent,
-    /// One worker is restarted with a low limit of open files.
+    /// One worker is restarted with a low open file limit.
     FewFiles,
 }
 
-/// What a fault affects. A target has one fault at a time.
+/// A fault's target. A target has one fault at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Target {
     Worker(usize),
@@ -86,7 +86,7 @@ impl Fault {
         Self::FewFiles,
     ];
 
-    /// The target of the fault, if the fault is possible in this environment now.
+    /// The fault's target, if the fault is possible in this environment now.
     pub(crate) fn target(
         self,
         environment: &ChaosEnvironment,
@@ -185,7 +185,7 @@ impl Fault {
     }
 }
 
-/// Calls `act` with the worker's network, if it has one of its own.
+/// Calls `act` with the worker's network, if it has a separate one.
 fn with_network(
     network: Option<&WorkerNetwork>,
     act: impl FnOnce(&WorkerNetwork) -> std::io::Result<()>,

@@ -1,4 +1,4 @@
-//! A summary of a chaos test: the faults, and what became of workers and leases.
+//! A chaos test's summary: the faults, and the fate of workers and leases.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::chaos_environment::ChaosEnvironment;
 
-/// How often a text occurs in the logs of workers that have ended.
+/// Returns how often a text occurs in the logs of workers that have ended.
 pub(crate) fn count_in_logs(environment: &ChaosEnvironment, text: &str) -> usize {
     environment.ended_logs().map(|(_, log)| log.matches(text).count()).sum()
 }
 
-/// The faults by kind, the events of leases, and what the workers reported.
+/// Returns the faults by kind, the lease events, and the workers' reports.
 pub(crate) fn table(environment: &ChaosEnvironment, events: &[Value]) -> String {
     let mut lines = vec!["faults injected:".to_owned()];
     lines.extend(
